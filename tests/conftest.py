@@ -1,4 +1,4 @@
-"""A project to try hookrun in: real files, real processes, a home of its own. Slow tests are counted and named."""
+"""A project for tests of hookrun: real files, real processes, a separate home. Slow tests are counted and named."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ class Project:
 
     @property
     def audit_path(self) -> Path:
-        """Where the audit lies."""
+        """The path of the audit."""
         return self.home / ".local" / "state" / "hookrun" / "audit.jsonl"
 
     def audit(self, *, starts: bool = False) -> list[dict[str, object]]:

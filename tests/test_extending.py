@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import copy_package
+from tests.docs.test_generated_pages import audit_fields
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -134,7 +135,7 @@ def _add_field(copy: Copy, field: str) -> None:
 
 @pytest.mark.slow
 def test_a_failure_kind(copy: Copy) -> None:
-    """One entry in a table: tests can expect it, and the reference names it."""
+    """One entry in a table: tests can expect it. tests/docs/test_generated_pages.py wants it in the reference."""
     copy.insert("model.py", "FAILURES = {\n", '    "toy": "it broke its toy",\n')
     copy.project.hooks({"command": "true"})
     cases = "cases:\n- name: plays\n  event: pre_tool_use\n  tool: bash\n  expect: {{failure: {}}}\n"
@@ -145,7 +146,7 @@ def test_a_failure_kind(copy: Copy) -> None:
 
 
 def test_an_audit_field(copy: Copy) -> None:
-    """One line where records are made: the file, `log --json` and `why --json` have it."""
+    """One line where records are made: the file, `log --json` and `why --json` have it, and the reference lacks it."""
     copy.insert("audit.py", '    data["ms"] = round(outcome.ms, 1)\n', '    data["toy"] = "played"\n')
     copy.project.hooks({"command": "true"})
     copy.fire()
@@ -153,6 +154,7 @@ def test_an_audit_field(copy: Copy) -> None:
     assert record["toy"] == "played"
     assert "played" in copy.run("log", "--json").stdout
     assert "played" in copy.run("why", "--json").stdout
+    assert audit_fields(copy.root / "hookrun") - audit_fields(PACKAGE) == {"toy"}
 
 
 def test_a_diagnostic(copy: Copy) -> None:

@@ -1,4 +1,4 @@
-"""Agents that run the hooks in Claude Code's settings: who sent a message, and what its tool and arguments are."""
+"""Agents that run the hooks in Claude Code's settings: how the sender, its tool and its arguments are recognised."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_a_tool_of_claude_code_s_is_not_told_by_its_arguments(tool: str) -> None
 
 
 def test_a_new_tool_of_claude_code_s_is_claude_code_s() -> None:
-    """Its transcript lies in Claude Code's directory: it obeys all that Claude Code does."""
+    """Its transcript is in Claude Code's directory: it obeys everything that Claude does."""
     payload = {
         **message("unknown", "NewShell", command="ls"),
         "transcript_path": "/home/dev/.claude/projects/p/t.jsonl",

@@ -9,7 +9,7 @@ from hookrun.agents.base import Message
 
 
 def read(tool: str, args: object, **more: object) -> Message:
-    """Return what a message about a call, or with more about its result, is read as."""
+    """Return the context read from a message about a call, or with `more` about its result."""
     about = {"id": "c1", "name": tool, "input": args, **more}
     name = "tool_result" if more else "tool_call"
     return cline.read({"hookName": name, "taskId": "s1", name: about}, "")

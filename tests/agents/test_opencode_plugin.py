@@ -66,7 +66,7 @@ def drive(project: Project, *calls: list[object], headless: bool = False, comman
 
 
 def test_a_block_is_thrown_and_names_the_reason(project: Project) -> None:
-    """OpenCode gives the model what a plugin throws."""
+    """OpenCode passes a plugin's exception to the model."""
     project.hooks({"matcher": "bash", "when": {"tool_args.command": "rm*"}, "command": "echo no >&2; exit 2"})
     results = drive(project, before("rm -rf /"), before("ls"))
     assert [each["error"] for each in results["results"]] == ["no", None]

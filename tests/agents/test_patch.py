@@ -1,4 +1,4 @@
-"""A patch in Codex's grammar, read into the files that it touches: what a guard on files has to see of it."""
+"""A patch in Codex's grammar, parsed into the files that it touches: a guard on files has to see all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a hook prints, it is read: as an answer, as text or as a failure, and nothing of it is made up."""
+"""All output of a hook is read as an answer, as text or as a failure, and nothing is invented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the `hookrun` command in a project: in this process, or in one of its own where that makes a difference."""
+"""Run the `hookrun` command in a project: in this process, or in a separate one where that makes a difference."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Done:
 def hookrun(project: Project, *arguments: str, cwd: Path | None = None, **env: str) -> Done:
     """Run `hookrun` with these arguments, by default in the project's directory, without starting an interpreter.
 
-    Environment, working directory and standard streams (as file descriptors, too) are those of a process of its own and
-    are restored afterwards. Use `hookrun_process` for `fire`, signals, streams that fail, and what an interpreter reads
-    from the environment when it starts.
+    Environment, working directory and standard streams (as file descriptors, too) are those of a separate process and
+    are restored afterwards. Use `hookrun_process` for `fire`, signals, streams that fail, and variables that an
+    interpreter reads when it starts.
     """
     assert arguments[:1] != ("fire",), "hookrun fire ends its process: use hookrun_process"
     with (
@@ -76,7 +76,7 @@ def hookrun(project: Project, *arguments: str, cwd: Path | None = None, **env: s
 
 
 def hookrun_process(project: Project, *arguments: str, stdout: int = subprocess.PIPE, **env: str) -> Done:
-    """Run `hookrun` with these arguments in the project's directory, as a process of its own."""
+    """Run `hookrun` with these arguments in the project's directory, as a separate process."""
     done = subprocess.run(
         project.command(*arguments),
         stdin=subprocess.DEVNULL,
@@ -91,7 +91,7 @@ def hookrun_process(project: Project, *arguments: str, stdout: int = subprocess.
 
 @contextmanager
 def _process_state() -> Iterator[None]:
-    """Restore what a command may change in its process because the process ends with it."""
+    """Restore process state that a command may change because its process ends with it."""
     umask = os.umask(0)
     os.umask(umask)
     thresholds, path = gc.get_threshold(), list(sys.path)

@@ -35,7 +35,7 @@ def until_closed(master: int) -> bytes:
 
 
 def _more(master: int) -> bytes:
-    """Return what has come since, empty when the last one has closed the terminal."""
+    """Return new output, empty when the last process has closed the terminal."""
     try:
         return os.read(master, 65536)
     except OSError:

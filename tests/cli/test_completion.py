@@ -1,4 +1,4 @@
-"""What a shell offers on Tab, and that nothing of a project is run or expanded for it."""
+"""Completions on Tab, which run or expand nothing of a project."""
 
 from __future__ import annotations
 

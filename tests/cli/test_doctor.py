@@ -65,7 +65,7 @@ def _edit(path: Path, change: Callable[[str], str]) -> None:
 
 @pytest.mark.parametrize("agent", ALL)
 def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
-    """Installed as it should be, nothing is wrong, and the status is 0."""
+    """A correct installation has no problems, and the status is 0."""
     assert hookrun(project, "install", agent, "--trust").status == 0
     done = hookrun(project, "doctor", agent)
     assert done.status == 0, done.stdout
@@ -507,7 +507,7 @@ def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) ->
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("agent", ALL)
 def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> None:
-    """Neither the user's nor the project's hooks run, nothing of theirs is written, no record is left in the audit."""
+    """Neither the user's nor the project's hooks run, none of their files is written, the audit gets no record."""
     hook: dict[str, object] = {
         "name": "mine",
         "event": ["pre_tool_use", "stop"],

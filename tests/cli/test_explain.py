@@ -1,4 +1,4 @@
-"""`hookrun explain`: each hook's state and its reason, the run that it shows, and what an agent would show."""
+"""`hookrun explain`: each hook's state and its reason, the run that it shows, and the answer to an agent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def first(done: Done) -> str:
 
 
 def fates(done: Done) -> dict[str, dict[str, object]]:
-    """Return what is reported of each hook of the first call, by its name."""
+    """Return the report on each hook of the first call, by its name."""
     calls = done.json["calls"]
     assert isinstance(calls, list)
     return {each["name"]: each for each in calls[0]}

@@ -1,4 +1,4 @@
-"""What a newcomer meets in the first hour: hints that fit, examples that are finished, and no silence."""
+"""A user's first hour: hints that fit, complete examples, and no silence."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_matcher_of_your_own_makes_a_hook_of_your_own(project: Project) -> Non
 
 
 def test_an_empty_name_is_no_name(project: Project) -> None:
-    """Nothing is chosen in its place."""
+    """No name is chosen instead."""
     done = hookrun(project, "new", "")
     assert (done.status, done.stderr.splitlines()[0]) == (1, 'error: invalid name ""')
     assert not (project.root / "hooks").exists()
@@ -134,7 +134,7 @@ def test_filters_that_select_nothing_are_not_an_empty_log(project: Project) -> N
 
 
 def test_a_run_without_a_verdict_has_a_result(project: Project) -> None:
-    """An agent's unknown event: what the agent was answered, not `None`."""
+    """An agent's unknown event: the answer to the agent, not `None`."""
     message = {"hook_event_name": "Nosuch", "cwd": str(project.root)}
     subprocess.run(
         project.command("fire", "--agent", "claude", "Nosuch", "--home", str(project.home)),

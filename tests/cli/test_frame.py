@@ -162,7 +162,7 @@ def test_version(project: Project) -> None:
 @pytest.mark.parametrize("name", ["", *sorted(EVERY)])
 @pytest.mark.parametrize("wrong", [("--no-such-option",), ("x",) * 9, ("--json", "--no-such"), ("--color", "pink")])
 def test_no_wrong_usage_exits_with_2(project: Project, name: str, wrong: tuple[str, ...]) -> None:
-    """An agent takes 2 for a veto. What a group or command is given wrongly is an error of at most three lines."""
+    """An agent takes 2 for a veto. A wrong argument of a group or command is an error of at most three lines."""
     run = hookrun_process if name == "fire" else hookrun
     done = run(project, *name.split(), *wrong)
     assert done.status == 1, (done.stdout, done.stderr)

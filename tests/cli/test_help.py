@@ -81,7 +81,7 @@ def test_the_first_help_has_examples_too(project: Project) -> None:
 
 
 def on_a_terminal(project: Project, *arguments: str, **env: str) -> str:
-    """Return what a command writes to a terminal that can show colours."""
+    """Return a command's output at a terminal that can show colours."""
     master, terminal = os.openpty()
     process = subprocess.Popen(
         project.command(*arguments),

@@ -1,4 +1,4 @@
-"""What keeps an agent from running hooks, whatever they are: an administrator, missing events, a new version."""
+"""Reasons why an agent runs no hooks, whatever they are: an administrator, missing events, a new version."""
 
 from __future__ import annotations
 

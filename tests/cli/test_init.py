@@ -1,4 +1,4 @@
-"""`hookrun init` and `hookrun new`: what they write, ask and approve, and what they leave alone."""
+"""`hookrun init` and `hookrun new`: their files, questions and approvals, and the files they do not touch."""
 
 from __future__ import annotations
 
@@ -317,7 +317,7 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     ],
 )
 def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], error: str) -> None:
-    """What was found, what was expected; status 1, and nothing written."""
+    """The expected and the actual value; status 1, and nothing is written."""
     done = hookrun(project, *arguments)
     assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
     assert error in done.stderr
@@ -326,7 +326,7 @@ def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], e
 
 @pytest.mark.slow
 def test_what_a_stranger_has_a_part_in_is_asked_about(project: Project) -> None:
-    """A project's defaults change what a new hook comes to: it is shown, and not approved for having been written."""
+    """A project's defaults change the effect of a new hook: it is shown, and writing it does not approve it."""
     project.hooks(HOOK, defaults={"env": {"BASH_ENV": "./theirs.sh"}})
     session = at_terminal(project, "new", "mine", "--lang", "sh", answers=("n",))
     assert "BASH_ENV" in session.screen

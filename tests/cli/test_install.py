@@ -120,7 +120,7 @@ def test_foreign_hooks_keep_their_place_before_ours(project: Project) -> None:
 
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_link_stays_a_link(project: Project, exists: bool) -> None:
-    """What a link leads to is written, made, and given back; the link itself is not touched."""
+    """The target of a link is written, created, and restored; the link itself is not touched."""
     path = settings_file(project, "claude")
     path.parent.mkdir()
     (project.home / "dotfiles").mkdir()
@@ -184,7 +184,7 @@ def test_one_agents_trouble_does_not_keep_the_others_from_being_wired(project: P
 
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(project: Project) -> None:
-    """What would change is a unified diff, of installing and of taking out; not even a directory is made."""
+    """The changes of install and uninstall are shown as a unified diff; not even a directory is created."""
     before = tree(project.home, project.root)
     done = hookrun(project, "install", "claude", "codex", "--dry-run", "--trust")
     assert done.status == 0

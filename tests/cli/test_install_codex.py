@@ -30,7 +30,7 @@ def _config(project: Project) -> Path:
 
 
 def _on_a_terminal(project: Project, answer: str, *arguments: str) -> tuple[int, str]:
-    """Run hookrun with a terminal, type an answer, and return the exit status and what was to be seen."""
+    """Run hookrun with a terminal, type an answer, and return the exit status and the output."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         project.command(*arguments),

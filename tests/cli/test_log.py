@@ -1,4 +1,4 @@
-"""`hookrun log` and `hookrun why`: which runs they select, and what they show of them."""
+"""`hookrun log` and `hookrun why`: the runs they select, and the details they show."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_following_shows_what_is_fired_from_now_on(project: Project) -> None:
 
 
 def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
-    """Who blocked and why, who changed what, who failed; by an id, its beginning, or the last one."""
+    """The hook that blocked, with its reason, and those that changed or failed; by id, its beginning, or the last."""
     ids = three_fires(project)
     shown = [hookrun(project, "why", each[:8]).stdout.splitlines() for each in ids]
     assert shown[0][0] == "pre_tool_use bash: modified by dry: command"

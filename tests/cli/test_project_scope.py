@@ -1,4 +1,4 @@
-"""`--scope project`: one line for everybody who works in the project, which names neither a path nor a home."""
+"""`--scope project`: one line for everyone who works in the project, without a path or a home."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Recipes:
         path.write_text(path.read_text().replace(before, after))
 
     def states(self) -> dict[str, str]:
-        """Return what is decided about each hook of the project."""
+        """Return the decision about each hook of the project."""
         return {each["name"]: each["state"] for each in json.loads(self.hookrun("trust", "--json").stdout)}
 
 

@@ -34,7 +34,7 @@ def paths(done: Done, key: str) -> list[str]:
 
 
 def launchers(project: Project) -> dict[str, bytes | str | None]:
-    """Return what agents start of what hookrun keeps for itself, and what that reads."""
+    """Return the files that hookrun creates for agents to start, and the files that those read."""
     names = ("claude", "gemini", "gone", "launcher.conf")
     return {str(path): path.read_bytes() for path in (launcher(project, name) for name in names) if path.exists()}
 
@@ -57,7 +57,7 @@ def test_every_command_that_writes_tells_it_in_one_shape(project: Project) -> No
 
 @pytest.mark.parametrize("words", [each for each in WRITES if each[-1] not in ("update", "claude")][:4])
 def test_a_dry_run_tells_what_would_be_written(project: Project, words: tuple[str, ...]) -> None:
-    """With the difference, and nothing is touched."""
+    """With the difference, and without a change."""
     before = tree(project.root, project.home)
     done = hookrun(project, *words, "--dry-run", "--json")
     assert done.json["dry_run"] is True

@@ -71,7 +71,7 @@ def test_usage_errors(project: Project, arguments: list[str], message: str) -> N
 
 
 def test_no_command(project: Project) -> None:
-    """Without a command there is help on stderr, and nothing was done."""
+    """Without a command there is help on stderr, and nothing else happens."""
     done = hookrun(project)
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr.startswith("Usage: hookrun")
@@ -88,7 +88,7 @@ def test_output_that_cannot_be_written(project: Project) -> None:
 
 
 def test_terminal_without_unicode(project: Project) -> None:
-    """What the terminal's encoding cannot show is escaped, not a traceback."""
+    """Characters that the terminal's encoding lacks are escaped; there is no traceback."""
     project.hooks({"name": "日", "command": "true"})
     done = hookrun_process(project, "list", PYTHONIOENCODING="latin-1")
     assert (done.status, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""What every command shows at terminals of 80, 120 and 200 columns is what the records in screens/ show."""
+"""The output of every command at terminals of 80, 120 and 200 columns matches the records in screens/."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.screens import DIRECTORY, STEPS, WIDTHS, record, screens
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="another temporary directory, other programs")
 def test_every_screen_is_as_recorded() -> None:
-    """`python -m tests.cli.screens` records them anew: read what has changed."""
+    """`python -m tests.cli.screens` records them again: review the changes."""
     by_width = {width: screens(width) for width in WIDTHS}
     shown = {name: record(by_width, name) for name, _, _ in STEPS}
     assert shown == {path.stem: path.read_text() for path in DIRECTORY.glob("*.txt")}

@@ -351,7 +351,7 @@ def test_stderr_is_shown_once(project: Project) -> None:
 
 
 def test_outside_of_a_repository_the_working_directory_counts(project: Project) -> None:
-    """Above a file there nothing is searched, only in the working directory."""
+    """Outside a repository a config is searched for only in the working directory."""
     (project.root / ".git").rmdir()
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED})

@@ -37,7 +37,7 @@ def declared(project: Project) -> Project:
 
 
 def states(project: Project) -> dict[str, str]:
-    """Return what is decided about each hook."""
+    """Return the decision about each hook."""
     return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
 
 
@@ -66,7 +66,7 @@ def test_a_person_is_shown_everything_that_they_approve(declared: Project) -> No
 
 
 def test_a_person_decides_about_each_hook(declared: Project) -> None:
-    """Yes, no, and never; what is decided is not asked about again."""
+    """Yes, no, and never; a decided hook is not asked about again."""
     session = at_terminal(declared, "trust", answers=("y", "n"))
     assert (session.status, states(declared)) == (1, {"guard": "approved", "note": "new"})
     session = at_terminal(declared, "trust", answers=("v",))
@@ -107,7 +107,7 @@ def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Projec
 
 
 def test_a_script_that_changes_while_a_person_looks_is_not_approved(declared: Project) -> None:
-    """A yes is for what was on the screen."""
+    """A yes is for the text on the screen."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
     session = at_terminal(declared, "trust", answers=("y", "q"), meanwhile=change)
     assert ".sh changed while you looked; run `hookrun trust` again" in session.screen

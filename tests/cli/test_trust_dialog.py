@@ -31,7 +31,7 @@ def declared(project: Project) -> Project:
 
 
 def states(project: Project) -> dict[str, str]:
-    """Return what is decided about each hook."""
+    """Return the decision about each hook."""
     return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
 
 
@@ -172,7 +172,7 @@ def test_a_project_cannot_label_its_own_code_as_a_recipe(project: Project, more:
     assert "ships with hookrun" not in at_terminal(project, "trust", answers=("q",)).screen
 
 
-# --- what the model and the user see
+# --- messages for the model and the user
 
 
 def fire(project: Project, name: str) -> Told:

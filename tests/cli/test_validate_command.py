@@ -56,7 +56,7 @@ def test_errors_have_their_place(project: Project) -> None:
 
 
 def test_warnings_do_not_fail(project: Project) -> None:
-    """What is only doubtful leaves the status 0."""
+    """Warnings leave the status 0."""
     project.hooks({"command": "true", "timeout": 5000})
     done = hookrun(project, "validate")
     assert done.status == 0
@@ -101,7 +101,7 @@ def test_program_that_is_not_there(project: Project, hook: dict[str, object], me
     ],
 )
 def test_program_that_cannot_be_told(project: Project, hook: dict[str, object]) -> None:
-    """Where it depends on the event or the shell what is run, nothing is claimed."""
+    """If the program depends on the event or the shell, there is no warning."""
     project.hooks(hook)
     assert hookrun(project, "validate").stdout == "checked 1 hook in 1 file: 0 errors, 0 warnings\n"
 

@@ -86,7 +86,7 @@ def check(status: int, stdout: str, stderr: str, expected: str) -> None:
 
 @pytest.mark.parametrize("line", ON_THE_COMMAND_LINE)
 def test_a_wrong_command_line(project: Project, line: str) -> None:
-    """Typos, wrong values, missing files: what, where and what to do; nothing is written."""
+    """Typos, wrong values, missing files: the fault, its location and the fix; nothing is written."""
     project.hooks({"name": "guard", "event": "stop", "command": "true"})
     project.script("hooks/guard.sh", "exit 0\n")
     project.script("list.json", "[]")

@@ -437,7 +437,7 @@ libc.execve({os.fsencode(launcher.program)!r}, words, (ctypes.c_char_p * 1)(None
 
 
 def test_a_name_with_an_event_outside_of_a_home(launcher: Launcher) -> None:
-    """Its directory names its home: any other belongs to no home, and its hooks are unknown."""
+    """Its directory determines the home: outside a home's launchers, its hooks are unknown."""
     link = launcher.program.with_name("claude.Stop")
     link.symlink_to("claude")
     done = subprocess.run([link], input="a message", capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Wheels with the client for every platform, without one, and what an sdist and an editable install compile."""
+"""Wheels with the client for every platform, without one, and the builds of an sdist and an editable install."""
 
 from __future__ import annotations
 

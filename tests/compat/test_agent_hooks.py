@@ -15,7 +15,7 @@ from tests.compat.test_document_rules import ANALYSIS, VALIDATION
 
 
 def events(log: AgentLog) -> list[tuple[str, str]]:
-    """Return what the log has, in order."""
+    """Return the entries of the log, in order."""
     entries = [json.loads(line) for line in Path(log.tools_log_file).read_text().splitlines()]
     return [(entry["event_type"], entry["tool_name"]) for entry in entries]
 
@@ -29,7 +29,7 @@ def events(log: AgentLog) -> list[tuple[str, str]]:
     ],
 )
 def test_each_type_checks_its_own_files(agent_type: str, name: str, document: object, tmp_path: Path) -> None:
-    """What fits may be written where it belongs; what does not, or elsewhere, is refused and logged nevertheless."""
+    """A valid document may be written to its place; an invalid or misplaced one is refused, and logged nevertheless."""
     log = AgentLog.for_document(tmp_path / "logs", "a")
     engine = Engine().use(AgentHooks.create(agent_type, log, tmp_path / "out"))
 

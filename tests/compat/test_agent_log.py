@@ -186,7 +186,7 @@ def test_a_long_value_is_cut_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_value_of_exactly_the_length_is_whole(tmp_path: Path) -> None:
-    """The limit is what is kept."""
+    """The limit applies to the stored text."""
     log = AgentLog(tmp_path / "a.log", tmp_path / "tools.jsonl", max_value=50)
     log.log_tool_call({"tool_output": "x" * 50})
     assert calls(log)[0]["tool_output"] == "x" * 50

@@ -1,4 +1,4 @@
-"""What the documentation agents write: every member that is required is, and the rest may be there."""
+"""The rules for documents of the documentation agents: required members have to be there, others may be."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def places() -> list[tuple[str, dict[str, Any], tuple[str | int, ...]]]:
 
 
 def at(document: Any, path: tuple[str | int, ...]) -> Any:
-    """Return what lies at a path."""
+    """Return the value at a path."""
     for step in path:
         document = document[step]
     return document

@@ -15,14 +15,14 @@ from hookrun.compat.oats import HookContext, HookEngine, HookEvent, HookResult
 HERE = Path(__file__).parent
 PROGRAM = HERE / "oats_program.py"
 PRINTED = HERE / "oats_printed.txt"
-"""What the program prints on oats-coder 1.0.19 itself, without that engine's log lines."""
+"""The output of the program on oats-coder 1.0.19 itself, without that engine's log lines."""
 
 OATS = "HOOKRUN_OATS_PYTHON"
 """Names an interpreter that has oats-coder (`pip install --no-deps oats-coder ujson rich` is enough for its hooks)."""
 
 
 def printed(python: str, module: str) -> list[str]:
-    """Return what the program prints on the engine of a module, without lines of a log."""
+    """Return the output of the program on the engine of a module, without log lines."""
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
     done = subprocess.run([python, PROGRAM, module], capture_output=True, text=True, check=True, env=environment)
     return [line for line in done.stdout.splitlines() if not line.startswith("20")]

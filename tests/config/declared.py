@@ -28,5 +28,5 @@ def errors(result: LoadedConfig) -> list[Diagnostic]:
 
 
 def warnings(result: LoadedConfig) -> list[Diagnostic]:
-    """Return what is doubtful."""
+    """Return the warnings."""
     return [problem for problem in result.problems if problem.severity == "warning"]

@@ -58,14 +58,14 @@ class JsonServer:
         self._process.wait()
 
     def completion(self, marker: str) -> dict[str, str]:
-        """Return what is offered at the end of the marker in the file: labels and their documentation."""
+        """Return the completions at the end of the marker in the file: labels and their documentation."""
         found = self.ask("textDocument/completion", self._place(marker))
         items = found["items"] if isinstance(found, dict) else found
         assert isinstance(items, list)
         return {item["label"]: _text(item.get("documentation", "")) for item in items}
 
     def hover(self, marker: str) -> str:
-        """Return what is shown over the end of the marker in the file."""
+        """Return the hover text at the end of the marker in the file."""
         found = self.ask("textDocument/hover", self._place(marker))
         return "\n".join(map(_text, found["contents"])) if isinstance(found, dict) else ""
 

@@ -52,7 +52,7 @@ def load(project: Project, cwd: Path | None = None) -> CompiledConfig:
 
 
 def commands(compiled: CompiledConfig, event: str = "pre_tool_use") -> list[str]:
-    """Return what the hooks of an event run, in order."""
+    """Return the commands of an event's hooks, in order."""
     hooks = compiled.candidates(event)
     return [str(hooks.hook(index).target) for index in range(hooks.count)]
 
@@ -63,7 +63,7 @@ def said(project: Project, cwd: Path | None = None) -> list[str]:
 
 
 def cache_files(project: Project) -> list[Path]:
-    """Return what lies in the cache."""
+    """Return the files in the cache."""
     directory = project.home / ".cache" / "hookrun"
     return sorted(directory.iterdir()) if directory.is_dir() else []
 
@@ -96,7 +96,7 @@ def until_old(path: Path) -> None:
 
 @pytest.fixture
 def keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is compiled be kept however young the files are."""
+    """Cache compiled config however new the files are."""
     monkeypatch.setattr(cache_writer, "YOUNG", -1)
 
 
@@ -119,7 +119,7 @@ def test_a_second_fire_does_not_compile(project: Project) -> None:
 
 
 def test_a_change_is_seen_by_the_next_fire(project: Project) -> None:
-    """A declaration that is written anew, of the same size and a moment later, is what the next fire obeys."""
+    """The next run obeys a declaration that was rewritten a moment later with the same size."""
     project.hooks(says(DECLARED))
     until_old(project.root / "coder.json")
     assert project.fire().verdict["message"] == DECLARED
@@ -177,7 +177,7 @@ def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
 @pytest.mark.usefixtures("keeps_at_once")
 @pytest.mark.parametrize("holder", ["done", "stopped"])
 def test_a_configuration_that_another_run_compiles_is_waited_for(project: Project, holder: str) -> None:
-    """A run takes what the holder of the lock has written meanwhile; of one that was stopped it does not depend."""
+    """A run uses the cache file that the lock's holder wrote meanwhile; it does not wait for a stopped holder."""
     project.hooks(says(DECLARED))
     load(project)
     path = cache_file(project)
@@ -209,12 +209,12 @@ def test_runs_that_start_together_compile_once(project: Project) -> None:
     assert len(compiled) == 1
 
 
-# --- what makes a cache file stale
+# --- changes that make a cache file stale
 
 
 @pytest.mark.usefixtures("keeps_at_once")
 def test_the_cache_is_read_while_nothing_changed(project: Project) -> None:
-    """What was compiled is read back as long as the declaration is the same file in the same state."""
+    """A compiled file is used as long as the declaration is the same file in the same state."""
     project.hooks(says(DECLARED))
     assert said(project) == [DECLARED]
     poison(cache_file(project))
@@ -381,7 +381,7 @@ def test_a_missing_included_file_is_seen_when_it_appears(project: Project) -> No
 
 @pytest.mark.slow
 def test_an_included_file_that_changed_a_moment_ago_is_not_kept(project: Project) -> None:
-    """An included file that is young keeps what is compiled from being kept, as the declaration itself would."""
+    """A young included file prevents caching, as a young declaration does."""
     include(project, "part.json")
     write_included(project.root / "part.json", "included1")
     until_old(project.root / "coder.json")
@@ -420,7 +420,7 @@ def tear_after_header(path: Path) -> None:
 
 
 def fill_with_zeros(path: Path) -> None:
-    """Leave the header, and zeros instead of the rest: what a crash may leave of a file."""
+    """Keep the header, and replace the rest by zeros: the possible state of a file after a crash."""
     checksum, header, rest = path.read_bytes().split(b"\n", 2)
     path.write_bytes(b"\n".join((checksum, header, bytes(len(rest)))))
 

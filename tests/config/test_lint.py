@@ -81,7 +81,7 @@ def test_a_matcher_that_no_tool_has(tmp_path: Path, matcher: str, says: str) -> 
     ],
 )
 def test_a_condition_that_cannot_hold(tmp_path: Path, fields: dict[str, object], says: str) -> None:
-    """The warning names what would hold."""
+    """The warning names a condition that would match."""
     (found,) = doubts(tmp_path, {"matcher": "bash", **fields})
     assert says in found
 
@@ -157,7 +157,7 @@ def test_every_name_of_every_agent_is_known(tmp_path: Path) -> None:
 
 
 def test_no_recipe_is_doubted(tmp_path: Path) -> None:
-    """What hookrun ships is what it would have you write."""
+    """The recipes follow hookrun's own advice."""
     hooks = [json.loads(json.dumps(dict(hook))) for name in catalog.names() for hook in catalog.find(name).hooks]
     assert [str(each) for each in warnings(examined(tmp_path / "coder.json", {"hooks": hooks}))] == []
 

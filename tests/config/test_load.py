@@ -214,7 +214,7 @@ def test_unknown_key_at_the_top_of_our_own_files(house: House) -> None:
 
 
 def test_settings_of_managed_win_over_user(house: House) -> None:
-    """What the managed layer sets a user cannot change; what it leaves open they can."""
+    """A user cannot change settings of the managed layer, only those that it leaves open."""
     declare(house.user / "hooks.json", settings={"on_error": "continue", "record_context": True, "audit": {"keep": 2}})
     declare(house.managed / "hooks.json", settings={"on_error": "block"})
     audit = {"max_bytes": 10485760, "keep": 2, "details": "full"}

@@ -113,7 +113,7 @@ def test_a_misspelled_recipe_is_recognized(project: Project) -> None:
 def test_an_old_version_works_and_says_until_when(
     project: Project, versions: Callable[[dict[str, object]], None]
 ) -> None:
-    """`update` shows what the newest does differently, and moves the pin."""
+    """`update` shows the differences of the newest version, and moves the pin."""
     old = dict(catalog.find("no-force-push").hooks[0])
     versions({"1": {"until": "0.3", "hooks": [old]}, "2": {"hooks": [{**old, "timeout": 99}]}})
     write(project, {"recipe": "no-force-push@1", "priority": 3})

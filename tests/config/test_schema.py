@@ -38,7 +38,7 @@ STRICTER = (
     "circular include",
     "this config needs hookrun ",
 )
-"""How messages begin of what the checker finds and a schema cannot express: it needs two places, files or layers."""
+"""The beginnings of messages about faults that a schema cannot express: they involve two places, files or layers."""
 
 VALIDATOR = Draft202012Validator(schema())
 ODD = st.sampled_from(["", " ", "\n", "a\n", "|", "a||b"])
@@ -167,7 +167,7 @@ def test_checker_and_schema_agree(
     data: dict[str, object],
     layer: str,
 ) -> None:
-    """The schema accepts exactly what the checker finds nothing wrong with, but for what a schema cannot express."""
+    """The schema accepts exactly the files without errors, except for errors that a schema cannot express."""
     path = tmp_path_factory.getbasetemp() / f"declared-{layer}.json"
     found = errors(examined(path, data, layer))
     if VALIDATOR.is_valid(data):

@@ -245,7 +245,7 @@ def test_names_are_unique_in_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_doubtful_is_a_warning(tmp_path: Path, fields: dict[str, object], message: str) -> None:
-    """What can be right but seldom is does not make a hook wrong."""
+    """An unusual value is no error."""
     result = examined(tmp_path / "a.json", {"hooks": [{**GOOD, **fields}]})
     assert errors(result) == []
     assert [message in str(warning) for warning in warnings(result)] == [True] * len(warnings(result))

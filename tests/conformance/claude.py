@@ -1,4 +1,4 @@
-"""A hook in Claude's dialect that prints what a test gives it, and its result."""
+"""A hook in Claude's dialect with the output that a test sets, and its result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Came:
         return self._runs[name].summary()
 
     def record(self, name: str) -> dict[str, object]:
-        """Return what is kept of one hook's run."""
+        """Return the stored data of one hook's run."""
         return hook_record(self._runs[name], {})
 
 
@@ -77,6 +77,6 @@ def failure(fired: Fired | Came) -> str | None:
 
 
 def notes(fired: Fired | Came) -> str:
-    """Return what the audit notes of the hook's run, in one text."""
+    """Return the audit's notes on the hook's run, as one text."""
     found = fired.record("hook").get("notes", [])
     return "\n".join(map(str, found)) if isinstance(found, list) else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 SOURCE = Path(__file__).parent / "claude_hooks"
 PROGRAMS = ("bash", "git", "jq", "node", "python3")
-"""What the scripts need, as Claude Code's own documentation and most published hooks do."""
+"""The programs that the scripts need, as do Claude Code's own documentation and most published hooks."""
 
 
 def why_not(path: str | None = None) -> str:
@@ -28,6 +28,6 @@ def furnish(project: Path) -> None:
 
 
 def handlers(event: str) -> list[dict[str, Any]]:
-    """Return what the settings have for an event, in order."""
+    """Return the settings' hooks for an event, in order."""
     settings = json.loads((SOURCE / "settings.json").read_bytes())
     return [handler for group in settings["hooks"][event] for handler in group["hooks"]]

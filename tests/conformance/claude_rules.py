@@ -58,7 +58,7 @@ COMMANDS = (
     'git commit -m "a $(date) b"', "git commit -m \"$(cat <<'E'\nx\nE\n)\"", "ls;date", "cat <<< $(date)",
     '[ "$(date)" ] && ls',
 )  # fmt: skip
-"""What the model asks the shell for."""
+"""The model's shell commands."""
 
 
 class Asked(NamedTuple):

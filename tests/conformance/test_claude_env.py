@@ -127,7 +127,7 @@ def test_a_guard_that_reads_a_variable_blocks_under_another_agent(project: Proje
 
 
 def digested(house: House) -> dict[str, str]:
-    """Return what is approved of each hook of the project."""
+    """Return the approval of each hook of the project."""
     hooks: list[Hook] = house.examine().declarations.hooks
     return {hook.name: declaration(hook, str(house.root), str(house.home)) for hook in hooks}
 

@@ -1,6 +1,6 @@
 """Claude Code's `if` rules, one by one: each test is named after the rule of its documentation that it holds.
 
-Where what it does (2.1.329) is not what it documents, what it does counts: see test_claude_rules.py.
+Where the behaviour (2.1.329) differs from the documentation, the behaviour counts: see test_claude_rules.py.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_2_4_a_star_after_a_space_at_the_end_needs_a_word_boundary(rule: str) ->
 
 
 def test_2_4_variables_set_before_a_command_are_stripped() -> None:
-    """`VAR=v` in front is no part of the command; what a variable was set to before is known."""
+    """`VAR=v` in front is no part of the command; a variable's earlier value is known."""
     assert shell("Bash(git push)", "GIT_DIR=/x A=1 git push")
     assert not shell("Bash(GIT_DIR=/x *)", "GIT_DIR=/x git push")
     assert shell("Bash(git push)", "A=git; $A push")

@@ -1,4 +1,4 @@
-"""What the output and the exit status of a hook in Claude's dialect come to: Claude Code's rules 3.1 to 3.3."""
+"""The effects of output and exit status of a hook in Claude's dialect: Claude Code's rules 3.1 to 3.3."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_3_2_a_field_in_the_wrong_place_decides_nothing(project: Project) -> Non
 
 
 def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project: Project) -> None:
-    """What is for the others is noted, and not reported."""
+    """Fields for other events are noted, and not reported."""
     answer = {"decision": "block", "reason": "R", "permissionDecision": "deny", "permissionDecisionReason": "R"}
     project.hooks({"dialect": "claude", "command": hook_line(answer, stderr="R", code=2)})
     agent = Agent("codex", project)
@@ -260,7 +260,7 @@ def test_3_3_a_block_at_the_top_outweighs_an_allow_beside_it(project: Project) -
 
 
 def test_3_3_a_denial_without_a_reason_is_one(project: Project) -> None:
-    """The model sees who refused."""
+    """The model sees which hook refused."""
     fired = answers(project, own("PreToolUse", permissionDecision="deny"))
     assert (fired.action, fired.verdict["message"]) == ("block", "blocked by hook (no reason given)")
 
@@ -292,7 +292,7 @@ def test_3_3_a_system_message_is_for_the_person(project: Project) -> None:
 
 
 def test_3_3_what_only_claude_code_can_do_is_told(project: Project) -> None:
-    """Nothing is lost in silence."""
+    """Nothing is lost silently."""
     fired = answers(
         project, {"terminalSequence": "\x07", **own("SessionStart", watchPaths=["/a"])}, event="session_start"
     )

@@ -1,4 +1,4 @@
-"""What a hook in Claude's dialect reads, whichever agent sends the event: Claude Code's rules 1.1 to 1.3."""
+"""The input of a hook in Claude's dialect, whichever agent sends the event: Claude Code's rules 1.1 to 1.3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEEP = "cat > read.json"
 
 
 def read(project: Project) -> Json:
-    """Return what the hook read."""
+    """Return the hook's input."""
     text = (project.root / "read.json").read_text()
     assert text.endswith("}\n")
     data: Json = json.loads(text)
@@ -31,7 +31,7 @@ def read(project: Project) -> Json:
 
 
 def fired(project: Project, event: str, **context: object) -> Json:
-    """Fire an event and return what a hook reads then."""
+    """Fire an event and return a hook's input."""
     project.hooks({"dialect": "claude", "event": event, "command": KEEP})
     context = {"session_id": "s1", **CONTEXTS.get(event, {}), **context}
     if project.server is not None:
@@ -50,7 +50,7 @@ def test_1_1_every_event_has_the_name_by_which_claude_fires_it() -> None:
 
 
 def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
-    """What is one tool here and several there is the first of them."""
+    """A tool of Claude's that is several here stands for the first of them."""
     assert all(agent_claude.NAMES.tool(native) == tool for tool, native in tables.TOOLS.items())
     assert {*tables.TOOLS} == {*agent_claude.TOOLS.values()}
     there_and_back = {
@@ -166,7 +166,7 @@ def test_1_3_a_response_has_the_shape_of_claude_s_tool(tool: str, args: dict[str
 
 
 def test_1_2_claude_s_own_message_is_passed_on_whole(project: Project) -> None:
-    """With fields that hookrun knows nothing of."""
+    """With fields that hookrun does not know."""
     project.hooks({"dialect": "claude", "command": KEEP})
     agent = Agent("claude", project)
     message = {**agent.shell("ls"), "tool_use_id": "t1", "effort": {"level": "high"}, "of_tomorrow": [1]}

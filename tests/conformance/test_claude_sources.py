@@ -225,7 +225,7 @@ def test_2_2_http_headers_use_listed_variables_only(house: House) -> None:
 
 @pytest.mark.parametrize("type_", ["prompt", "agent", "mcp_tool"])
 def test_2_2_types_that_only_claude_runs_are_listed_and_fail(house: House, type_: str) -> None:
-    """Nothing is pretended: they are there, with the reason why they are not run."""
+    """They are listed as hooks, with the reason why they do not run."""
     hook = one(house, settings({"type": type_, "prompt": "Is it safe? $ARGUMENTS"}))
     assert hook.error is not None
     assert f'only Claude Code can run handlers of type "{type_}"' in hook.error

@@ -249,7 +249,7 @@ def test_3_6_it_is_ignored_in_the_background(project: Project) -> None:
 
 
 def test_3_7_what_exit_2_wrote_to_stderr_is_given_whole_up_to_the_same_length(project: Project) -> None:
-    """The first error as well as the last; what is longer is in a file."""
+    """The first error as well as the last; longer text is in a file."""
     fired = answers(project, stderr="first " + "e" * 5000, code=2, event="post_tool_use")
     assert fired.verdict["message"] == "first " + "e" * 5000
     fired = answers(project, stderr="first " + "e" * 20_000, code=2, event="post_tool_use")
@@ -259,7 +259,7 @@ def test_3_7_what_exit_2_wrote_to_stderr_is_given_whole_up_to_the_same_length(pr
 
 
 def test_3_7_of_a_text_that_was_cut_the_file_is_not_said_to_hold_all(project: Project) -> None:
-    """What is beyond `max_output` is nowhere."""
+    """Output beyond `max_output` is dropped."""
     project.hooks(
         {"dialect": "claude", "command": "head -c 3000000 /dev/zero | tr '\\0' x", "event": "user_prompt_submit"}
     )

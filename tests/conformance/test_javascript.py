@@ -143,7 +143,7 @@ def test_2_3_3_expressions_say_what_javascript_says() -> None:
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", "(" * 60 + ")" * 60, "a" * 20_000])
 def test_what_is_not_read_matches_nothing(pattern: str) -> None:
-    """References to groups, and what no matcher is like: they are reported."""
+    """References to groups, and constructs that no matcher needs: they are reported."""
     assert found(pattern, "aab") is None
 
 

@@ -1,4 +1,4 @@
-"""The page about agents is what the tables give, and the page about adding one adds one."""
+"""The page about agents matches the tables, and following the page about adding one adds one."""
 
 from __future__ import annotations
 

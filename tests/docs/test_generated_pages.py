@@ -1,15 +1,20 @@
-"""Generated pages of the reference are up to date, and all pages together are short."""
+"""Generated pages of the reference are up to date, others name all there is, and all pages together are short."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
 import runpy
+from pathlib import Path
 
 import pytest
 
+from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
+from hookrun.model import FAILURES
 from hookrun.recipes import catalog
 from tests.conftest import ROOT, Project
 
@@ -47,6 +52,46 @@ def test_the_hooks_of_a_recipe_are_valid_config(name: str, project: Project) -> 
     config = load_config(find(str(project.root), str(project.home), managed=str(project.home / "none")))
     assert config.problems == []
     assert len(config.declarations.hooks) == len(json.loads(found[1])["hooks"])
+
+
+def named_in(table: str) -> set[str]:
+    """Return the names in the first column of a table."""
+    return {name for cell in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)}
+
+
+def audit_fields(package: Path) -> set[str]:
+    """Return the fields of the audit log, as the code that makes its records names them."""
+    found = {name for name, _ in audit.ABOUT}
+    parameters = inspect.signature(audit.fire_records).parameters.keys()
+    for path in package.rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) in RECORDERS:
+                    found.update({each.arg for each in node.keywords if each.arg is not None} - parameters)
+                elif path.name != "audit.py" and function.name != "_audit":
+                    continue
+                elif isinstance(node, ast.Dict):
+                    found.update(str(key.value) for key in node.keys if isinstance(key, ast.Constant))
+                elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                    found.update([str(node.slice.value)] if isinstance(node.slice, ast.Constant) else [])
+    return found
+
+
+RECORDERS = {"audit.fire_records", "audit.record", "self._audit"}
+"""Functions whose keywords are fields of the audit log."""
+
+
+def test_the_reference_names_every_kind_of_failure() -> None:
+    """And no other."""
+    assert named_in((REFERENCE / "failures.md").read_text()) == set(FAILURES)
+
+
+def test_the_reference_names_every_field_of_the_audit_log() -> None:
+    """And no other."""
+    section = (REFERENCE / "environment.md").read_text().partition("## Audit log")[2]
+    assert named_in(section) == audit_fields(ROOT / "hookrun")
 
 
 def test_all_pages_together_are_short() -> None:

@@ -28,7 +28,7 @@ NEEDS = {
 
 
 class Program(NamedTuple):
-    """A block: its page and line, its code and what it prints."""
+    """A block: its page and line, its code and its output."""
 
     page: Path
     line: int

@@ -125,7 +125,7 @@ def test_json_keeps_its_form() -> None:
     ],
 )
 def test_what_stands_elsewhere_is_not_edited(text: str) -> None:
-    """An alias and what is merged in belong to others too."""
+    """An alias and merged values belong to other places too."""
     with pytest.raises(EditError, match="by hand"):
         set_expectations(text, ((0, "expect", "action"), "ask"))
 

@@ -305,7 +305,7 @@ def test_destructive_commands_are_blocked(command: str, tmp_path: Path) -> None:
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("command", HARMLESS)
 def test_harmless_commands_pass(command: str, tmp_path: Path) -> None:
-    """A command that destroys nothing, or only speaks of it, gets no answer."""
+    """A command that destroys nothing, or only mentions it, gets no answer."""
     assert run_block(command, tmp_path) is None
 
 

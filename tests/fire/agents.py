@@ -1,4 +1,4 @@
-"""Firing as an agent does: the payload that it was recorded to send, and what it would make of the answer."""
+"""Send events as an agent does: the recorded payload, and the effect of the answer on the agent."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def copilot(project: Project) -> Agent:
 
 
 def pre(agent: Agent) -> str:
-    """Return what the agent calls the event before a tool."""
+    """Return the agent's name for the event before a tool."""
     return agent.events["pre"]
 
 
@@ -312,7 +312,7 @@ def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> Non
 
 @pytest.mark.sampled(4)
 def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
-    """What has not answered by then is a timeout, and `on_failure` decides."""
+    """A hook that has not answered by then has timed out, and `on_failure` decides."""
     agent.project.hooks({"command": "sleep 300", "on_failure": "block"})
     told = agent.fire(agent.shell(), "--deadline", "0.4", event=pre(agent))
     assert "(timeout)" in str(told.reason)

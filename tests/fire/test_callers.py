@@ -94,7 +94,7 @@ def test_a_guard_in_claude_s_dialect_holds(claude: Agent, caller: str) -> None:
 
 @CALLER
 def test_a_change_is_made_or_refused(claude: Agent, caller: str) -> None:
-    """A caller of which nothing is known might run the old command."""
+    """An unknown caller might run the old command."""
     claude.project.hooks({"command": says(action="modify", args_patch={"command": "echo new"})})
     told = claude.fire(shell(claude, caller))
     if caller == "unknown":

@@ -134,13 +134,13 @@ SENT = ("input", "output", "event")
 
 
 def read(agent: str, event: str, data: Json) -> Message:
-    """Return what a message is read as."""
+    """Return the context read from a message."""
     module = agents.load(agent)
     return module.read(data, native_event(module, event) if event else "")
 
 
 def contexts_of(agent: str) -> Json:
-    """Return what hooks are given for each recorded message: only fields that are known, without what is always new."""
+    """Return hooks' input for each recorded message: only known fields, without those that are always new."""
     return {name: _contexts(agent, event, data) for name, (event, data) in recorded(agent).items()}
 
 
@@ -193,11 +193,11 @@ def _answers(agent: str, message: Message) -> Json:
 
 
 FILES = {"contexts": contexts_of, "answers": answers_of}
-"""The golden files: directory -> what makes that of an agent."""
+"""The golden files: directory -> the function that creates an agent's file."""
 
 
 def text(directory: str, agent: str) -> str:
-    """Return what a golden file is to hold."""
+    """Return the content of a golden file."""
     return json.dumps(FILES[directory](agent), indent=1, ensure_ascii=False) + "\n"
 
 

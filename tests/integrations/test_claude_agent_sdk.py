@@ -50,7 +50,7 @@ def payload(event: str, **more: Any) -> Json:
 
 
 def ask(engine: Engine, data: Json, **options: Any) -> Json:
-    """Return what the SDK is answered, checked against its types."""
+    """Return the answer to the SDK, checked against its types."""
     event = data["hook_event_name"]
     (matcher,) = hooks_for(engine, events=[event], **options)[event]
     answer = called(matcher, data)

@@ -42,7 +42,7 @@ class Session:
 
     @property
     def files(self) -> list[str]:
-        """What lies in the directory now."""
+        """The files in the directory now."""
         return sorted(os.listdir(self.directory))
 
     @property

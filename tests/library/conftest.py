@@ -36,7 +36,7 @@ Load = Callable[..., Engine]
 
 @pytest.fixture
 def load(project: Project) -> Iterator[Load]:
-    """Return what makes engines with the declarations of `project`; each is closed at the end."""
+    """Return a function that creates engines with the declarations of `project`; each is closed at the end."""
     engines: list[Engine] = []
 
     def make(**options: object) -> Engine:

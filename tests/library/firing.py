@@ -1,4 +1,4 @@
-"""What the tests of the library have in common: engines, both ways to fire, and a watch against what never ends."""
+"""Helpers for the library's tests: engines, both ways to fire, and a guard against endless tests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fire_sync(engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, 
 
 
 def within(function: Callable[[], T], seconds: float = 5) -> T:
-    """Return what the function returns, or fail when it has not after so long: a deadlock ends one test, not all."""
+    """Return the function's result, or fail after a time limit: a deadlock ends one test, not all."""
     ended: list[T] = []
     raised: list[BaseException] = []
 

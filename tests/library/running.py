@@ -75,7 +75,7 @@ NOTHING: tuple[list[str], list[int]] = ([], [])
 
 
 def end_all(project: Project) -> None:
-    """Kill what a test that failed has left."""
+    """Kill processes that a failed test has left."""
     for pid in processes_in(project.root):
         try:
             os.kill(pid, 9)
@@ -92,7 +92,7 @@ async def become(what: Callable[[], bool]) -> None:
 
 
 class Resources:
-    """What this process has: descriptors and threads. An engine that is not closed keeps its audit open: one file."""
+    """This process's descriptors and threads. An engine that is not closed keeps its audit open: one file."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -135,7 +135,7 @@ def program(project: Project, script: str, *arguments: str) -> subprocess.Popen[
 
 
 def output(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Wait for a program; return what it wrote to stdout and to stderr."""
+    """Wait for a program; return its stdout and stderr."""
     try:
         stdout, stderr = process.communicate(timeout=ENOUGH)
     finally:

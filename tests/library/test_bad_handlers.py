@@ -14,14 +14,14 @@ from tests.library.firing import Fire, answers, failure, kinds, order, raises, w
 
 
 class NoRepr:
-    """What cannot even be shown."""
+    """An object whose `repr()` raises."""
 
     def __repr__(self) -> str:
         raise ValueError("no")
 
 
 class NoEqual:
-    """What cannot be compared."""
+    """An object whose comparison raises."""
 
     __hash__ = None  # type: ignore[assignment]
 

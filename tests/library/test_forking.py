@@ -27,7 +27,7 @@ WAITS = "mkdir in.$$; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do
 
 
 def in_a_fork(work: Callable[[], object]) -> int:
-    """Do it in a forked child; return the child's exit status, 0 when nothing was raised."""
+    """Call the function in a forked child; return the child's exit status, 0 if it did not raise."""
     pid = os.fork()
     if pid == 0:
         status = 1

@@ -68,12 +68,12 @@ async def async_guard(ctx: Context) -> Verdict:
 
 
 def with_option(answer: Verdict, ctx: Context) -> Verdict:
-    """Answer what was bound to it."""
+    """Return the bound value."""
     return answer if ctx.tool_name else Verdict()
 
 
 async def async_with_option(answer: Verdict, ctx: Context) -> Verdict:
-    """Answer what was bound to it."""
+    """Return the bound value."""
     return answer if ctx.tool_name else Verdict()
 
 
@@ -118,7 +118,7 @@ def test_the_handler_knows_where_it_was_written(engine: Engine) -> None:
 
 
 def test_every_option_is_on_the_handler(engine: Engine) -> None:
-    """What was given can be read back from the hook, in the form of a declaration."""
+    """The options can be read back from the hook, in the form of a declaration."""
     handler = engine.register(
         ["pre_tool_use", "stop"],
         guard,

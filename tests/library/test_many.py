@@ -41,7 +41,7 @@ def count(result: Result) -> int:
 
 
 def most_at_once(project: Project) -> int:
-    """Return how many hooks saw one another."""
+    """Return how many hooks saw each other."""
     return max(int(line) for line in (project.root / "counts").read_text().split())
 
 

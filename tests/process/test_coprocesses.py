@@ -191,7 +191,7 @@ def test_a_cold_program_that_stays_is_ended_after_its_answer(served: Served) -> 
     assert processes_in(served.project) == []
 
 
-# --- which caller owns the process
+# --- which hook and which caller a process serves
 
 
 @pytest.mark.parametrize("changed", ["script", "declaration"])
