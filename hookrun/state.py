@@ -6,7 +6,7 @@ import os
 from _imp import source_hash
 from time import gmtime, strftime, time_ns
 
-from hookrun.text import UserError
+from hookrun.text import UserError, describe_exception
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,19 @@ class CurrentRun:
 
     home = ""
     for_agent = False
+
+
+def report_bug(error: BaseException, home: str | None = None) -> str:
+    """Return the message for a bug of ours; its traceback goes to crash.log. Raises nothing.
+
+    The log is in `home`, by default in that of the current run.
+    """
+    try:
+        from hookrun.crash import report_in_run  # only after a bug
+
+        return report_in_run(error, home)
+    except Exception:  # hookrun is incomplete, or no descriptor is free
+        return f"internal error, please report it: {describe_exception(error)}"
 
 
 END_OF_TIME = (1 << 63) - 1

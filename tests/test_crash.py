@@ -251,6 +251,17 @@ def test_a_bug_that_stops_nothing_else_is_reported_too(project: Project, bug: st
     assert (debugged.returncode, "in fail" in debugged.stderr) == (plain.returncode, True)
 
 
+@pytest.mark.parametrize(("bug", "arguments"), [(bug, arguments) for bug, *arguments in PLACES])
+def test_a_bug_that_cannot_be_logged_stops_nothing_else_either(
+    project: Project, bug: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without free descriptors, for example, the module that reports it cannot be loaded."""
+    monkeypatch.setitem(BUGS, bug, f"{BUGS[bug]}; import sys; sys.modules['hookrun.crash'] = None")
+    done = run_with(project, bug, *arguments)
+    assert "internal error, please report it: ZeroDivisionError: an error of ours" in done.stdout + done.stderr
+    assert not crash_log(project.home).exists()
+
+
 @pytest.mark.parametrize("bug", ["reading", "validating", "inspecting"])
 def test_an_agent_never_reads_a_traceback_of_such_a_bug(project: Project, bug: str, tmp_path: Path) -> None:
     """The log is where its run has its other files, whatever HOME a project sets."""

@@ -58,9 +58,10 @@ SIDEWAYS = frozenset(
 BACKWARDS = {
     ("hookrun.agents", "hookrun.agents.callers"): "it is loaded for agents without a module only",
     ("hookrun.boot", "hookrun.__main__"): "it starts the program whose modules it loads",
+    ("hookrun.state", "hookrun.crash"): "whatever has a bug can report it, and loads what does that only then",
     ("hookrun.process.runner", "hookrun.recipes.looks"): "a recipe that cannot matter to a call starts no process",
 }
-"""Imports by name, of a row above or in a circle, that are meant, and why."""
+"""Imports of a row above, or in a circle, that are meant, and why."""
 
 PUBLIC_BELOW_RECIPES = frozenset(
     {"hookrun", "shell", "process", "credentials", "fastjson", "globs", "text", "files", "state", "session", "nesting"}

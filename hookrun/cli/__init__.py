@@ -14,7 +14,7 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, CONFIG, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
 from hookrun.cli.printing import print_message
-from hookrun.state import CurrentRun
+from hookrun.state import CurrentRun, report_bug
 from hookrun.terminal import ColorChoice, is_terminal
 from hookrun.text import UserError, escape
 
@@ -161,9 +161,7 @@ def _error_message(error: Exception) -> str:
             return escape(f"{error.filename}: {error.strerror or error}")
     if isinstance(error, UserError):
         return str(error)
-    from hookrun.crash import report_in_run  # only for an internal error
-
-    return report_in_run(error)
+    return report_bug(error)
 
 
 def _output_error() -> OSError | None:

@@ -19,7 +19,7 @@ from hookrun.config.recipe_entries import expanded
 from hookrun.config.validate import SETTING_FIELDS, validate_settings
 from hookrun.events import EVENTS
 from hookrun.model import UNTRUSTED_LAYERS, as_object
-from hookrun.state import DATA_DIR
+from hookrun.state import DATA_DIR, report_bug
 from hookrun.text import did_you_mean, one_line, one_of, quote
 
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
@@ -108,9 +108,7 @@ def internal_problem(path: str, error: Exception, home: str | None = None) -> Di
     """Return the diagnostic for an internal error in reading a file; its traceback goes to crash.log."""
     reason = type(error).__name__
     if not isinstance(error, RecursionError):  # that is the file's
-        from hookrun.crash import report_in_run
-
-        reason = one_line(report_in_run(error, home))
+        reason = one_line(report_bug(error, home))
     return Diagnostic(path, 1, 1, "", f"cannot read the file: {reason}", "simplify the file")
 
 

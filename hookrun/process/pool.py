@@ -16,6 +16,7 @@ from hookrun.model import Failure, Outcome
 from hookrun.process.child import NEVER, WATCHER, Task
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES
 from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER, CallerLoop, PoolLoop, Slots
+from hookrun.state import report_bug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -331,7 +332,7 @@ class PoolThread(PoolLoop):
 
     def _fail(self, error: Exception) -> None:
         """End everything after a bug of ours, and report it to all callers."""
-        failure = Failure("spawn", f"internal error, please report it: {type(error).__name__}: {error}")
+        failure = Failure("spawn", report_bug(error))
         unfinished = dict(self._batches)
         try:
             self._kill_all()

@@ -19,7 +19,7 @@ from hookrun.process.loop import ENDING
 from hookrun.serve import caller
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.server_socket import release_lock, sign_lock
-from hookrun.state import CurrentRun
+from hookrun.state import CurrentRun, report_bug
 from hookrun.text import write_stderr
 
 if TYPE_CHECKING:
@@ -364,8 +364,6 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
         Worker(socket.socket(fileno=line)).work()
         status = 0
     except Exception as error:  # a bug of ours; with --foreground it is seen
-        from hookrun.crash import report_in_run
-
-        write_stderr(report_in_run(error))
+        write_stderr(report_bug(error))
     finally:
         os._exit(status)

@@ -28,6 +28,7 @@ from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import Pool
 from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER
+from hookrun.state import report_bug
 from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
 from hookrun.testing.sandbox import (
@@ -289,9 +290,7 @@ class CaseRunner:
         except (OSError, ValueError, RecursionError) as error:  # the case's or the system's
             run.problems = [f"{run.case.where}: cannot be run: {type(error).__name__}: {error}"]
         except Exception as error:  # the other cases still run
-            from hookrun.crash import report_in_run
-
-            run.problems = [f"{run.case.where}: cannot be run: {one_line(report_in_run(error))}"]
+            run.problems = [f"{run.case.where}: cannot be run: {one_line(report_bug(error))}"]
         else:
             run.differences = compare(expect, run.result)
         return run

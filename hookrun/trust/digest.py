@@ -8,7 +8,7 @@ from time import monotonic
 
 from hookrun.fastjson import dumps, scan_own
 from hookrun.model import HOOK_DEFAULTS, Hook
-from hookrun.state import YOUNG, cache_file, identity, now_ns, read_sealed, seal
+from hookrun.state import YOUNG, cache_file, identity, now_ns, read_sealed, report_bug, seal
 from hookrun.text import one_line
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
@@ -323,9 +323,7 @@ class HookInspector:
         except (OSError, ValueError, RecursionError) as error:  # an untrusted project may only break its own hook
             return Inspection("", [], f"inspection failed ({type(error).__name__}: {error})")
         except Exception as error:
-            from hookrun.crash import report_in_run
-
-            return Inspection("", [], f"inspection failed ({one_line(report_in_run(error, self.home))})")
+            return Inspection("", [], f"inspection failed ({one_line(report_bug(error, self.home))})")
         finally:
             if self._budget is not None:
                 self._budget.end()
