@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 WHITESPACE = " \t\n\r"
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """How deep a text may be nested. Our own limit: that of `json` differs among Pythons."""
 
 
@@ -66,11 +66,11 @@ def loads(text: str) -> object:
     """Return the one JSON value in `text`, which white space may surround.
 
     Raises ValueError (json.JSONDecodeError if it has a place) for anything else, such as NaN, Infinity, nesting deeper
-    than DEEPEST and numbers too long to convert.
+    than MAX_DEPTH and numbers too long to convert.
     """
     value = _loads(text)
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
-        raise ValueError(f"nested more than {DEEPEST} deep")
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+        raise ValueError(f"nested more than {MAX_DEPTH} deep")
     return value
 
 

@@ -31,6 +31,11 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    """Return the text with a space for each unprintable character except line ends."""
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
 def truncate(text: str, limit: int) -> str:
     """Return the text, cut to `limit` characters if longer, the last three as dots."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

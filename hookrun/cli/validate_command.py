@@ -27,7 +27,7 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_of
 from hookrun.terminal import render_message, terminal_width, wants_color, wrap
-from hookrun.text import did_you_mean, message_lines, one_of
+from hookrun.text import did_you_mean, message_lines, one_of, printable_lines
 
 MAX_LINES = 3
 """Limit on a problem's lines on a terminal if it shows the line of the file."""
@@ -286,7 +286,7 @@ def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
     """Return the part of a line around a column that fits `width` cells, and its text before the column."""
     from rich.cells import cell_len, chop_cells
 
-    line = "".join(char if char.isprintable() else " " for char in line.rstrip())
+    line = printable_lines(line.rstrip())
     start = 0
     if cell_len(line[: column + width]) > width and cell_len(line[:column]) > width // 2:
         start = max(0, column - width // 3)

@@ -125,7 +125,7 @@ def _host(url: SplitResult) -> tuple[str, str | None, int | None]:
     return (url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme))
 
 
-def _shown(text: str) -> str:
+def _shown(text: str) -> str:  # not text.printable_lines: a script run with `-I -S` finds no hookrun
     return "".join(char if char.isprintable() else " " for char in text).strip()
 
 

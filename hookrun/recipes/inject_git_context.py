@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from hookrun.credentials import redact
 from hookrun.recipes import git_repository, paths, recipe_state
-from hookrun.recipes.output_excerpt import cut, printable_lines
+from hookrun.recipes.output_excerpt import cut
 from hookrun.recipes.recipe import Option, Recipe, count
+from hookrun.text import printable_lines
 
 MAX_LINE, MAX_TEXT = 160, 6000
 """Characters."""

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from hookrun.nesting import CALLER
 from hookrun.process.program import ProgramError, run_program
-from hookrun.recipes.output_excerpt import printable_lines
+from hookrun.text import printable_lines
 
 OSASCRIPT = (
     "on run argv",

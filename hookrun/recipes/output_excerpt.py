@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hookrun.credentials import redact
+from hookrun.text import printable_lines
 
 MAX_LINE = 300
 """Characters."""
@@ -32,11 +33,6 @@ def one_line(text: str, longest: int) -> str:
     """Return the text on one line, without credentials, cut to `longest` characters."""
     whole = " ".join(printable_lines(text[: longest + LOOKAHEAD]).split())
     return cut(redact(whole), longest)
-
-
-def printable_lines(text: str) -> str:
-    """Return the text with a space for each unprintable character except line ends."""
-    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
 
 
 def cut(text: str, longest: int) -> str:

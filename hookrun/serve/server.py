@@ -44,7 +44,7 @@ CHECK_EVERY = 30.0
 BACKLOG = 128
 PAUSE = 0.1
 """Seconds before a refused process or descriptor is requested again."""
-PATIENCE = 10.0
+WORKER_TIMEOUT = 10.0
 """Seconds that greeted callers wait for a worker while the system allows no more."""
 
 
@@ -230,7 +230,7 @@ class Server:
             return
         now = monotonic()
         self.stuck_since = self.stuck_since or now
-        if now - self.stuck_since > PATIENCE:  # they continue as after a crash
+        if now - self.stuck_since > WORKER_TIMEOUT:  # they continue as after a crash
             for connection in self.waiting:
                 connection.close()
             self.waiting.clear()

@@ -33,7 +33,7 @@ UNCHECKED = 1
 """Flags of a compiled Python module loaded without checking its source (PEP 552)."""
 
 SHEBANG_LINE = 256
-DEEPEST = 4
+MAX_DEPTH = 4
 """Interpreters of interpreters that are followed."""
 
 
@@ -135,7 +135,7 @@ class _Finder:
         else:
             paths = [path for path in (f"{each}/{value}" for each in self._on_path) if self._is_within_really(path)]
         for path in paths:
-            if self.add(path) == REGULAR and within(path, self._root) and depth < DEEPEST:
+            if self.add(path) == REGULAR and within(path, self._root) and depth < MAX_DEPTH:
                 self._interpreter(path, cwd, depth)
 
     def _interpreter(self, path: str, cwd: str, depth: int) -> None:

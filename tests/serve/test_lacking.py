@@ -69,7 +69,7 @@ def main(argv):
     return 1
 command.main = main
 """
-IMPATIENT = "from hookrun.serve import server\nserver.PATIENCE = 0.5\n"
+IMPATIENT = "from hookrun.serve import server\nserver.WORKER_TIMEOUT = 0.5\n"
 
 Started = tuple["subprocess.Popen[bytes]", "Path"]
 
