@@ -34,7 +34,7 @@ CREDENTIALS = {
     "Hugging Face": f"hf_{BODY[:34]}",
     "JWT": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{BODY}",
 }
-"""Kind -> an example of it, all of which must go."""
+"""Kind -> an example of it, all of which must be hidden."""
 
 SURROUNDINGS = ["{}", "fatal: cannot log in with {}, give another", "KEY={}", "'{}'", '{"a": ["{}"]}', "a\n{}\nb"]
 
