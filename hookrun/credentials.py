@@ -101,7 +101,7 @@ ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
     (NAME_HINTS, rf"(?i)({NAMES}(?:\\\")?\s*[=:]\s*\\\")(?:[^\"\\]|\\[^\"]){{4,}}"),
     (NAME_HINTS, rf"(?i)(\s--(?!no-)(?:\w+-)*{NAME}\s+)(?!-){ARGUMENT}"),
     (NAME_HINTS, rf"(?i)(\b(?:config(?:ure)?\s+set|set\s+-\w+)\s[^|;&\n]{{0,100}}?{NAME}\s+)(?!-){ARGUMENT}"),
-    (NAME_HINTS, rf"(?i)({NAME}(?-i:_[A-Z0-9_]*)=){ARGUMENT}"),
+    (NAME_HINTS, rf"(?i)({NAME}(?-i:_[A-Z0-9_]{{0,40}})=){ARGUMENT}"),
     (("mysql", "mariadb"), rf"(\b(?:mysql|mariadb)[^|;&\n]{{0,200}}?\s-p){ARGUMENT}"),
     (("login",), rf"(\b(?:docker|podman|az|oc)\s+login\b[^|;&\n]{{0,200}}?\s-p\s*){ARGUMENT}"),
     (("sshpass",), rf"(\bsshpass\s+(?:-[ve]\s+)*-p\s*){ARGUMENT}"),

@@ -448,7 +448,7 @@ def test_a_directory_where_the_file_should_be_changes_no_verdict(project: Projec
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_symlink_in_its_place_is_not_written_through(project: Project, *, there: bool) -> None:
-    """An audit that is a symbolic link is refused: what it leads to is neither changed nor made."""
+    """An audit that is a symbolic link is refused: its target is neither changed nor created."""
     target = project.home / "target"
     if there:
         target.write_text("")

@@ -91,7 +91,7 @@ def test_rotated_files_follow_the_newest(path: Path) -> None:
 
 
 def test_a_file_that_is_rotated_meanwhile_is_read_once(path: Path) -> None:
-    """What was there at the beginning, and nothing twice, however often it is rotated; a removed file is left out."""
+    """The lines at the beginning, and none twice, however often it is rotated; a removed file is left out."""
     for suffix, number in (("", 4), (".1", 3), (".2", 2), (".3", 1)):
         Path(f"{path}{suffix}").write_bytes(lines(number))
     records = audit_reader.newest_first(str(path.parents[3]))

@@ -529,7 +529,7 @@ def test_a_package_that_is_being_replaced_ends_in_one_line(
 @pytest.mark.sampled
 @pytest.mark.parametrize("text", ["def (", "raise KeyError", "import nothing_of_this_name"])
 def test_a_module_that_is_half_written_ends_in_one_line(project: Project, package: Path, text: str) -> None:
-    """What an installer has written so far need not be Python."""
+    """A file that an installer has half written need not be Python."""
     (package / "fire" / "command.py").write_text(text)
     status, stderr = broken(project, package, "claude")
     assert (status, stderr.count("\n")) == (1, 1), stderr

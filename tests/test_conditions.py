@@ -455,7 +455,7 @@ def test_what_is_shown_is_short_and_printable(value: object) -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """What does not fit ends in three dots, what fits is whole."""
+    """Long text ends in three dots, short text is complete."""
     assert fastjson.format_value("a" * 58) == '"' + "a" * 58 + '"'
     assert fastjson.format_value("a" * 100) == '"' + "a" * 56 + "..."
     assert fastjson.format_value([1] * 100, 10) == "[1,1,1,..."

@@ -85,9 +85,9 @@ def failed(text: str) -> Exception:
     value_of_a_variable = "never-shown"
     try:
         try:
-            raise KeyError(value_of_a_variable[:5])  # noqa: TRY301  # the context is what is tested
+            raise KeyError(value_of_a_variable[:5])  # noqa: TRY301  # the context is under test
         except KeyError:
-            raise ZeroDivisionError(text)  # noqa: B904  # the context is what is tested
+            raise ZeroDivisionError(text)  # noqa: B904  # the context is under test
     except ZeroDivisionError as error:
         return error
 

@@ -311,7 +311,7 @@ def test_a_hook_that_does_not_apply_does_not_separate_neighbours() -> None:
 
 
 def test_parallel_hooks_read_the_same() -> None:
-    """None of a group sees what another of it changes."""
+    """Hooks of a group do not see each other's changes."""
     fire = Fire(parallel("a"), parallel("b"), hook("c"), answers={"a": sets(x=1), "b": sets(y=2)})
     assert fire.seen("a")[0]["tool_args"] == fire.seen("b")[0]["tool_args"] == ARGS
     assert fire.seen("c")[0]["tool_args"] == {**ARGS, "x": 1, "y": 2}
@@ -415,7 +415,7 @@ def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> N
 
 
 def test_metadata_too_makes_a_passed_over_candidate_apply() -> None:
-    """What a group puts into the metadata can be another hook's condition."""
+    """Metadata from a group can be another hook's condition."""
     answers: dict[str, Answer] = {"a": {"action": "continue", "modified_context": {"risky": True}}}
     fire = Fire(parallel("a"), hook("guard", when={"metadata.risky": ["true"]}), parallel("b"), answers=answers)
     assert fire.calls == [["a", "b"], ["guard"]]

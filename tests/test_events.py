@@ -129,7 +129,7 @@ def test_the_names_of_older_engines_resolve(engine: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "pretooluse", "PRE_TOOL_USE", "pre-tool-use", " pre_tool_use", "tool", "*"])
 def test_no_other_name_resolves(name: str) -> None:
-    """What is no name of an event is none, not the nearest one."""
+    """An unknown name is no event, not the nearest one."""
     assert events.canonical(name) is None
 
 

@@ -131,7 +131,7 @@ NOISE = st.sampled_from(
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    """Return what was JSON before something happened to it."""
+    """Return JSON text after a random mutation."""
     text = draw(texts())
     place = draw(st.integers(0, len(text)))
     noise = draw(NOISE)
@@ -305,7 +305,7 @@ def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str, part: 
 @pytest.mark.sampled
 @each_part
 def test_a_value_nested_a_hundred_thousand_deep_is_not_written(part: str) -> None:
-    """Writing what is nested too deeply is ValueError."""
+    """A value that is nested too deeply is ValueError."""
     value: object = 1
     for _ in range(DEEP):
         value = [value]
@@ -315,7 +315,7 @@ def test_a_value_nested_a_hundred_thousand_deep_is_not_written(part: str) -> Non
 
 @each_part
 def test_a_value_that_holds_itself_is_not_written(part: str) -> None:
-    """A circle is ValueError and does not run for ever."""
+    """A cycle is ValueError and does not hang."""
     circle: list[object] = []
     circle.append(circle)
     with parts(part), pytest.raises(ValueError, match="Circular"):
@@ -340,7 +340,7 @@ def test_up_to_200_levels_are_read_and_one_more_is_not(part: str, form: str) -> 
 
 
 def test_json_is_not_imported_where_the_c_parts_do_the_work() -> None:
-    """Reading and writing what is well-formed imports neither json nor re: that is what the module is for."""
+    """Reading and writing well-formed JSON imports neither json nor re: that is the purpose of the module."""
     program = (
         "import sys; from hookrun import fastjson as f\n"
         "assert f.loads(' {\"a\": [1, 2.5, null]} ') == {'a': [1, 2.5, None]} and f.scan('[1] x', 0) == ([1], 3)\n"

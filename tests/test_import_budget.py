@@ -65,7 +65,7 @@ WITHOUT_HOOKS = {
     "hookrun.state",
     "hookrun.text",
 }
-"""What a run loads where no hook matches, beyond what a bare Python has loaded."""
+"""Modules that a run loads if no hook matches, beyond those of a bare Python."""
 
 FOR_A_PROCESS = {
     "hookrun.engine",
@@ -77,17 +77,17 @@ FOR_A_PROCESS = {
     "hookrun.process.child",
     "select",
 }
-"""What one hook that is a process adds."""
+"""Added by one hook that is a process."""
 
 FOR_A_VERDICT = {"hookrun.verdicts"}
-"""What it adds that its answer is not `continue` in one of the usual spellings."""
+"""Added if its answer is not `continue` in one of the usual spellings."""
 
 FOR_CLAUDE_S_DIALECT = {
     "hookrun.claude",
     "hookrun.claude.answer",
     "hookrun.claude.hook_protocol",
 }
-"""What it adds that a hook reads and answers as Claude Code's do."""
+"""Added if a hook reads and answers as Claude Code's do."""
 
 FOR_AN_AGENT = {
     "hookrun.fire.agent",
@@ -106,7 +106,7 @@ OF_THE_AGENT: dict[str, set[str]] = {
     "cline": {"hookrun.agents.patch"},
     "opencode": {"hookrun.agents.patch"},
 }
-"""What the module about an agent shares with others."""
+"""Modules that the agent's module shares with others."""
 
 FOR_TRUST = {
     "errno",
@@ -117,7 +117,7 @@ FOR_TRUST = {
     "hookrun.trust.hook_files",
     "hookrun.trust.store",
 }
-"""What it adds that a hook of the project is asked for its approval, its digest known from before."""
+"""Added if a project hook's approval is checked, its digest known from before."""
 
 FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply", "pwd"}
 """Added if a hook gave an answer; a refusal proposes a command, so it looks up the account's home."""
@@ -263,7 +263,7 @@ def agents_modules(project: Project, name: str) -> set[str]:
 
 @pytest.mark.parametrize("hooks", [[], [{"command": "true"}]], ids=["no hook", "one hook"])
 def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list[dict[str, object]]) -> None:
-    """None of the modules that were measured as dear is there, unless the bare interpreter has it already."""
+    """None of the modules that were measured as expensive is loaded, unless the bare interpreter has it already."""
     project.hooks(*hooks)
     loaded = loaded_by_fire(project)
     assert {name for name in loaded if name in NEVER or name.partition(".")[0] in NEVER} == set()

@@ -1,4 +1,4 @@
-"""The house keeps its order: imports go down, no circles, one name for one thing, no module too large or too small."""
+"""The architecture rules: imports go down, no cycles, one name for one thing, no module too large or too small."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ BACKWARDS = {
 PUBLIC_BELOW_RECIPES = frozenset(
     {"hookrun", "shell", "process", "credentials", "fastjson", "globs", "text", "files", "state", "session", "nesting"}
 )
-"""What `recipes` and `observe` may import: what a third party could."""
+"""The modules that `recipes` and `observe` may import: those that a third party could."""
 
 LARGEST, SMALLEST = 450, 100
 """Lines of a module."""
 
 LONGEST_CHAIN = 14
-"""Modules that import one another one after the other, at import time."""
+"""Modules that import each other one after the other, at import time."""
 
 AGENTS = sorted(agents.AGENTS.keys() - {"claude"})
 """Agents whose facts belong in their own module. Claude is also a dialect and a form of settings."""
@@ -203,7 +203,7 @@ def test_ready_made_hooks_import_public_names_only() -> None:
 
 
 def circles() -> list[list[str]]:
-    """Return the sets of modules that import one another in a circle (Tarjan), each sorted."""
+    """Return the sets of modules that import each other in a cycle (Tarjan), each sorted."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

@@ -39,7 +39,7 @@ VARIABLE_WORDS = (
     b"TOKEN SECRET PASSW PASSPHRASE CREDENTIAL COOKIE AUTHORIZATION AUTH_SOCK API_KEY APIKEY ACCESS_KEY ACCESSKEY "
     b"PRIVATE_KEY PRIVATEKEY SIGNING_KEY ENCRYPTION_KEY SESSION_KEY"
 ).split()
-VARIABLE_ENDS = (b"_KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
+VARIABLE_ENDS = (b"_KEY", b"-KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
 """Parts and ends of variables' names that `env_policy: scrub` removes; a test compares them to `credentials`' own."""
 
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
@@ -236,14 +236,14 @@ def _under_policy(variables: Mapping[bytes, bytes], policy: str) -> dict[bytes, 
     """Return the variables that `clean` keeps, or for `scrub` those not named like a credential."""
     if policy == "clean":
         return {name: value for name, value in variables.items() if name in CLEAN or name.startswith(b"LC_")}
-    names = b"\n".join(variables).upper().replace(b"-", b"_")
+    names = b"\n".join(variables).upper()
     words = [word for word in VARIABLE_WORDS if word in names]  # usually few: most names are looked at once
     return {name: value for name, value in variables.items() if not looks_like_credential(name, words)}
 
 
 def looks_like_credential(name: bytes, words: Collection[bytes] = VARIABLE_WORDS) -> bool:
     """Return whether an environment variable's name suggests a credential."""
-    upper = name.upper().replace(b"-", b"_")
+    upper = name.upper()
     return upper.endswith(VARIABLE_ENDS) or bool(words and any(word in upper for word in words))
 
 

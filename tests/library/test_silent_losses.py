@@ -1,4 +1,4 @@
-"""What a program loses by a slip: a handler under another's name, a misspelled field, a message at the engine's end."""
+"""Losses through a slip in a program: a handler under another's name, a misspelled field, a late message."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Slow:
 
 @pytest.mark.parametrize("end", ["async with", "with", "close", "close in a later loop"])
 def test_the_last_message_is_told(end: str) -> None:
-    """The engine is closed right after the last stop: it waits for what is being sent, in whatever way it is closed."""
+    """The engine is closed right after the last stop: it waits for messages being sent, however it is closed."""
     channel = Slow(0.2)
 
     async def main() -> None:
@@ -255,6 +255,6 @@ def test_background_work_may_fire_while_the_end_waits_for_it() -> None:
 
 
 def test_the_handler_that_is_returned_has_the_name_that_it_got(engine: Engine) -> None:
-    """So that a program can switch off what it registered without a name."""
+    """So that a program can disable a hook that it registered without a name."""
     assert [engine.register(event, guard).name for event in ("stop", "error")] == ["guard", "guard-2"]
     assert isinstance(engine.register("error", guard), Handler)

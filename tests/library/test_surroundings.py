@@ -1,4 +1,4 @@
-"""What hooks of one engine find in their environment: each fire its own."""
+"""The environment of an engine's hooks: each fire has its own."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_where_no_thread_can_be_had_the_failure_says_so(
 
 
 def test_a_cancelled_fire_leaves_its_threads_alone_too(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take no place either, and what had no thread yet is not called."""
+    """They take no slot either, and a handler that had no thread yet is not called."""
     monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
     free, begun = Event(), Event()
     called: list[object] = []

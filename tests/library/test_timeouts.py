@@ -1,4 +1,4 @@
-"""Time: handlers that are late, hang, or will not be cancelled; what is cancelled from outside; deadlines."""
+"""Time: handlers that are late, hang, or resist cancellation; cancellation from outside; deadlines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_fail
 
 
 def test_a_cancellation_may_be_swallowed_once(engine: Engine, fire: Fire) -> None:
-    """What it does then within the grace is done; an answer that is no refusal does not count any more."""
+    """Its cleanup within the grace period runs; an answer that is no refusal no longer counts."""
     seen: list[str] = []
 
     async def swallows(ctx: Context) -> Verdict:

@@ -17,7 +17,7 @@ AT_ONCE = 3
 """How many calls the model asks for in one turn."""
 
 LISTENING = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
-"""Events at which one hook more writes down what hooks get."""
+"""Events at which an additional hook records the hooks' input."""
 
 
 class Row(NamedTuple):
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What the model asks for: a file of this name, with this name in it, which an answer may replace."""
+        """The model's command: it writes a file of this name, with this name in it, which an answer may replace."""
         return f"echo {self.name} > {self.name}.txt"
 
     def group(self) -> Json:
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 def _prints(answer: object) -> str:
-    """Return the command that prints JSON, or what is to pass for it."""
+    """Return the command that prints JSON, or a substitute for it."""
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return f"printf '%s\\n' '{text}'"
 

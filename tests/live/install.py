@@ -41,7 +41,7 @@ def main(names: Sequence[str]) -> int:
 
 
 def _wanted(names: Sequence[str]) -> list[Pin]:
-    """Return what to install, what the agents need first."""
+    """Return the packages to install, dependencies of the agents first."""
     agents = [name for name in PINS if PINS[name].is_agent and (not names or name in names)]
     needed = {"node", *(need for name in agents for need in NEEDS.get(name, ())), *names}
     return [PINS[name] for name in sorted(needed - set(agents))] + [PINS[name] for name in agents]
@@ -74,7 +74,7 @@ def _install(pin: Pin) -> str | None:
 
 
 def _try(pin: Pin) -> str | None:
-    """Return why the program does not run or is not that version, or None. It unpacks what it unpacks on first use."""
+    """Return why the program does not run or has another version, or None. It unpacks its files on first use."""
     if not pin.program.exists():
         return None if not pin.is_agent else f"cannot be run: {pin.package} brought no program called {pin.name}"
     with tempfile.TemporaryDirectory() as home:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 DIRECTORY = Path(os.environ.get("HOOKRUN_AGENTS", ROOT / ".agents"))
-"""Several checkouts may share what is installed: HOOKRUN_AGENTS names its directory."""
+"""Several checkouts may share the installed agents: HOOKRUN_AGENTS names their directory."""
 
 
 class Pin(NamedTuple):

@@ -52,7 +52,7 @@ class Place:
 
     @property
     def audit(self) -> Path:
-        """Where hookrun writes down what it did."""
+        """The path of hookrun's audit."""
         return self.home / ".local" / "state" / "hookrun" / "audit.jsonl"
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -97,7 +97,7 @@ class Ran:
 
     @property
     def seen(self) -> list[Json]:
-        """What hooks left in the place's `seen`."""
+        """The hooks' records in the place's `seen`."""
         return _lines(self.place.seen)
 
     @property
@@ -176,7 +176,7 @@ class Agent:
         self.install(*options)
 
     def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None, status: int = 0) -> str:
-        """Run a command of hookrun's that must end with this status. Returns what it printed."""
+        """Run a hookrun command that must end with this status. Return its output."""
         done = subprocess.run(
             [sys.executable, "-I", package / "__main__.py", *arguments],
             cwd=cwd or self.place.project,

@@ -91,7 +91,7 @@ def outcomes(ran: Ran) -> dict[str, object]:
 
 
 def test_ten_hooks_for_claude_code_do_what_they_are_for(agent: Agent) -> None:
-    """Whichever agent it is; what it does not support is named above."""
+    """On any agent; unsupported parts are named above."""
     project = agent.place.project
     furnish(project)
     (project / ".git" / "HEAD").write_text("ref: refs/heads/trunk\n")

@@ -1,4 +1,4 @@
-"""What Claude Code itself makes of matchers and `if` rules is what is recorded: hookrun is held to that record."""
+"""Claude Code's own treatment of matchers and `if` rules matches the record: hookrun is tested against that record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real agents do when the launcher that their settings name, or what it starts, is missing.
+"""How real agents react when the launcher that their settings name, or the program it starts, is missing.
 
 Nothing is refused for that, and it is shown where the agent shows anything. Claude Code and Codex themselves show a
 command that does not exist or gives no answer, so that their lines are that command alone.

@@ -77,7 +77,7 @@ class Teammate:
         self._own()
 
     def remove_hookrun(self) -> None:
-        """Take it away again."""
+        """Remove it again."""
         self.program.unlink()
 
     def approve(self) -> None:
@@ -134,7 +134,7 @@ def _python_for(uid: int | None) -> Path:
 
 @pytest.fixture(params=["claude", "codex", "gemini"])
 def lead(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Each agent in turn, for the one who sets the project up."""
+    """Each agent in turn, for the lead."""
     yield from settle(request.param, request, tmp_path)
 
 

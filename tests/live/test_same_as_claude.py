@@ -1,6 +1,6 @@
-"""The same settings and hooks, in Claude Code itself and through hookrun in another agent: the same happens.
+"""The same settings and hooks, in Claude Code itself and through hookrun in another agent: the effects are the same.
 
-Claude Code reads its settings alone, without hookrun: what it does is what the others are compared with.
+Claude Code reads its settings alone, without hookrun: the others are compared with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SAME = {
     "PostToolUse": ("hook_event_name", "tool_name", "tool_input.command"),
     "Stop": ("hook_event_name", "stop_hook_active", "last_assistant_message"),
 }
-"""What hooks get must be the same here; ids and times cannot be."""
+"""The hooks' input has to be the same here, except ids and times."""
 
 WITHIN = {"UserPromptSubmit": ("prompt",), "PostToolUse": ("tool_response.stdout",)}
 """Texts to which some agents add others: Gemini CLI adds earlier hooks' output, or the source."""
@@ -109,7 +109,7 @@ def _told(ran: Ran, event: str) -> Json:
 
 
 def _at(value: Json, path: str) -> object:
-    """Return what lies at a path with dots."""
+    """Return the value at a path with dots."""
     found: object = value
     for key in path.split("."):
         found = found.get(key) if isinstance(found, dict) else None

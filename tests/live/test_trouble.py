@@ -48,7 +48,7 @@ def test_a_project_whose_declarations_cannot_be_read_stops_nothing(obeying: Agen
 
 
 def test_an_audit_that_cannot_be_written_changes_no_verdict(obeying: Agent) -> None:
-    """What passes passes, what is refused is refused."""
+    """Allowed calls are allowed, refused ones are refused."""
     state = obeying.place.home / ".local" / "state" / "hookrun"
     shutil.rmtree(state)
     state.write_text("in the way")

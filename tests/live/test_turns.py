@@ -21,7 +21,7 @@ ENDS_ANYWAY = {"cline"}
 
 
 def test_context_reaches_the_model(obeying: Agent) -> None:
-    """What hooks add at the start of a session, at a prompt, before a tool and after; what cannot is in the audit."""
+    """Contexts at the start of a session, at a prompt, before a tool and after; unsupported ones are in the audit."""
     ran = obeying.run(obeying.driver.shell("echo remarkable > made.txt"), DONE, prompt="please do it")
     assert ran.files == {"made.txt": "remarkable\n"}, ran
     untold = UNTOLD.get(obeying.name, set())

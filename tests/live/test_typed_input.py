@@ -27,7 +27,7 @@ def typed(agent: Agent, text: str) -> Turn:
 @pytest.mark.parametrize("option", ["", "interactive=allow"])
 @pytest.mark.parametrize("command", ["bash", "python3 -i"])
 def test_what_is_typed_into_a_shell(codex: Agent, recipe: str, option: str, command: str) -> None:
-    """A bare shell is not started. Where an option allows it, what is typed runs, and no hook has seen it."""
+    """A bare shell is not started. If an option allows it, typed input runs, and no hook has seen it."""
     codex.hookrun("add", recipe, "--user", *(("--option", option) if option else ()))
     codex.install()
     text = "echo typed > made.txt\n" if command == "bash" else "open('made.txt', 'w').write('typed')\n"

@@ -106,7 +106,7 @@ def test_a_usage_in_which_nothing_is_known(store: ObserverDatabase, usage: objec
 
 
 def test_an_object_uses_up_the_budget(store: ObserverDatabase) -> None:
-    """What an SDK gives out need not be made a dict before it is fired."""
+    """An SDK's usage object need not be converted to a dict."""
     with Engine().use(CostTracker(PRICES, store, budget=1.0)) as engine:
         usage = SimpleNamespace(input_tokens=MILLION, output_tokens=0)
         engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)
@@ -175,7 +175,7 @@ def test_prices_by_pattern() -> None:
 
 
 def test_per_model_and_per_session(costs: CostTracker) -> None:
-    """Sums by model, the dearest first, and by session, the latest first; what has no price is counted apart."""
+    """Sums by model, the most expensive first, and by session, the latest first; unpriced usage is separate."""
     for session, model, count, day in (("a", "small", 100, 1), ("a", "large", 200, 1), ("b", "small", 300, 3)):
         usage = {"input_tokens": count, "output_tokens": 1}
         when = f"2026-01-0{day}T00:00:00Z"

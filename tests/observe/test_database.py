@@ -1,4 +1,4 @@
-"""The store: who may read it, what a crowd, a kill, a full disk and a strange file do to it."""
+"""The store: who may read it, and how it survives concurrency, a kill, a full disk and a foreign file."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def descriptors() -> int:
 
 
 def test_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The file lies with the account's other state; where that is, is looked up at the first use."""
+    """The file is with the account's other state; its directory is looked up at the first use."""
     store = ObserverDatabase()
     monkeypatch.setenv("HOME", str(tmp_path))
     assert store.path == f"{tmp_path}/.local/state/hookrun/observe.db" == default_path(str(tmp_path))
@@ -215,7 +215,7 @@ def test_a_killed_writer_is_rolled_back(store: ObserverDatabase) -> None:
 
 
 def test_a_reader_does_not_wait_for_a_writer(store: ObserverDatabase) -> None:
-    """While a process is in a transaction, what was there before can be read."""
+    """While a process is in a transaction, the earlier data can be read."""
     add(store)
     with ObserverDatabase(store.path).write() as db:
         db.execute(INSERT, ("other",))

@@ -1,4 +1,4 @@
-"""Cause chains: an error, what was tried, what fixed it, and what is reported when it comes again."""
+"""Cause chains: an error, the attempts, the fix, and the report when it occurs again."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_nothing_is_made_before_the_first_error(causes: CauseChains, tmp_path: P
 
 
 def test_a_fix_that_the_program_tells(causes: CauseChains, clock: Clock) -> None:
-    """What helped closes the chain; what did not is kept and closes nothing. An unknown chain is named."""
+    """A successful fix closes the chain; a failed one is kept and closes nothing. An unknown chain is named."""
     chain = causes.record_error(NO_YAML, session_id="s1", context={"a": 1})
     causes.record_fix(chain, "restart", successful=False)
     assert (causes.chain(chain).fix, causes.chain(chain).fixed_at) == (None, None)
@@ -217,7 +217,7 @@ def test_strange_texts(causes: CauseChains) -> None:
 
 
 def test_similar_errors(causes: CauseChains) -> None:
-    """The best comes first, with its score and fix; what has nothing in common is not found."""
+    """The best comes first, with its score and fix; chains without common words are not found."""
     described = {
         "ModuleNotFoundError: No module named 'yaml' (line 7)": "pip install pyyaml",
         "ImportError: No module named yaml found in environment": "activate the environment",

@@ -199,7 +199,7 @@ def test_a_reader_never_sees_half_of_it(full: ObserverDatabase, tmp_path: Path) 
 
 
 def test_a_file_that_cannot_be_written(full: ObserverDatabase, tmp_path: Path) -> None:
-    """It is an error that names it; what was there stays, and nothing is left beside it."""
+    """The error names it; the old file stays, and no temporary file is left."""
     (tmp_path / "directory").mkdir()
     with pytest.raises(OSError, match="directory"):
         MetricsExport(tmp_path / "directory", full).on_end(Stop())
@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_written(full: ObserverDatabase, tmp_path: Path) -
 
 
 def test_a_store_that_cannot_be_read_leaves_the_file(full: ObserverDatabase, tmp_path: Path) -> None:
-    """What was exported before is still there."""
+    """The earlier export is still there."""
     path = tmp_path / "hookrun.prom"
     MetricsExport(path, full).on_end(Stop())
     before = path.read_text()
@@ -229,7 +229,7 @@ def test_an_unknown_format(tmp_path: Path) -> None:
 
 
 def test_one_session_only(full: ObserverDatabase) -> None:
-    """A report of one session has nothing of others."""
+    """A report of one session contains no data of others."""
     WorkflowMetrics(full).on_failure(PostToolFailure(session_id="another", tool_name="bash"))
     report = collect(full, session_id="another")
     assert [each.id for each in report.sessions] == ["another"]

@@ -1,4 +1,4 @@
-"""Pattern learning: what is kept of which checkpoints, and how it is found again."""
+"""Pattern learning: which checkpoints are stored, with which data, and how they are found again."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_another_threshold(store: ObserverDatabase) -> None:
 
 @pytest.mark.parametrize("score", ["90", True, [90], float("nan"), float("inf")])
 def test_a_score_that_is_none(learning: PatternLearning, score: object) -> None:
-    """It is an error that shows it, and nothing is learned."""
+    """The error shows it, and nothing is learned."""
     with pytest.raises(ValueError, match=r"checkpoint_data\.quality_score is .*, expected a number"):
         learning.on_checkpoint(checkpoint(score, summary="x"))
     assert learning.find("x") == []

@@ -1,4 +1,4 @@
-"""What is stored of a text: without credentials, cut, fit for SQLite; and which messages are the same, or alike."""
+"""Stored texts: without credentials, cut, fit for SQLite; and which messages are equal or similar."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ VARYING = {
     "doubly quoted": QUOTED.map('"{}"'.format),
     "backquoted": QUOTED.map("`{}`".format),
 }
-"""What may differ between two errors that are the same."""
+"""Parts in which two equal errors may differ."""
 
 
 def test_credentials_go_before_the_text_is_cut() -> None:
@@ -173,7 +173,7 @@ def test_normal_forms(message: str, wanted: str) -> None:
 
 
 def test_likeness() -> None:
-    """The same is 1, nothing in common is 0, and what is nearer is more; it does not matter which comes first."""
+    """Equal is 1, nothing in common is 0, and more similar is more; the order does not matter."""
     base = "modulenotfounderror: no module named <value>"
     near, far = "importerror: no module named <value>", "permission denied: <path>"
     assert similarity(base, base) == 1.0

@@ -1,4 +1,4 @@
-"""Tool times: what is measured, which call is which, and what is made of it."""
+"""Tool times: the measurements, how calls are identified, and the report."""
 
 from __future__ import annotations
 

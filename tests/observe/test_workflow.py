@@ -1,4 +1,4 @@
-"""Workflow metrics: what is kept of a session, and what is made of it."""
+"""Workflow metrics: the data stored for a session, and the report."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
 
 
 class Bench:
-    """A directory in which shell lines run as tasks, and where they and the test wait for one another."""
+    """A directory in which shell lines run as tasks, with a gate for synchronisation with the test."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -142,7 +142,7 @@ def test_stderr_belongs_to_its_line(served: Served) -> None:
 
 
 def test_cold_it_gets_one_line_and_the_end(served: Served) -> None:
-    """The same file works where nothing is kept: it reads one line and the end of its input."""
+    """The same file works without coprocesses: it reads one line and the end of its input."""
     hook = served.hook(COUNT)
     one, other = (served.said(hook, warm=False) for _ in range(2))
     assert one[1] == other[1] == "1"

@@ -1,4 +1,4 @@
-"""The pool: who runs when, what is reported to whom, and that no place and no wake-up gets lost."""
+"""The pool: the order of starts, the reports to callers, and that no slot and no wake-up gets lost."""
 
 from __future__ import annotations
 

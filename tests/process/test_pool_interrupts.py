@@ -276,6 +276,6 @@ def test_an_exit_status_that_is_lost_is_a_failure(how: str) -> None:
         assert late == ["timeout", "timeout"]
         if how == "ignored":
             assert (zero, two) == ("exit_code", "exit_code")
-        else:  # who comes first is open
+        else:  # the order is open
             assert (zero in ("0", "exit_code"), two in ("2", "exit_code")) == (True, True)
     assert done.stdout.count("\n") == 2

@@ -1,4 +1,4 @@
-"""The pool at its limits: what the system refuses, locks that others hold, the end."""
+"""The pool at its limits: refusals by the system, locks that others hold, shutdown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.process.test_processes import until
 
 __all__ = ["bench", "pytestmark"]
 
-# --- what the system refuses
+# --- refusals by the system
 
 
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.EAGAIN])
@@ -49,7 +49,7 @@ def test_what_cannot_start_though_nothing_else_runs_is_a_failure(bench: Bench, w
 
 @pytest.mark.parametrize("way", ["submit", "run"])
 def test_what_cannot_start_while_others_run_is_tried_again(bench: Bench, way: str) -> None:
-    """The end of another, in whatever thread it runs, may give back what is missing."""
+    """The end of another task, in any thread, may free the missing resource."""
     missing = threading.Event()
     good = bench.task("echo started")
 

@@ -90,7 +90,7 @@ def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, way: st
 
 
 def test_everybody_is_told_though_telling_one_raises(bench: Bench) -> None:
-    """Two batches are over in the same turn; what the first does about it fails."""
+    """Two batches end in the same turn; the callback of the first fails."""
     with pool_of(1) as pool:
         second = Told()
 
@@ -107,7 +107,7 @@ def test_everybody_is_told_though_telling_one_raises(bench: Bench) -> None:
 def test_a_pool_whose_thread_cannot_start_says_so_and_starts_it_later(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, trouble: Exception
 ) -> None:
-    """The hooks fail as what cannot be started; no descriptor is lost, nor is another's closed in a forked child."""
+    """The hooks fail as if they could not be started; no descriptor is lost, or closed in a forked child."""
     with pool_of(1) as pool:
         before = open_files()
         target: tuple[Any, str] = (os, "pipe") if isinstance(trouble, OSError) else (threading.Thread, "start")
@@ -128,7 +128,7 @@ def test_a_pool_whose_thread_cannot_start_says_so_and_starts_it_later(
 
 
 def test_closing_ends_what_runs_for_batches_and_for_threads(bench: Bench) -> None:
-    """Nothing is left, and everybody gets a report, also those that waited for a place."""
+    """Nothing is left, and every caller gets a report, also those that waited for a slot."""
     pool = Pool(2)
     before = open_files()
     ran: list[list[Outcome]] = []

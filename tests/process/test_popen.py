@@ -90,7 +90,7 @@ def executable(path: Path, text: str) -> str:
     return str(path)
 
 
-# --- what the new process is
+# --- properties of the new process
 
 
 def test_a_program_runs_in_its_directory_and_ours_stays(way: str, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_program_runs_in_its_directory_and_ours_stays(way: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["a b", "-x", "$HOME", "it's; a\nb", "%s", "é"])
 def test_a_directory_may_be_called_anything(way: str, tmp_path: Path, name: str) -> None:
-    """Blanks, quotes and what a shell would expand are only characters of a name."""
+    """Blanks, quotes and shell syntax are only characters of a name."""
     directory = tmp_path / name
     directory.mkdir()
     assert python("import os; print(ascii(os.getcwd()))", directory) == f"{str(directory)!a}\n".encode()
@@ -223,7 +223,7 @@ def test_streams_that_lie_on_each_others_places_are_not_mixed_up(tmp_path: Path,
     assert ((tmp_path / "out").read_text(), (tmp_path / "err").read_text()) == ("question", "problem\n")
 
 
-# --- what cannot be started
+# --- programs that cannot be started
 
 
 def failure(
@@ -325,7 +325,7 @@ def test_a_file_that_may_not_be_executed_is_the_systems_error(tmp_path: Path) ->
 
 
 def test_long_arguments_arrive_whole(way: str, tmp_path: Path) -> None:
-    """Two arguments of 10,000 characters are what the program sees."""
+    """The program gets two arguments of 10,000 characters."""
     long = "é" * 10_000
     assert run(("/bin/echo", long, long), tmp_path) == (0, f"{long} {long}\n".encode())
 

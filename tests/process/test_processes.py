@@ -82,7 +82,7 @@ class Signpost:
         return os.read(self._fd, 65536)
 
     def tell(self) -> None:
-        """Let one line be read from it."""
+        """Write one line for its reader."""
         os.write(self._fd, b"go\n")
 
     def close(self) -> None:
@@ -421,7 +421,7 @@ def test_a_background_hook_reads_the_whole_context(project: Project, signpost: C
 
 
 def test_what_a_background_hook_says_is_no_verdict_and_goes_nowhere(project: Project) -> None:
-    """Its block blocks nothing and what it prints is not among hookrun's output."""
+    """Its block has no effect, and its output is not in hookrun's output."""
     project.hooks({"command": f"echo loud >&2; {BLOCK}; exit 2", "background": True})
     fired = project.fire()
     assert (fired.status, fired.action, fired.stderr) == (0, "continue", "")

@@ -1,4 +1,4 @@
-"""Tests for what the runner does while hooks run: it loads modules that are needed once they have ended."""
+"""The runner at work while hooks run: it loads modules that are needed once they have ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consecutive `python` hooks of one layer run in one child; what one leaves behind does not reach the next."""
+"""Consecutive `python` hooks of one layer run in one child; changes by one do not reach the next."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ UNDONE = (
     "nothing", "cwd", "umask", "environ", "whole_environ", "path", "stdout", "handlers", "blocked", "names",
     "recursion", "at_exit", "runs_program", "zombie",
 )  # fmt: skip
-"""What is undone: the next hook runs in the same child."""
+"""Changes that are undone: the next hook runs in the same child."""
 RETIRED = (
     "closed_stdout", "file", "thread", "process", "grandchild", "escaped", "forked", "limits", "nice",
     "ignored_children", "traced", "control", "fails", "exits", "killed",
 )  # fmt: skip
-"""What cannot be undone: the next hook runs in another child."""
+"""Changes that cannot be undone: the next hook runs in another child."""
 
 
 def seen(fired: Fired, index: int = -1) -> dict[str, object]:

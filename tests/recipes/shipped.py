@@ -24,7 +24,7 @@ def recipe(module: str) -> Recipe:
 
 
 def file(module: str) -> CaseFile:
-    """Return the cases of a recipe; nothing is wrong with them."""
+    """Return the cases of a recipe, which have no errors."""
     path = os.path.join(os.path.dirname(hookrun.recipes.__file__), catalog.CASES.format(module=module))
     found = cases.load(path)
     problems = [*found.problems, *(problem for case in found.cases for problem in case.problems)]

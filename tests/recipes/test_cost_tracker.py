@@ -23,7 +23,7 @@ def said(name: str, output: int, model: str = "large-4", **more: int) -> str:
 
 
 def told(account: Account, event: str = "stop", **context: object) -> str:
-    """Return what the user sees at the end of a turn."""
+    """Return the user's message at the end of a turn."""
     answer = account.call("cost_tracker", event=event, transcript_path=str(account.work / "t.jsonl"), **context)
     return "" if answer is None else str(answer["system_message"])
 
@@ -35,7 +35,7 @@ def add(path: Path, text: str) -> None:
 
 
 def test_what_was_read_is_not_counted_again(account: Account) -> None:
-    """Only what a transcript has more than the last time."""
+    """Only the part of a transcript that was added since the last time."""
     path = account.write("t.jsonl", said("a", 10) + said("b", 5))
     assert told(account) == told(account) == "cost-tracker: 200 tokens in, 0 cached, 15 out in this session"
     add(path, said("c", 7))

@@ -174,7 +174,7 @@ def test_a_look_leaves_everything_unusual_to_the_hook(frozen: pytest.MonkeyPatch
 
 
 def test_a_look_that_is_killed_while_it_writes_leaves_a_whole_file(frozen: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Between writing and cutting the file, and before: what was counted counts."""
+    """Between writing and cutting the file, and before: counted calls stay counted."""
 
     class KilledError(BaseException):
         """Ends the look as a signal would."""

@@ -292,7 +292,7 @@ def test_the_tools_of_the_working_directory_are_looked_up_too(repository: Reposi
 
 
 def test_tools_above_the_repository_are_not_run(repository: Repository) -> None:
-    """What lies above the repository's root is not the project's."""
+    """Files above the repository's root are not the project's."""
     repository.program("../.venv/bin/ruff", 'echo "# not mine" >> "$FILE"')
     path = repository.write("a.py")
     run(FormatOnEdit(), repository.changed(path))
@@ -445,7 +445,7 @@ def test_what_is_no_regular_file_is_left_alone(repository: Repository) -> None:
 
 
 def test_a_very_large_file_is_left_alone(repository: Repository) -> None:
-    """Over 8 MiB nothing is read or run."""
+    """Files over 8 MiB are neither read nor formatted."""
     path = repository.write("a.py", UGLY * 700_000)
     assert run(FormatOnEdit(), repository.changed(path)) == [None]
     assert path.stat().st_size == len(UGLY) * 700_000

@@ -27,7 +27,7 @@ def recipe(module: str) -> Recipe:
 
 @pytest.mark.parametrize("layer", ["user", "project"])
 def test_all_declarations_are_right_in_every_layer(project: Project, layer: str) -> None:
-    """All recipes at once, with options set: nothing is wrong with them, and nothing warned of."""
+    """All recipes at once, with options set: no errors, and no warnings."""
     hooks = [dict(hook) for module in RECIPES for hook in recipe(module).hooks]
     declared = [{**hook, "env": {f"{PREFIX}SECONDS": "5"}} for hook in hooks]
     (project.user_hooks if layer == "user" else project.hooks)(*declared)

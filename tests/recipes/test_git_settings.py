@@ -1,4 +1,4 @@
-"""Recipes that read git: what a repository's own configuration makes of a line, with the real git."""
+"""Recipes that read git: the effect of a repository's own configuration on a line, with the real git."""
 
 from __future__ import annotations
 

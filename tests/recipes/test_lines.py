@@ -1,4 +1,4 @@
-"""Lines that an agent writes every day, and lines that do harm: what the recipes that read shell make of each."""
+"""Lines that an agent writes every day, and lines that do harm: the answer of each recipe that reads shell."""
 
 from __future__ import annotations
 

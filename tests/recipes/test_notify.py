@@ -27,7 +27,7 @@ ENOUGH = 60
 
 
 class Server(HTTPServer):
-    """Takes what is posted."""
+    """Records the posted requests."""
 
     def __init__(self) -> None:
         self.posted: list[dict[str, object]] = []

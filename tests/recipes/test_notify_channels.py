@@ -384,7 +384,7 @@ def test_a_server_that_does_not_answer_is_given_up() -> None:
     ],
 )
 def test_a_webhook_that_cannot_be_is_refused(url: str, headers: dict[str, str] | None, says: str) -> None:
-    """When it is made; what is secret in it is not repeated."""
+    """When it is created; the message does not repeat the secret."""
     with pytest.raises(ValueError, match=says) as caught:
         Webhook(url, headers)
     assert TOKEN not in str(caught.value)

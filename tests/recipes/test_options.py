@@ -39,7 +39,7 @@ def test_a_default_is_right(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "option", "value"), WRONG)
 def test_a_wrong_value_is_told(name: str, option: str, value: str) -> None:
-    """What is expected instead; of an option that there is not, nothing."""
+    """A wrong value gets a message, a value of an unknown option none."""
     recipe = catalog.find(name)
     assert recipe.wrong_value(option, value)
     assert recipe.wrong_value("none", value) is None

@@ -24,7 +24,7 @@ def scored(score: object, threshold: float = 60) -> Verdict:
 
 @pytest.mark.parametrize("score", [0, 45, 59, 59.999999])
 def test_a_score_below_the_threshold_is_refused(score: float) -> None:
-    """The message names the score and what is needed."""
+    """The message names the score and the minimum."""
     verdict = scored(score)
     assert verdict.action == "block"
     assert verdict.message == f"Quality too low for checkpoint (score: {score}/100, minimum: 60)"

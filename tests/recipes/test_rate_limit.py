@@ -33,7 +33,7 @@ def test_of_calls_at_once_exactly_so_many_are_let_through(project: Project) -> N
 
 
 def test_each_tool_and_each_session_has_a_limit_of_its_own(account: Account) -> None:
-    """What one has used up is there for the others."""
+    """Calls of one do not count for the others."""
     account.options(calls=2)
     assert calls(account, "r1", "r2", "r3") == ["continue", "continue", "block"]
     assert calls(account, "r4", tool="edit") == ["continue"]

@@ -62,7 +62,7 @@ def test_what_is_not_ours_is_begun_anew(account: Account, content: bytes) -> Non
 
 
 def test_what_was_raised_keeps_what_was(account: Account) -> None:
-    """Nothing is written of a change that did not come to its end, and the file is free again."""
+    """An aborted change is not written, and the file is unlocked."""
     with recipe_state.LockedState("one", "key") as remembered:
         remembered["a"] = 1
     with pytest.raises(ZeroDivisionError), recipe_state.LockedState("one", "key") as remembered:

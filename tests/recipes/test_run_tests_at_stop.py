@@ -73,7 +73,7 @@ def test_a_session_that_has_changed_nothing_is_not_tested(tested: Account) -> No
 
 
 def test_a_session_that_is_resumed_has_the_beginning_that_it_had(tested: Account) -> None:
-    """What was changed before a compaction still counts as changed."""
+    """A change before a compaction still counts."""
     tested.call("run_tests_at_stop:begin", event="session_start")
     tested.write("broken")
     tested.call("run_tests_at_stop:begin", event="session_start")

@@ -159,7 +159,7 @@ def test_a_link_out_of_the_project_is_not_followed(project: Project) -> None:
 
 
 def test_all_files_are_written_or_none(project: Project) -> None:
-    """What was written, and the directories made for it, are removed when a later file cannot be written."""
+    """Files and directories created earlier are removed when a later file cannot be written."""
     (project.root / "there").write_text("before")
     (project.root / "file").write_text("")
     paths = [str(project.root / "new" / "deep" / "one"), str(project.root / "there")]

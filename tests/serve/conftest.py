@@ -43,7 +43,7 @@ class RunningServer:
         return workers_of(self.process.pid)
 
     def end(self) -> bytes:
-        """End it, and return what it wrote on stderr."""
+        """End it, and return its stderr."""
         self.process.terminate()
         return self.process.communicate(timeout=20)[1]
 

@@ -1,4 +1,4 @@
-"""What the server and its workers do where the system, the package, a client or the server itself fails them."""
+"""How the server and its workers behave when the system, the package, a client or the server itself fails."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Account:
         return record
 
     def hookrun(self, *argv: str, path: str = os.environ["PATH"]) -> str:
-        """Run a command of hookrun and return what it prints."""
+        """Run a hookrun command and return its output."""
         done = subprocess.run(
             [*COMMAND[:-1], *argv, "--home", str(self.home)],
             env={"PATH": path, "HOME": str(self.home)},

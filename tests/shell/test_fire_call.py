@@ -34,7 +34,7 @@ EARLIER = (Path(__file__).parent / "earlier_project_line.sh").read_text()
 
 
 class Clone:
-    """A repository, and a directory of programs outside of it."""
+    """A repository, and a directory of programs outside it."""
 
     def __init__(self, directory: Path) -> None:
         self.root = directory / "it's a (clone) $HOME"

@@ -45,7 +45,7 @@ class OpenCode:
         }
 
     def settle(self, home: Path, url: str) -> None:
-        """Name the model's address. What it would fetch from npm for plugins is there already."""
+        """Configure the model's address. Packages that it would fetch from npm for plugins are installed already."""
         directory = home / ".config" / "opencode"
         provider = {
             "npm": "@ai-sdk/openai-compatible",

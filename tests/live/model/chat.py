@@ -18,7 +18,7 @@ class ChatCompletions:
     """POST .../chat/completions."""
 
     def serves(self, path: str) -> bool:
-        """Take the API's own path, whatever it lies below."""
+        """Accept the API's own path, below any prefix."""
         return path.endswith("/chat/completions")
 
     def beside(self, path: str) -> Json | None:

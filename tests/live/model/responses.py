@@ -15,7 +15,7 @@ class Responses:
     """POST .../responses."""
 
     def serves(self, path: str) -> bool:
-        """Take the API's own path, whatever it lies below."""
+        """Accept the API's own path, below any prefix."""
         return path.endswith("/responses")
 
     def beside(self, path: str) -> Json | None:

@@ -31,7 +31,7 @@ class Turn(NamedTuple):
 
 
 def say(text: str) -> Turn:
-    """Return the turn that only speaks."""
+    """Return the turn that only has text."""
     return Turn(text)
 
 
