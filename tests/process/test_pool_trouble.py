@@ -32,12 +32,18 @@ from tests.process.bench import (
 from tests.process.test_processes import until
 
 if TYPE_CHECKING:
-    pass
+    from pathlib import Path
 
 __all__ = ["bench", "pytestmark"]
 
 
 # --- mistakes of ours
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tests write their own crash.log."""
+    monkeypatch.setenv("HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,6 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Whatever raises there: no caller waits forever, no process and no slot is lost, and the next hooks run."""
-    monkeypatch.setenv("HOME", str(bench.directory))  # its crash.log
     before = open_files()
     with pool_of(3) as pool:
         first = submit(pool, [bench.task("echo a"), bench.waiting()])
