@@ -6,8 +6,9 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
-from hookrun.credentials import HIDDEN, names_credential, redact
+from hookrun.credentials import HIDDEN, redact
 from hookrun.files import rotate
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import LOOKAHEAD
@@ -76,7 +77,7 @@ class LogSanitizer:
 
     def text(self, text: str, name: str = "") -> str:
         """Return the loggable form of a string called `name`."""
-        if self._redact and names_credential(name):
+        if self._redact and _is_secret(name):
             return HIDDEN
         kept = text[: self._longest + LOOKAHEAD]
         if self._redact:
@@ -106,6 +107,13 @@ class LogSanitizer:
 
 def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    """Return whether `redact` hides a value by its name: `max_tokens` is none. Ends of names count in capitals only."""
+    member = f'"{name.upper()}": "12345678"'
+    return redact(member) != member
 
 
 def append_line(path: str, line: str) -> None:
