@@ -3,8 +3,6 @@
 The library's names are loaded on first use (PEP 562): `hookrun fire` pays for none.
 """
 
-import sys
-
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
@@ -77,7 +75,7 @@ PUBLIC = {
 """Module -> its public names."""
 
 RENAMED = {"Run": "HookResult"}
-"""Public names of the previous release -> their new names, until the next release. `hookrun.bundles` has modules'."""
+"""Public names of the previous release -> their new names, until the next release."""
 
 
 def __getattr__(name: str) -> object:
@@ -92,15 +90,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *" ".join(PUBLIC.values()).split()})
-
-
-def find_spec(name: str, *_: object) -> object:
-    """Find a module of the previous release: asked, as the last of `sys.meta_path`, when there is no such module."""
-    if not name.startswith("hookrun."):
-        return None
-    from hookrun import bundles
-
-    return bundles.find_spec(name)
-
-
-sys.meta_path.append(sys.modules[__name__])  # which needs no more than `find_spec`

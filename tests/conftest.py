@@ -228,6 +228,7 @@ class Project:
             name.startswith("PYTHON") for name in env or ()
         ):
             command[1:3] = LAUNCHED
+        earlier = {*self.server.family(), *self.server.left()} if reap and self.server is not None else set()
         if reap:
             command = [sys.executable, str(REAPER), str(self.report), *command]
         done = subprocess.run(
@@ -240,7 +241,7 @@ class Project:
         )
         report = json.loads(self.report.read_text()) if reap else {}
         if reap and self.server is not None:
-            report = self.server.reap()
+            report = self.server.reap(earlier)
         return Fired(done.returncode, done.stdout, done.stderr, self.audit(), report)
 
     @property

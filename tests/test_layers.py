@@ -23,7 +23,7 @@ LAYERS = (
     ("boot",),
     ("cli",),
     ("doctor", "scaffold", "testing"),
-    ("compat", "bundles"),
+    ("compat",),
     ("recipes",),
     ("observe",),
     ("serve",),
@@ -46,7 +46,7 @@ LAYERS = (
     ("verdicts", "context"),
     ("refusals",),
     ("crash", "launcher_file", "server_socket", "nesting", "model", "session"),
-    ("client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
+    ("bundles", "client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
@@ -179,7 +179,10 @@ def test_ready_made_hooks_stand_on_what_is_public() -> None:
         f"{each.importer} -> {each.imported}"
         for imports in all_imports().values()
         for each in imports
-        if (room(each.importer) == "observe" and room(each.imported) not in PUBLIC_BELOW_RECIPES | {"observe"})
+        if (  # bundles: for one release, observe has old modules registered there
+            room(each.importer) == "observe"
+            and room(each.imported) not in PUBLIC_BELOW_RECIPES | {"observe", "bundles"}
+        )
         or (
             room(each.importer) == "recipes"
             and room(each.imported) not in PUBLIC_BELOW_RECIPES | {"recipes", "observe"}

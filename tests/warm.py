@@ -20,7 +20,7 @@ from hookrun.wiring.wired_command import HookrunProgram
 from tests.torture.reaper import command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 START = ROOT / "hookrun" / "start.py"
@@ -105,9 +105,12 @@ class WarmServer:
         """Return the processes that runs left behind."""
         return [pid for pid in children(self.reaper.pid) if pid != self.pid]
 
-    def reap(self) -> dict[str, object]:
-        """Report what runs left behind, and end it; and the memory of the largest process of the server's."""
-        left = self.left()
+    def reap(self, earlier: Collection[int] = ()) -> dict[str, object]:
+        """Report what runs left behind, and end it; and the memory of the largest process of the server's.
+
+        `earlier` are processes of other runs: a background hook of a test before outlives the worker that started it.
+        """
+        left = [pid for pid in self.left() if pid not in earlier]
         lines = [command_line(pid) for pid in left]
         peaks = [line.split()[1] for pid in self.family() for line in status(pid) if line.startswith("VmHWM:")]
         for pid in left:

@@ -1,24 +1,17 @@
 """Deprecated names: modules and names of the previous release, and where they are now. The next release drops them.
 
-`hookrun` finds the modules of `MOVED` here; `hookrun.bundles` itself became `hookrun.recipes` and
-`hookrun.compat.stackbench`.
+`hookrun.bundles` itself became `hookrun.recipes` and `hookrun.compat.stackbench`.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from importlib import import_module
-from importlib.util import spec_from_loader
 from sys import modules
+from types import ModuleType
 from warnings import warn
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-
 MOVED = {
-    "hookrun.agents.names": {"hookrun.agents.base": "Names=NameMap"},
     "hookrun.bundles": {
         "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
         "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
@@ -54,15 +47,9 @@ def _moved(old_module: str, name: str) -> object:
 __getattr__ = partial(_moved, __name__)
 
 
-def find_spec(name: str) -> ModuleSpec | None:
-    """Find an old module; this module is its loader."""
-    return spec_from_loader(name, modules[__name__]) if name in MOVED else None
-
-
-def create_module(spec: ModuleSpec) -> ModuleType | None:
-    """Leave it to the import system."""
-
-
-def exec_module(module: ModuleType) -> None:
-    """Let the names be looked up when they are used."""
-    module.__dict__["__getattr__"] = partial(_moved, module.__name__)
+def register_moved(package: str) -> None:
+    """Let the old modules of a package be imported. The package calls it, so that there is no finder for them."""
+    for name in MOVED:
+        if name.startswith(f"{package}."):
+            modules[name] = ModuleType(name)
+            modules[name].__dict__["__getattr__"] = partial(_moved, name)

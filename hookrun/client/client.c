@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -133,6 +132,14 @@ static char *put(char *at, uint64_t value, int bytes) {
     return at;
 }
 
+/* Not snprintf: with it, a wheel's client is a fifth larger. */
+static char *put_decimal(char *at, unsigned number) {
+    if (number > 9)
+        at = put_decimal(at, number / 10);
+    *at = (char)('0' + number % 10);
+    return at + 1;
+}
+
 /* Append to the base of the socket's name a hash of what the server must share with its callers and cannot ask the
  * system about: the cgroup; without cgroups (macOS) soft and hard limit of every resource, and nice. */
 static void append_surroundings(char *name) {
@@ -232,7 +239,7 @@ static int read_greeting(int fd) {
 static void check_sandbox(void) {
 #ifdef SO_PEERCRED
     char path[32], target[1];
-    snprintf(path, sizeof path, "/proc/%d/root", (int)peer.pid);
+    strcpy(put_decimal(stpcpy(path, "/proc/"), (unsigned)peer.pid), "/root");
     if (readlink(path, target, sizeof target) < 0)
         go_cold("sandbox");
 #endif

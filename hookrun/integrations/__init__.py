@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
+from hookrun.bundles import register_moved
 from hookrun.library import Result
 from hookrun.library.embedded_engine import Engine
 from hookrun.text import describe_exception
@@ -15,6 +16,7 @@ OnError = Literal["continue", "block"]
 """What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked."""
 
 log = logging.getLogger("hookrun.integrations")
+register_moved(__name__)
 
 
 def reply_of(result: Result) -> Reply:

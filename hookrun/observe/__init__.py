@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hookrun.bundles import register_moved
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` does it
     from hookrun.observe.costs import CostTracker as CostTracker, Price as Price
@@ -25,6 +27,8 @@ PUBLIC = {
 
 RENAMED = {"Store": "ObserverDatabase", "StoreError": "DatabaseError"}
 """Public names of the previous release -> their present names. The next release drops them."""
+
+register_moved(__name__)
 
 __all__ = [name for names in PUBLIC.values() for name in names.split()]
 
