@@ -46,6 +46,21 @@ WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-wa
 """`orphans.WATCH` compiled (client/watcher.c), if the package has it: starts in a quarter of the time."""
 
 
+MAX_LISTED = 1 << 16
+"""Descriptors tried where nothing lists the open ones: a container's limit may be a billion."""
+
+
+def possible_descriptors() -> Iterable[int]:
+    """Return the numbers of all open descriptors, perhaps with others. Sandboxes may lack what lists them."""
+    for directory in ("/dev/fd", "/proc/self/fd"):
+        try:
+            return [int(name) for name in os.listdir(directory)]
+        except OSError:
+            continue
+    limit = os.sysconf("SC_OPEN_MAX")
+    return range(min(limit, MAX_LISTED) if limit > 0 else MAX_LISTED)
+
+
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
     """A hook cannot start, even when another one ends. `failure` is the reason."""
 

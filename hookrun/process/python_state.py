@@ -10,7 +10,7 @@ import sys
 
 from hookrun.nesting import stat_fields
 from hookrun.process import spawn
-from hookrun.process.child import STANDARD
+from hookrun.process.child import STANDARD, possible_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class State:
             while os.waitpid(-1, os.WNOHANG)[0]:  # ended, but not reaped by the hook
                 started = True
         except ChildProcessError:
-            numbers = {int(name) for name in os.listdir("/dev/fd")}
+            numbers = set(possible_descriptors())
             return (started and _has_family(marker)) or any(map(_is_open, numbers - self._open))
         return True
 

@@ -11,7 +11,7 @@ from time import monotonic
 
 from hookrun.fastjson import loads
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.process.child import NEVER, STANDARD, WATCHER, Task
+from hookrun.process.child import NEVER, STANDARD, WATCHER, Task, possible_descriptors
 from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 
@@ -228,11 +228,11 @@ def _leave_parent() -> None:
 def inheritable() -> list[int]:
     """Return the descriptors above 2 that a new process would inherit."""
     found = []
-    for name in os.listdir("/dev/fd"):
+    for fd in possible_descriptors():
         try:
-            if int(name) > STANDARD and os.get_inheritable(int(name)):
-                found.append(int(name))
-        except OSError:  # closed meanwhile, like the listing's own
+            if fd > STANDARD and os.get_inheritable(fd):
+                found.append(fd)
+        except OSError:  # closed, like the listing's own
             continue
     return found
 

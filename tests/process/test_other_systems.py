@@ -1,4 +1,4 @@
-"""Features that macOS and older kernels lack, removed here: no pidfd, no /proc, no session from posix_spawn."""
+"""Features that macOS, older kernels or sandboxes lack, removed here: pidfd, /proc, /dev/fd, a session's start."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ WITHOUT = {
     "pidfd": "del os.pidfd_open",
     "a pidfd to spare": "os.pidfd_open = lambda pid: (_ for _ in ()).throw(OSError(24, 'Too many open files'))",
     "/proc": "import hookrun.process.orphans as s; s._processes = list; del os.pidfd_open",
+    "a list of descriptors": """
+listed = os.listdir
+def unlisted(path="."):
+    if path in ("/dev/fd", "/proc/self/fd"):
+        raise FileNotFoundError(2, "No such file or directory", path)
+    return listed(path)
+os.listdir = unlisted""",
     "a session from posix_spawn": """
 spawn = os.posix_spawn
 def without_session(*arguments, setsid=False, **options):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from errno import E2BIG, EACCES, EAGAIN, EMFILE
+from errno import E2BIG, EACCES, EAGAIN, EMFILE, ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ import pytest
 
 from hookrun.process import prepare, program as programs
 from hookrun.process.child import CannotStart
+from hookrun.process.runner import inheritable
 from tests.process.bench import program
 
 if TYPE_CHECKING:
@@ -194,6 +195,26 @@ def test_three_descriptors_are_open_and_no_more(monkeypatch: pytest.MonkeyPatch,
     finally:
         for fd in (*fds, 200):
             os.close(fd)
+
+
+def test_no_others_are_open_where_nothing_lists_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without /dev/fd and /proc every number is tried."""
+
+    def missing(path: str) -> list[str]:
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), path)
+
+    monkeypatch.setattr(programs, "LISTED_FOR", -1)
+    fd = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(fd, 200)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.listdir", missing)
+            found = inheritable()
+            assert python(OPEN, os.getcwd()).split() == [b"0", b"1", b"2"]
+        assert (200 in found, fd in found) == (True, False)
+    finally:
+        os.close(fd)
+        os.close(200)
 
 
 # --- descriptors 0, 1 and 2 of our own as the ends of pipes, in a host that has closed its streams

@@ -1,0 +1,45 @@
+"""Send every agent's message about a shell command to hookrun in this place, and print the refusals as JSON.
+
+python -m tests.torture.fire_here cold|warm DIRECTORY
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+from tests.conftest import Project, records
+from tests.fire.agents import AGENTS, Agent
+from tests.warm import WarmServer
+
+COMMAND = "rm -rf /"
+GUARDS: dict[str, dict[str, object]] = {
+    "sh": {"command": "echo guarded >&2; exit 2"},
+    "python": {"python": "guard:check"},
+    "recipe": {"python": "hookrun.recipes.block_destructive_commands:guard", "matcher": "bash"},
+}
+
+
+def main(way: str, directory: Path) -> None:
+    """Print, for each kind of hook and each agent, the reason of the refusal and whether a server answered."""
+    found: dict[str, list[object]] = {}
+    with WarmServer() if way == "warm" else nullcontext() as server:
+        Project.server = server
+        for kind, guard in GUARDS.items():
+            for name in AGENTS:
+                where = directory / kind / name
+                where.mkdir(parents=True)
+                project = Project(where)
+                project.script("guard.py", "def check(context): return {'action': 'block', 'message': 'guarded'}\n")
+                project.hooks({**guard, "on_failure": "block"})
+                agent = Agent(name, project)
+                told = agent.fire(agent.shell(COMMAND), event=agent.events["pre"])
+                warm = [record.get("warm", False) for record in records(project.audit_path)]
+                found[f"{kind} {name}"] = [told.reason, warm[-1] if warm else None]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
