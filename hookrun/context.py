@@ -13,7 +13,9 @@ from hookrun.text import UserError, escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    Take = Callable[[bytes, str], dict[str, object]]
 
 VERSION = 1
 BOM = b"\xef\xbb\xbf"
@@ -81,9 +83,13 @@ class ContextError(UserError, ValueError):
     """The context cannot be read; the message says from where and why."""
 
 
-def read(source: str, deadline: float) -> dict[str, object]:
-    """Return the JSON object in a file (`-` is stdin) by `deadline` (monotonic). Raises ContextError."""
-    return _from_stdin(deadline) if source == "-" else _from_file(source, deadline)
+def read(source: str, deadline: float, take: Take | None = None) -> dict[str, object]:
+    """Return the JSON object in a file (`-` is stdin) by `deadline` (monotonic). Raises ContextError.
+
+    `take` parses it, by default `parse`.
+    """
+    take = take or parse
+    return _from_stdin(deadline, take) if source == "-" else _from_file(source, deadline, take)
 
 
 def read_with_doubts(source: str, deadline: float, event: str) -> tuple[dict[str, object], list[str]]:
@@ -92,15 +98,15 @@ def read_with_doubts(source: str, deadline: float, event: str) -> tuple[dict[str
     return data, doubts_about(data, event, source)
 
 
-def _from_file(path: str, deadline: float) -> dict[str, object]:
+def _from_file(path: str, deadline: float, take: Take) -> dict[str, object]:
     """Return a file's context; a pipe is read like stdin."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             if os.fstat(fd).st_mode >> 12 == REGULAR:
                 with open(fd, "rb", buffering=0, closefd=False) as file:
-                    return parse(file.read(), path)
-            return _from_stream(fd, path, deadline, [])
+                    return take(file.read(), path)
+            return _from_stream(fd, path, deadline, [], take)
         finally:
             os.close(fd)
     except OSError as error:
@@ -109,14 +115,14 @@ def _from_file(path: str, deadline: float) -> dict[str, object]:
         ) from None
 
 
-def _from_stdin(deadline: float) -> dict[str, object]:
+def _from_stdin(deadline: float, take: Take) -> dict[str, object]:
     if os.isatty(0):
         os.write(2, b"note: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     try:
         pieces = _at_once()
         if pieces and not pieces[-1]:
-            return parse(b"".join(pieces), "stdin")
-        return _from_stream(0, "stdin", deadline, pieces)
+            return take(b"".join(pieces), "stdin")
+        return _from_stream(0, "stdin", deadline, pieces, take)
     except OSError as error:
         raise ContextError(
             f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
@@ -139,7 +145,7 @@ def _at_once() -> list[bytes]:
     return pieces
 
 
-def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> dict[str, object]:
+def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes], take: Take) -> dict[str, object]:
     """Return the context that begins with `chunks`, at its end or when a PAUSE follows a complete object.
 
     It is parsed in pauses only; after a failed attempt the next pause must be several times as long. Raises
@@ -161,7 +167,7 @@ def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> di
         if poll.poll(max(0, int((until - now) * 1000) + 1)):
             chunk = os.read(fd, CHUNK)
             if not chunk:
-                return parse(b"".join(chunks), name)
+                return take(b"".join(chunks), name)
             chunks.append(chunk)
             size += len(chunk)
             last = monotonic()
@@ -172,13 +178,13 @@ def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes]) -> di
             chunks, tried = [data], len(data)
             if data.rstrip().endswith(b"}"):
                 try:
-                    return parse(data, name)
+                    return take(data, name)
                 except ContextError:
                     pause = max(PAUSE, 4 * (monotonic() - now))
         if now >= give_up:
             if not chunks:
                 raise ContextError(f"{name}: nothing came\nhint: pipe a JSON object into it, or use `--ctx FILE`")
-            return parse(b"".join(chunks), name)
+            return take(b"".join(chunks), name)
 
 
 def drain_stdin() -> None:

@@ -127,6 +127,10 @@ REFUSABLE = frozenset(
 """Events at which a block prevents something."""
 
 
+GATES = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
+"""Events of agents whose answer can refuse the call or the prompt."""
+
+
 class UnknownEventError(UserError, LookupError):
     """No event has this name. `closest` is the canonical name probably meant, None if none is close."""
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WHITESPACE = " \t\n\r"
 
+INFINITY = float("inf")
+
 MAX_DEPTH = 200
 """How deep a text may be nested. Our own limit: that of `json` differs among Pythons."""
 
@@ -20,13 +22,21 @@ def _reject_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
+def finite(text: str) -> float:
+    """Return the number in a text. Raises ValueError for one that is too large, which would become an infinity."""
+    value = float(text)
+    if value in (INFINITY, -INFINITY):
+        raise ValueError("a number is too large")
+    return value
+
+
 class _Scanning:
     """What the C scanner reads of its decoder."""
 
     strict = True
     object_hook = None
     object_pairs_hook = None
-    parse_float = float
+    parse_float = staticmethod(finite)
     parse_int = int
     parse_constant = staticmethod(_reject_constant)
 
@@ -66,7 +76,7 @@ def loads(text: str) -> object:
     """Return the one JSON value in `text`, which white space may surround.
 
     Raises ValueError (json.JSONDecodeError if it has a place) for anything else, such as NaN, Infinity, nesting deeper
-    than MAX_DEPTH and numbers too long to convert.
+    than MAX_DEPTH and numbers too long or too large to convert.
     """
     value = _loads(text)
     if text.count("[") + text.count("{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
@@ -108,7 +118,7 @@ def scan(text: str, start: int) -> tuple[object, int]:
     from json import JSONDecoder
 
     try:
-        return JSONDecoder(parse_constant=_reject_constant).raw_decode(text, start)
+        return JSONDecoder(parse_float=finite, parse_constant=_reject_constant).raw_decode(text, start)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -144,7 +154,7 @@ def _json_loads(text: str) -> object:
     import json
 
     try:
-        value: object = json.loads(text, parse_constant=_reject_constant)
+        value: object = json.loads(text, parse_float=finite, parse_constant=_reject_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return value

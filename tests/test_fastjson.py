@@ -56,14 +56,21 @@ def refuse(name: str) -> Never:
     raise ValueError(msg)
 
 
+def not_infinite(text: str) -> float:
+    """Refuse numbers that `json` reads as infinities, which it cannot write."""
+    if abs(value := float(text)) == float("inf"):
+        raise ValueError(text)
+    return value
+
+
 def reference_loads(text: str) -> object:
     """Return what `json` reads."""
-    return json.loads(text, parse_constant=refuse)
+    return json.loads(text, parse_constant=refuse, parse_float=not_infinite)
 
 
 def reference_scan(text: str, start: int) -> tuple[object, int]:
     """Return what `json` reads from a place on."""
-    return json.JSONDecoder(parse_constant=refuse).raw_decode(text, start)
+    return json.JSONDecoder(parse_constant=refuse, parse_float=not_infinite).raw_decode(text, start)
 
 
 def reference_dumps(value: object) -> str:

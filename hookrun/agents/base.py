@@ -156,10 +156,23 @@ def knows_tool(agent: Agent, message: Message) -> bool:
 
 def native_event(agent: Agent, event_name: str) -> str:
     """Return the agent's name for an event installed under any name, an unknown one unchanged."""
-    if event_name in agent.EVENTS:
+    return _native_name(agent.EVENTS, event_name)
+
+
+def _native_name(events: Mapping[str, str], event_name: str) -> str:
+    if event_name in events:
         return event_name
     event = EVENTS.get(event_name)
-    return next((native for native, name in agent.EVENTS.items() if name == event), event_name)
+    return next((native for native, name in events.items() if name == event), event_name)
+
+
+def sent_event(events: Mapping[str, str], sent: str, installed: str) -> str:
+    """Return the agent's name for the event that a message names; for an unknown one that of the installed event.
+
+    `events` are the agent's EVENTS.
+    """
+    native = _native_name(events, sent)
+    return installed if native not in events and installed in events else native
 
 
 def placeholder_message(agent: Agent, native: str) -> Message:
@@ -314,10 +327,11 @@ def read_claude_style(
 
     `output` makes text of a tool's response. Raises UnreadableMessageError without an event.
     """
-    native = payload.get("hook_event_name", event)
-    if not isinstance(native, str) or not native:
-        raise UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event of {agent}")
-    context = fields_of(payload, fields, TRANSLATED, agent=agent, event=native)
+    sent = payload.get("hook_event_name", event)
+    if not isinstance(sent, str) or not sent:
+        raise UnreadableMessageError(f"hook_event_name is {sent!r}, not the name of an event of {agent}")
+    native = sent_event(events, sent, event)
+    context = fields_of(payload, fields, TRANSLATED, agent=agent, event=sent)
     call = CanonicalCall(events.get(native), context)
     if payload.get("error") is not None:
         error = text_of(payload["error"])

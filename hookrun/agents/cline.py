@@ -89,7 +89,7 @@ FAILING: Arguments = {"refused_by_a_hook": True}
 """Arguments that all of STRICT reject."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
-ENV_MARKERS = ("CLINE_ACTIVE",)
+ENV_MARKERS = ("CLINE_CONNECTOR_CLI_LAUNCH", "CLINE_ACTIVE")
 DEFAULT_TIMEOUTS = {"": 120.0}
 MAX_TIMEOUTS = {"": 120.0}
 EXIT_ZERO_ONLY = False
@@ -114,8 +114,9 @@ def read(payload: dict[str, object], event: str) -> base.Message:
     name = payload.get("hookName", event)
     if not isinstance(name, str) or not name:
         raise base.UnreadableMessageError(f"hookName is {name!r}, not the name of an event of {DISPLAY_NAME}")
-    native = HOOK_NAMES.get(name, name)
-    fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=native)
+    sent = HOOK_NAMES.get(name, name)
+    native = base.sent_event(EVENTS, sent, event)
+    fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=sent)
     listed = payload.get("workspaceRoots")
     roots = [base.string_in(payload.get("workspaceInfo"), "rootPath"), *(listed if isinstance(listed, list) else ())]
     if payload.get("parent_agent_id") is None:

@@ -106,7 +106,7 @@ def read(payload: dict[str, object], event: str) -> base.Message:
     name = payload.get("hook_event_name", payload.get("hookName", event))
     if not isinstance(name, str) or not name:
         raise base.UnreadableMessageError(f"no event in the message or after --agent {NAME} (found {name!r})")
-    native = CAMEL.get(name, name)
+    native = base.sent_event(EVENTS, CAMEL.get(name, name), event)
     fields = base.fields_of(payload, FIELDS, TRANSLATED, agent=NAME, event=name)
     of_subagent = SUBAGENTS.get(native) if fields.get("agent_id") else None
     call = base.CanonicalCall(of_subagent or EVENTS.get(native), fields, synthesized=of_subagent is not None)

@@ -110,10 +110,6 @@ STOP_EVENTS = frozenset({"stop", "subagent_stop"})
 """Events at which a block makes the agent continue."""
 
 
-REFUSED_BY_STATUS = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
-"""Events at which an agent that may not read an answer is also refused by exit status and stderr."""
-
-
 class ResponseFormat:
     """What an event's response can express, out of CAPABILITIES, and how it is rendered as JSON.
 
@@ -198,6 +194,7 @@ def render_notification(reply: Reply, message: Message) -> Json:
 
 RENDERERS = {
     "PreToolUse": render_pre_tool,
+    "PreSkillShellCommand": render_pre_tool,
     "PermissionRequest": render_permission,
     "PostToolUse": render_post_tool,
     "PostToolUseFailure": render_post_tool,

@@ -68,7 +68,7 @@ PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
 """Its tools that take a patch -> the patch's argument."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
-ENV_MARKERS: tuple[str, ...] = ()
+ENV_MARKERS = ("OPENCODE", "OPENCODE_PID")  # it sets AGENT too, a name that other programs use
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS = {"": 60.0}
 EXIT_ZERO_ONLY = False
@@ -146,15 +146,16 @@ def parse_plugin(text: str) -> PluginParts | None:
 def read(payload: dict[str, object], event: str) -> base.Message:
     """Return a message of the plugin. Raises UnreadableMessageError if it is not hookrun's plugin."""
     happened = payload.get("event")
-    native = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
-    if not isinstance(native, str) or not native:
+    sent = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
+    if not isinstance(sent, str) or not sent:
         raise base.UnreadableMessageError(
-            f"hook is {native!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
+            f"hook is {sent!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
         )
+    native = base.sent_event(EVENTS, sent, event)
     data = as_object(payload.get("input"))
     output = as_object(payload.get("output"))
     properties = as_object(as_object(happened).get("properties"))
-    fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=native)
+    fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=sent)
     fields["payload"] = payload
     _take_session(fields, payload, data, properties)
     name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None

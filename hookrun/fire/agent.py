@@ -18,26 +18,23 @@ from hookrun.agents.base import (
 )
 from hookrun.agents.formats import (
     ALLOWING_ACTIONS,
-    REFUSED_BY_STATUS,
     STOP_EVENTS,
     Reply,
-    join_paragraphs,
     reply_from_verdict,
 )
-from hookrun.events import UnknownEventError, resolve_event
+from hookrun.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
 from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home
-from hookrun.text import one_line, print_for_agent, shell_quoted, write_all, write_stderr
+from hookrun.text import one_line, print_for_agent, quote, shell_quoted, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hookrun.agents.base import CanonicalCall, Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
     from hookrun.fire.command import FireOptions
+    from hookrun.fire.unread import PartialMessage
     from hookrun.model import Verdict
 
 # A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey stderr,
@@ -86,6 +83,8 @@ class AgentFire:
         self.skipped: str | None = None
         self.notice: str | None = None
         self.answer: AgentResponse | None = None
+        self.partial: PartialMessage | None = None
+        self.is_unread = False
 
     def run(self) -> int:
         """Run the hooks, answer the agent, and return the exit status."""
@@ -95,9 +94,13 @@ class AgentFire:
                 contexts.drain_stdin()
             else:
                 self._fire()
-        except (FireError, NoHomeError, UnknownEventError, contexts.ContextError, UnreadableMessageError) as error:
+        except (contexts.ContextError, UnreadableMessageError) as error:
+            self.is_unread = True
+            self.errors.append(one_line(str(error)))
+        except (FireError, NoHomeError, UnknownEventError) as error:
             self.errors.append(one_line(str(error)))
         except RecursionError:
+            self.is_unread = True
             self.errors.append("the message is nested too deeply")
         except Exception as error:
             self.errors.append(self._internal_error(error))
@@ -141,23 +144,27 @@ class AgentFire:
             if fire is None:
                 continue
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
-                call.fields["stop_hook_active"] = self._was_blocked_before(fire.event, call)
+                from hookrun.fire.stop_blocks import was_blocked_before
+
+                was = was_blocked_before(self.agent, self.message, command.home, fire.event, call)
+                call.fields["stop_hook_active"] = was
             # One answer, but for each canonical call a fire with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
             if command.interrupted:
                 return
 
-    def _was_blocked_before(self, event: str, call: CanonicalCall) -> bool:
-        """Return whether a hook has blocked the end of this turn, for agents that do not report it."""
-        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
-        if form is None or "block" not in form.capabilities:
-            return False
-        from hookrun.session import stop_was_blocked
+    def _take(self, data: bytes, where: str) -> dict[str, object]:
+        """Return the message in these bytes, or its readable parts. Raises ContextError."""
+        try:
+            return contexts.parse(data, where)
+        except contexts.ContextError as error:
+            from hookrun.fire.unread import PartialMessage  # rarely needed
 
-        return stop_was_blocked(self.command.home, self.message.session_id, _which(event, call.fields))
+            self.partial = PartialMessage(data, error)
+            return self.partial.payload
 
     def _read(self) -> Message:
-        payload = self.command.read_context(self.options.ctx)
+        payload = self.command.read_context(self.options.ctx, take=self._take)
         name = detect_agent(self.agent, payload)
         if name != self.agent.NAME:
             self._answer_instead(agents.load_sender(name, payload))
@@ -170,6 +177,12 @@ class AgentFire:
             if caller is not None:
                 self._answer_instead(caller)
             self.tool_is_known = knows_tool(self.agent, message)
+        sent = message.calls[0].fields.get("agent_event") if message.calls else None
+        if isinstance(sent, str) and sent not in self.agent.EVENTS and sent not in EVENTS and sent != message.native:
+            self.notice = f"{self.agent.DISPLAY_NAME} sent an event that hookrun does not know: {quote(sent)} is "
+            self.notice += f"treated as {message.native}, for which hookrun is installed"
+        if self.partial is not None:
+            self.partial.mark(message)
         return message
 
     def _load(self) -> None:
@@ -243,7 +256,7 @@ class AgentFire:
         status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")
-        by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in REFUSED_BY_STATUS
+        by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in GATES
         if answer is not None and refused and (by_status or error is not None):
             print_for_agent(answer.reply.reason or "refused")
             status = REFUSED
@@ -287,7 +300,12 @@ class AgentFire:
         replies = []
         for fire, verdict in self.fires:
             runs = fire.chain.runs if fire.chain is not None else ()
-            replies.append(self._limit_stop_blocks(fire, reply_from_verdict(verdict, runs)))
+            reply = reply_from_verdict(verdict, runs)
+            if fire.event in STOP_EVENTS:
+                from hookrun.fire.stop_blocks import limited
+
+                reply = limited(reply, fire.invocation.home, self.message.session_id, fire.event, fire.context)
+            replies.append(reply)
         notice = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
         replies += [self._kept_texts(), self._own_failure(), notice]
         answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
@@ -333,30 +351,19 @@ class AgentFire:
             user_message=take_text(home, session, "user_message") if "user_message" in able else None,
         )
 
-    def _limit_stop_blocks(self, fire: EventFire, reply: Reply) -> Reply:
-        """Limit consecutive blocks of a stop, so that a hook cannot keep an agent running forever."""
-        if fire.event not in STOP_EVENTS:
-            return reply
-        from hookrun import session
-
-        home, which = fire.invocation.home, _which(fire.event, fire.context)
-        if reply.action != "block":
-            session.reset_stop_blocks(home, self.message.session_id, which)
-            return reply
-        if session.count_stop_block(home, self.message.session_id, which):
-            return reply
-        times = session.MAX_STOP_BLOCKS
-        text = f"the turn may end now, after being blocked {times} times in a row: {reply.reason}"
-        return Reply(user_message=join_paragraphs(text, reply.user_message), context=reply.context)
-
     def _own_failure(self) -> Reply:
-        """Return the reply to hookrun's own problems: a message for the user, or a block as `on_error` says."""
+        """Return the reply to hookrun's own problems: a message for the user, or a block.
+
+        It blocks as `on_error` says, and a message that hooks would have judged if it could be read.
+        """
         texts = [*self.errors, *map(one_line, self.command.problems)]
         if not texts:
             return Reply()
         text = f"hookrun failed: {'; '.join(texts)}"
         if self._blocks_on_error():
             return Reply("block", text)
+        if self.is_unread and (guards := self.command.guards_of_any_tool(self.message.event)):
+            return Reply("block", f"{text}; this is blocked because {', '.join(guards)} cannot check it")
         return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
 
     def status_without_answer(self) -> int:
@@ -432,11 +439,6 @@ class AgentFire:
             command.close(ended)
         except Exception as failed:
             command.warnings.append(self._internal_error(failed))
-
-
-def _which(event: str, context: Mapping[str, object]) -> str:
-    """Return the key of this stop: the turn's, or that of one subagent."""
-    return f"{event} {context.get('agent_id') or ''}"
 
 
 def _has_effect(fire: EventFire, verdict: Verdict) -> bool:

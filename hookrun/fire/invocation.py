@@ -10,7 +10,7 @@ from time import monotonic
 
 from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
-from hookrun.events import EVENTS, can_refuse, resolve_event
+from hookrun.events import EVENTS, GATES, can_refuse, resolve_event
 from hookrun.model import PRECEDENCE, Interrupted, Verdict
 from hookrun.state import CurrentRun
 from hookrun.text import UserError, print_message, quote
@@ -95,15 +95,17 @@ class FireInvocation:
             self.events = self.compiled.events
         FireInvocation.latest_settings = self.settings
 
-    def read_context(self, source: str, event: str | None = None) -> dict[str, object]:
+    def read_context(
+        self, source: str, event: str | None = None, take: contexts.Take | None = None
+    ) -> dict[str, object]:
         """Return the JSON object in a file (`-` is stdin); warn of likely mistakes in it as a context of `event`.
 
-        Raises ContextError.
+        `take` parses it. Raises ContextError.
         """
         begun = monotonic()
         try:
             if event is None:
-                return contexts.read(source, self.deadline)
+                return contexts.read(source, self.deadline, take)
             data, doubts = contexts.read_with_doubts(source, self.deadline, event)
         finally:
             self.waited += monotonic() - begun
@@ -118,6 +120,14 @@ class FireInvocation:
         if self.config_files is not None:
             return self.config_files.repository or self.config_files.cwd or "/"
         return "/"
+
+    def guards_of_any_tool(self, event: str) -> list[str]:
+        """Return the names of the hooks that might block an event of the agent about which nothing else is known."""
+        if self.compiled is None or event not in GATES:
+            return []
+        from hookrun.fire.unread import possible_guards
+
+        return possible_guards(self.compiled.candidates(event), {"agent": self.agent}, of_any_tool=True)
 
     def internal_error(self, error: Exception) -> str:
         """Return the message for a bug of ours; its traceback goes to crash.log."""
@@ -189,25 +199,24 @@ class EventFire:
         self.candidates, matches = compiled.matching(self.event, self.context)
         # Most runs end here: engine, verdicts and process/ are imported only below.
         verdict = self._run_hooks(self.candidates) if matches else Verdict()
-        if self.event == "pre_tool_use" and "arguments_cut_off" in self.context:
+        if "arguments_cut_off" in self.context and self.event in GATES:
             return self._refuse_unread(self.candidates, verdict)
         return verdict
 
     def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
         """Return a block if hooks that may guard the tool did not get all of its arguments."""
-        from hookrun.conditions import ConditionEvaluator
         from hookrun.engine import HookChain
+        from hookrun.fire.unread import possible_guards
 
-        view = ConditionEvaluator(self.context)
-        hooks = [candidates.hook(i) for i in range(candidates.count) if candidates.enforcing(i)]
-        guards = [hook for hook in hooks if view.selects(hook.matcher, None, None, hook.agents, hook.claude)]
+        guards = possible_guards(candidates, self.context, of_any_tool=False)
         if not guards or PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
             return verdict
         self.chain = self.chain or HookChain(self.event, self.context, candidates)
-        names = ", ".join(hook.name for hook in guards)
+        names, why = ", ".join(guards), self.context["arguments_cut_off"]
+        if isinstance(why, str):
+            return Verdict("block", f"hooks ({names}) cannot read all of this: {why}")
         return Verdict(
-            "block",
-            f"the agent does not pass all of these arguments to hooks ({names}): do it in smaller parts",
+            "block", f"the agent does not pass all of these arguments to hooks ({names}): do it in smaller parts"
         )
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:

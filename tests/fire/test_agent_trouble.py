@@ -117,6 +117,32 @@ def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
     assert 'unknown event "AfterBreakfast"' in str(agent.project.audit()[-1]["error"])
 
 
+@pytest.mark.parametrize("sent", ["BeforeBreakfast", "PreToolUseV2"])
+def test_the_installed_event_counts_where_the_message_s_is_unknown(agent: Agent, sent: str) -> None:
+    """A refusal is given in the form of that event, and the user is notified once a session."""
+    agent.project.hooks({"name": "guard", "matcher": "bash", "command": "cat > seen; echo no >&2; exit 2"})
+    message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', f'"{sent}"'))
+    told = agent.fire(message, event=pre(agent))
+    assert told.reason is not None
+    assert told.reason.startswith("no")
+    seen = json.loads((agent.project.root / "seen").read_text())
+    assert (seen["event"], seen["agent_event"]) == ("pre_tool_use", sent)
+    notice = f'sent an event that hookrun does not know: "{sent}" is treated as {pre(agent)}'
+    assert notice in str(told.json) + person_of(agent, told)
+    again = agent.fire(message, event=pre(agent))
+    assert again.reason is not None
+    assert notice not in str(again.json)
+
+
+@pytest.mark.parametrize("sent", ["preToolUse", "BeforeTool", "tool.execute.before", "pre_tool_use"])
+def test_another_agent_s_name_of_an_event_loses_no_refusal(agent: Agent, sent: str) -> None:
+    """With or without an event in the installed line."""
+    agent.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
+    message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', f'"{sent}"'))
+    for event in ("", pre(agent)):
+        assert str(agent.fire(message, event=event).reason).startswith("no")
+
+
 def test_an_agent_s_event_without_a_name_of_ours_can_be_declared(claude: Agent) -> None:
     """As one of the host's own events, by the agent's name for it."""
     claude.project.hooks({"event": "TaskCreated", "command": "cat > seen"}, events=["TaskCreated"])
