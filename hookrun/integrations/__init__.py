@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.bundles import register_moved
+from hookrun.context import ContextError
 from hookrun.library import Result
-from hookrun.library.embedded_engine import Engine
+from hookrun.library.embedded_engine import Engine, check_deadline
+from hookrun.library.fire_context import KNOWN, check
 from hookrun.text import describe_exception
 
 OnError = Literal["continue", "block"]
@@ -29,7 +31,8 @@ async def fire(
 ) -> Result:
     """Fire an event and return its result; after an internal error, the result that `on_error` selects.
 
-    With `sync` it is fired without a loop: this never waits.
+    With `sync` it is fired without a loop: this never waits. Raises ContextError for fields that the engine refuses:
+    that is the program's mistake, and its hooks have not been asked.
     """
     try:
         result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
@@ -37,8 +40,21 @@ async def fire(
             failure = internal_failure(event, "; ".join(result.problems), on_error, None)
             return result if on_error == "continue" else failure
         return result
+    except ContextError:
+        raise
     except Exception as error:
         return internal_failure(event, describe_exception(error), on_error, error)
+
+
+def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> None:
+    """Raise ContextError if the engine would refuse a program's fields at one of the events.
+
+    `events` are the events with the fields that an integration itself passes; a `deadline` is checked, too.
+    """
+    check_deadline(fields.get("deadline"))
+    given = {name: value for name, value in fields.items() if name not in ("state", "deadline")}
+    for event, own in events.items():
+        check({**given, **own}, event, KNOWN[event])
 
 
 def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:

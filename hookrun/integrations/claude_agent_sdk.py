@@ -17,10 +17,12 @@ from hookrun.agents import claude
 from hookrun.agents.base import Message, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.events import canonical
+from hookrun.context import ContextError
+from hookrun.events import GATES, canonical
 from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
 from hookrun.library.embedded_engine import Engine
+from hookrun.library.fire_context import without_misspelled
 from hookrun.text import describe_exception
 
 NEEDS = (
@@ -127,7 +129,10 @@ class _Callback:
             message = claude.read(payload, "")
             replies = await self._replies(message)
         except Exception as error:
-            replies = [reply_of(internal_failure(message.event, describe_exception(error), self._on_error, error))]
+            # No hook was asked about fields that the engine refuses, and Claude runs the tool if a callback raises.
+            refused = isinstance(error, ContextError) and message.event in GATES
+            on_error = "block" if refused else self._on_error
+            replies = [reply_of(internal_failure(message.event, describe_exception(error), on_error, error))]
         response = build_response(claude, message, replies)
         for name in response.degraded:
             if name.endswith("-> nothing"):
@@ -143,6 +148,7 @@ class _Callback:
         for call in message.calls:
             if call.event is None:
                 raise ValueError(f"unknown event {message.native}")
-            context = {**call.fields, "deadline": max(until - monotonic(), MIN_DEADLINE)}
+            fields = without_misspelled(call.fields, call.event)
+            context = {**fields, "deadline": max(until - monotonic(), MIN_DEADLINE)}
             found.append(reply_of(await fire(self._engine, call.event, context, self._on_error)))
         return found

@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
-from hookrun.integrations import OnError, fire, log, reply_of
-from hookrun.integrations.tool_loop import Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations import OnError, check_fields, fire, log, reply_of
+from hookrun.integrations.tool_loop import (
+    TOOL_EVENTS,
+    Approve,
+    ToolFailed,
+    ToolOutcome,
+    run_tool,
+    run_tool_sync,
+)
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 
@@ -43,6 +50,13 @@ if TYPE_CHECKING:
 AGENT = "langchain"
 MARK = "hookrun"
 """The key in a message's `response_metadata`, which no model sees, that records what hookrun did to the turn."""
+EVENTS: dict[str, dict[str, object]] = {
+    "session_start": {"source": "startup"},
+    "user_prompt_submit": {"user_prompt": ""},
+    **{event: {"tool_name": "", "tool_args": {}, **own} for event, own in TOOL_EVENTS.items()},
+    "stop": {"assistant_response": "", "stop_hook_active": False},
+}
+"""The events fired here, with the fields that the middleware sets."""
 MAX_BLOCKS = 8
 """How often `stop` hooks may continue one turn."""
 
@@ -70,8 +84,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         on_error: OnError = "continue",
         **fields: object,
     ) -> None:
-        """Create the middleware for `engine`; `fields` (`working_dir`, `agent`, ...) are added to every context."""
+        """Create the middleware for `engine`; `fields` (`working_dir`, `agent`, ...) are added to every context.
+
+        Raises ContextError for `fields` that the engine refuses: misspelled or of the wrong type.
+        """
         super().__init__()
+        check_fields({"session_id": session_id, **fields}, EVENTS)
         self._engine = engine
         self._session_id = session_id
         self._options: dict[str, Any] = {"names": names, "approve": approve, "on_error": on_error}

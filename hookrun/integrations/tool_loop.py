@@ -23,7 +23,7 @@ from typing import Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
-from hookrun.integrations import OnError, fire, log, reply_of
+from hookrun.integrations import OnError, check_fields, fire, log, reply_of
 from hookrun.library import Result
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
@@ -57,6 +57,7 @@ async def run_tool(
     result into text for hooks and model. `fields` are added to every context: `working_dir`, `tool_use_id`, `agent`,
     ...; `state` and `deadline` (seconds) are passed to every fire.
 
+    Raises ContextError, before anything runs, for `fields` that the engine refuses: misspelled or of the wrong type.
     After an internal error of hookrun, `on_error` selects whether the call continues (with a log entry) or is blocked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
@@ -85,6 +86,15 @@ def run_tool_sync(
     run = _ToolCall(engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True).run()
     return result_at_once(run)
 
+
+TOOL_EVENTS: dict[str, dict[str, object]] = {
+    "pre_tool_use": {},
+    "tool_call_aborted": {"reason": ""},
+    "post_tool_use": {"tool_result_output": "", "attempt": 1},
+    "post_tool_failure": {"tool_result_error": "", "attempt": 1},
+    "file_changed": {"file_path": ""},
+}
+"""The events of a call, with the fields that only they have."""
 
 MAX_RETRY_DELAY = 3600.0
 """The longest wait before a retry, in seconds; a hook that asks for more gets no further attempt."""
@@ -141,6 +151,7 @@ class _ToolCall:
     action: str = "continue"
 
     async def run(self) -> ToolOutcome:
+        check_fields(self._context(), TOOL_EVENTS)
         refusal = await self._before()
         if refusal is not None:
             await self._tell("tool_call_aborted", reason=refusal)
@@ -207,20 +218,22 @@ class _ToolCall:
         return self._outcome(output, result=value)
 
     async def _fire(self, event: str, **more: object) -> tuple[Reply, Result]:
-        about = {
-            "agent_tool_name": self.name,
-            **self.fields,
-            "tool_name": self.names.tool(self.name),
-            "tool_args": self.names.arguments(self.name, self.args),
-            **more,
-        }
-        result = await fire(self.engine, event, about, self.on_error, sync=self.sync)
+        result = await fire(self.engine, event, self._context(**more), self.on_error, sync=self.sync)
         answer = reply_of(result)
         if answer.user_message:
             self.to_person.append(answer.user_message)
         if answer.action == "stop" and self.stop_reason is None:
             self.stop_reason = answer.reason
         return answer, result
+
+    def _context(self, **more: object) -> dict[str, object]:
+        return {
+            "agent_tool_name": self.name,
+            **self.fields,
+            "tool_name": self.names.tool(self.name),
+            "tool_args": self.names.arguments(self.name, self.args),
+            **more,
+        }
 
     async def _tell(self, event: str, **more: object) -> None:
         answer, _ = await self._fire(event, **more)

@@ -12,6 +12,7 @@ from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from hookrun.context import ContextError
 from hookrun.library import Result, handlers
 from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
@@ -49,6 +50,12 @@ class Bundle(Protocol):
 
 class DeclarationError(ValueError):
     """Config files are invalid, so that their hooks are unknown; the message has one line per error."""
+
+
+def check_deadline(deadline: object) -> None:
+    """Raise ContextError unless it is None or a number of seconds greater than 0."""
+    if deadline is not None and not (isinstance(deadline, (int, float)) and 0 < deadline < FOREVER):
+        raise ContextError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
 
 
 class Engine:
@@ -336,8 +343,7 @@ class Engine:
             return result
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
-        if deadline is not None and not 0 < deadline < FOREVER:
-            raise ValueError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
+        check_deadline(deadline)
         until = FOREVER if deadline is None else monotonic() + deadline
         selection = TableCandidates(table, concerned)
         return EngineFire(self._services, name, data, selection, state=state, deadline=until)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -63,19 +63,32 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
                 contexts.check(data, f"fire {event}")
             expected = "a str" if type_ is str else "a dict"
             raise ContextError(f"fire {event}: {name} is of type {type(value).__name__}, not {expected} or None")
+    for name, likely in _misspelled(data, event, known):
+        raise ContextError(
+            f"fire {event}: unknown field {quote(name)}: {suggest(likely)} (to use this name for a field of your own, "
+            f"pass {likely.partition('.')[0]} as well, None if it has no value)"
+        )
+
+
+def without_misspelled(fields: Mapping[str, object], event: str) -> Mapping[str, object]:
+    """Return an agent's fields without those that `check` would take for misspellings.
+
+    They are no mistake of the program's: a new field of an agent may resemble a known one. Hooks find it in `payload`.
+    """
+    misspelled = dict(_misspelled(fields, event, KNOWN.get(event, KNOWN_ANYWHERE)))
+    return {name: value for name, value in fields.items() if name not in misspelled} if misspelled else fields
+
+
+def _misspelled(data: Mapping[str, object], event: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield each field that is probably a misspelling, with the path of the known one."""
     if known.issuperset(data):
         return
     for name in data:
-        if name in known:
+        if name in known or (likely := _likely_field(name, event)) is None:
             continue
-        likely = _likely_field(name, event)
-        if likely is None or (root := likely.partition(".")[0]) in data:
-            continue
-        if MISNAMED.get(name) == likely or _fits(data[name], root, event):
-            raise ContextError(
-                f"fire {event}: unknown field {quote(name)}: {suggest(likely)} "
-                f"(to use this name for a field of your own, pass {root} as well, None if it has no value)"
-            )
+        root = likely.partition(".")[0]
+        if root not in data and (MISNAMED.get(name) == likely or _fits(data[name], root, event)):
+            yield name, likely
 
 
 @lru_cache(maxsize=1024)

@@ -440,6 +440,24 @@ class TestTrouble:
         assert "hookrun failed" in answer["systemMessage"]
         assert [record.levelno for record in caplog.records] == [logging.ERROR]
 
+    def test_a_field_of_claude_s_that_resembles_one_of_ours_is_no_mistake(self, engine: Engine) -> None:
+        """The guard is asked, with that field in the whole message only."""
+        seen: list[Context] = []
+        engine.register("pre_tool_use", seen.append, name="listener", priority=1)
+        engine.register("pre_tool_use", lambda _: Verdict.block("no"), name="guard", on_failure="block")
+        answer = ask(engine, payload("PreToolUse", agent_ids="a1"))
+        assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert ["agent_ids" in ctx for ctx in seen] == [False]
+        assert ["'agent_ids': 'a1'" in str(ctx["payload"]) for ctx in seen] == [True]
+
+    @pytest.mark.parametrize(("event", "denied"), [("PreToolUse", True), ("PostToolUse", False)])
+    def test_fields_that_the_engine_refuses_deny(self, engine: Engine, event: str, *, denied: bool) -> None:
+        """Before a tool, whatever `on_error` says: a callback that raises lets the tool run."""
+        engine.register(["pre_tool_use", "post_tool_use"], lambda _: None, name="guard", on_failure="block")
+        answer = ask(engine, payload(event, tool_name=5, tool_args=[1]))
+        assert (answer.get("hookSpecificOutput", {}).get("permissionDecision") == "deny") is denied
+        assert "tool_args is a list" in answer["systemMessage"]
+
     @pytest.mark.parametrize(("on_error", "decided"), [("continue", None), ("block", "deny")])
     def test_a_message_that_cannot_be_read(self, engine: Engine, on_error: str, decided: str | None) -> None:
         """The callback never raises: that would let the tool run whatever was asked for."""

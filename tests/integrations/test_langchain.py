@@ -407,19 +407,27 @@ class TestApproval:
 
 
 def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    """For an invalid field: the tool runs, and the log and the user get the error; or the prompt is refused at once."""
-    listen(engine, "user_prompt_submit", "pre_tool_use")
+    """The tool runs, and the log and the user get the error; or the prompt is refused at once."""
+    listen(engine, "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use")
+    engine.close_sync()
     messages_to_user: list[str] = []
-    run(engine, LS, DONE, assistant_response=5, tell_person=messages_to_user.append)
+    run(engine, LS, DONE, tell_person=messages_to_user.append)
     assert CALLS == ["ls"]
     assert [text.split(":")[0].rpartition("(")[2] for text in messages_to_user] == [
         "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use",
     ]  # fmt: skip
     assert all(text.startswith("hookrun failed (") for text in messages_to_user)
     assert "continues without hooks" in caplog.text
-    messages, model = run(engine, LS, DONE, assistant_response=5, on_error="block")
+    messages, model = run(engine, LS, DONE, on_error="block")
     assert model.asked == []
     assert str(messages[-1].content).startswith("hookrun failed")
+
+
+@pytest.mark.parametrize("fields", [{"cwd": "/x"}, {"assistant_response": 5}, {"session_id": 7}, {"deadline": 0}])
+def test_fields_that_the_engine_refuses_are_refused_at_once(engine: Engine, fields: dict[str, Any]) -> None:
+    """By the middleware's constructor: the guards of a tool would not be asked."""
+    with pytest.raises(ValueError, match=next(iter(fields))):
+        HookrunMiddleware(engine, **fields)
 
 
 def test_marks_survive_being_stored(run: Agent, engine: Engine) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -425,14 +426,15 @@ class TestRetry:
 
 
 class TestOwnTrouble:
-    """hookrun itself cannot do its work: here, a field that is no part of a context."""
+    """hookrun itself cannot do its work: here, its engine is closed."""
 
     def test_the_call_goes_on_and_the_log_says_so(
         self, run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A failure of hookrun does not stop the agent; the user gets the error, and so does the log."""
         listen(engine, *ALL)
-        outcome = run(engine, "bash", {}, Tool("ran"), user_prompt=5)
+        engine.close_sync()
+        outcome = run(engine, "bash", {}, Tool("ran"))
         assert (outcome.content, outcome.ran) == ("ran", True)
         assert "hookrun failed (pre_tool_use: " in outcome.to_person[0]
         assert "the agent continues without hooks" in caplog.text
@@ -456,8 +458,9 @@ class TestOwnTrouble:
     def test_or_it_is_refused_if_that_was_asked_for(self, run: Runner, engine: Engine) -> None:
         """With on_error="block" the tool does not run, and the model gets the reason."""
         listen(engine, *ALL)
+        engine.close_sync()
         tool = Tool("ran")
-        outcome = run(engine, "bash", {}, tool, user_prompt=5, on_error="block")
+        outcome = run(engine, "bash", {}, tool, on_error="block")
         assert (tool.calls, outcome.action) == ([], "block")
         assert outcome.content.startswith("hookrun failed (pre_tool_use: ")
 
@@ -471,6 +474,31 @@ class TestOwnTrouble:
             listen(engine, *ALL)
             assert run(engine, "bash", {}, Tool(), on_error=on_error).ran is ran
         assert "coder.json" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"cwd": "/x"}, 'unknown field "cwd": did you mean "working_dir"'),
+        ({"working_dirr": "/x"}, 'unknown field "working_dirr": did you mean "working_dir"'),
+        ({"tool_result_outptu": "x"}, 'did you mean "tool_result_output"'),  # after the tool, another misspelling
+        ({"working_dir": 5}, "working_dir is a number, not a string"),
+        ({"metadata": [1]}, "metadata is a list, not an object"),
+        ({"session_id": object()}, "session_id is of type object, not a str"),
+        ({"deadline": -1}, "deadline must be a number of seconds greater than 0"),
+        ({"deadline": "5"}, "deadline must be a number of seconds greater than 0"),
+    ],
+)
+@pytest.mark.parametrize("on_error", ["continue", "block"])
+def test_fields_that_the_engine_refuses_raise_before_the_tool_runs(
+    run: Runner, engine: Engine, fields: dict[str, Any], expected: str, on_error: str
+) -> None:
+    """They are the program's mistake: a guard that fails closed could not be asked, and the tool must not run."""
+    engine.register("pre_tool_use", lambda _: None, name="guard", on_failure="block")
+    tool = Tool("ran")
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        run(engine, "bash", {}, tool, on_error=on_error, **fields)
+    assert tool.calls == []
 
 
 def test_texts_for_the_person_are_handed_out(run: Runner, engine: Engine) -> None:
