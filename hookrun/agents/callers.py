@@ -13,6 +13,7 @@ from hookrun.agents import base, claude, known_tools
 from hookrun.agents.formats import ResponseFormat, claude_formats, parts, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude.hook_protocol import LEGACY_TOOLS
+from hookrun.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Caller:
     `formats` lists what it obeys. Its tools are in known_tools.OTHER_CALLERS.
     """
 
-    EVENTS = claude.EVENTS
+    EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
     PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
     NAMES = base.NameMap()

@@ -1,6 +1,6 @@
 """Claude Code: its names, its messages, and the responses it obeys.
 
-Sources: the types of claude-agent-sdk 0.2.186, and what the CLI (2.1.197, 2.1.329) sent and did with each answer,
+Sources: the types of claude-agent-sdk 0.2.186, and what the CLI (2.1.197, 2.1.332) sent and did with each answer,
 measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.integrations) exchange the same.
 """
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 NAME = "claude"
 DISPLAY_NAME = "Claude Code"
-TESTED_VERSIONS = "2.1.329 and 2.1.197, headless"
+TESTED_VERSIONS = "2.1.332 and 2.1.197, headless"
 
-EVENTS = CLAUDE_EVENTS
+# The shell lines in the text of skills and commands fire no PreToolUse. Versions before 2.1.332 ignore the entry.
+EVENTS = {**CLAUDE_EVENTS, "PreSkillShellCommand": "pre_tool_use"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
 
@@ -55,6 +56,10 @@ NOTES = (
     "In `claude -p` an `ask` blocks the call with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
     "Responses to subagent events, `PreCompact` and `Notification` follow its types; they were not measured.",
+    (
+        "`PreSkillShellCommand`, for the shell lines in skills and commands, is sent since 2.1.332; versions before it "
+        "run these lines without asking a hook. An `ask` there blocks the line."
+    ),
     "Text for the model beyond 10,000 characters goes into a file of which it sees the beginning.",
 )
 
@@ -94,6 +99,7 @@ RESPONSE_FORMATS = claude_formats(
     {
         "PreToolUse": "allow, allow with arguments, ask, ask with arguments, modify, block, stop, context, "
         "user_message",
+        "PreSkillShellCommand": "block, stop, context later, user_message",
         "PermissionRequest": "allow, allow with arguments, ask, block, stop, user_message",
         "PostToolUse": "block, stop, context, user_message",
         "PostToolUseFailure": "block, stop, context, user_message",

@@ -43,7 +43,7 @@ NATIVE_EVENTS = (
     *("PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied"),
     *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange"),
     *("WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded"),
-    "MessageDisplay",
+    *("MessageDisplay", "PreSkillShellCommand"),
 )
 """All events of Claude Code."""
 

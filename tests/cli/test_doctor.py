@@ -17,6 +17,7 @@ from tests.cli.command import hookrun
 from tests.cli.wiring import (
     ALL,
     BEFORE_TOOL,
+    TOOL_CALLS,
     before_tool,
     launcher,
     launcher_conf,
@@ -69,7 +70,8 @@ def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
     assert hookrun(project, "install", agent, "--trust").status == 0
     done = hookrun(project, "doctor", agent)
     assert done.status == 0, done.stdout
-    assert f"in the user settings for {BEFORE_TOOL[agent]}: {settings_file(project, agent)}" in done.stdout
+    events = ", ".join(TOOL_CALLS.get(agent, [BEFORE_TOOL[agent]]))
+    assert f"in the user settings for {events}: {settings_file(project, agent)}" in done.stdout
 
 
 def test_an_agent_that_is_not_wired(project: Project) -> None:
@@ -175,7 +177,8 @@ def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     assert hookrun(project, "install", agent, "--trust").status == 0
     path, event = settings_file(project, agent), BEFORE_TOOL[agent]
     data = json.loads(path.read_text())
-    data["hooks"][event][0]["matcher"] = "nosuch"
+    for each in TOOL_CALLS.get(agent, [event]):
+        data["hooks"][each][0]["matcher"] = "nosuch"
     path.write_text(json.dumps(data))
     done = hookrun(project, "doctor", agent, "--prove")
     assert f'{event} reaches hookrun only if matcher "nosuch" matches' in done.stdout.partition("\n")[0]
@@ -281,7 +284,7 @@ def test_a_home_that_is_gone(project: Project) -> None:
 def test_a_limit_that_is_not_above_the_deadline(project: Project, agent: str, old: str, new: str) -> None:
     """The agent would kill hookrun before it answers: reported in seconds, whatever unit the agent uses."""
     hookrun(project, "install", agent)
-    _edit(settings_file(project, agent), lambda text: text.replace(old, new))
+    _edit(settings_file(project, agent), lambda text: text.replace(old, new, 1))
     assert f"{BEFORE_TOOL[agent]}: the agent waits" in _found(project, agent, "limits")["found"]
     hookrun(project, "install", agent)
     assert "limits" not in json.dumps(_findings(project, agent))
@@ -486,10 +489,11 @@ def test_the_proof(project: Project, agent: str) -> None:
     """Recorded messages go through the installed line: the probe refuses, and the agent obeys."""
     hookrun(project, "install", agent, "--trust")
     proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
-    assert [each["level"] for each in proofs] == ["ok"]
-    assert proofs[0]["found"].startswith(f"{BEFORE_TOOL[agent]} through {settings_file(project, agent)}:")
-    assert "the probe blocked the call" in proofs[0]["found"]
-    assert "would not have run the tool" in proofs[0]["found"]
+    assert {each["level"] for each in proofs} == {"ok"}
+    for event, proof in zip(TOOL_CALLS.get(agent, [BEFORE_TOOL[agent]]), proofs, strict=True):
+        assert proof["found"].startswith(f"{event} through {settings_file(project, agent)}:")
+        assert "the probe blocked the call" in proof["found"]
+        assert "would not have run the tool" in proof["found"]
 
 
 @pytest.mark.slow
@@ -539,8 +543,9 @@ def test_a_wiring_that_does_not_do_it_is_no_proof(
     hookrun(project, "install", "claude")
     path = settings_file(project, "claude")
     data = json.loads(path.read_text())
-    handler = data["hooks"]["PreToolUse"][0]["hooks"][0]
-    handler["command"] = change(handler["command"])
+    for event in TOOL_CALLS["claude"]:
+        handler = data["hooks"][event][0]["hooks"][0]
+        handler["command"] = change(handler["command"])
     path.write_text(json.dumps(data))
     done = hookrun(project, "doctor", "claude", "--prove")
     assert done.status == 1
@@ -574,7 +579,7 @@ def test_agents_are_listed_with_version_and_events(project: Project, tmp_path: P
     project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})
     done = hookrun(project, "agents", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
     rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()}
-    assert rows["claude"] == ["claude", "2.1.329", "user", "PreToolUse", "Stop"]
+    assert rows["claude"] == ["claude", "2.1.329", "user", "PreToolUse,", "PreSkillShellCommand", "Stop"]
     assert rows["gemini"] == ["gemini", "0.61.0", "no", "-", "AfterAgent,", "BeforeTool"]
     assert rows["qwen"][:3] == ["qwen", "?", "no"]
     assert rows["codex"][:3] == ["codex", "not", "found"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, launcher, settings_file, tree, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, TOOL_CALLS, launcher, settings_file, tree, wired_line
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -209,10 +209,10 @@ def _wired_events(project: Project, agent: str) -> list[str]:
 def test_only_declared_events_are_wired_and_none_is_taken_away(project: Project) -> None:
     """Events come with the declarations; a later install adds to them, in another project too."""
     hookrun(project, "install", "claude")
-    assert _wired_events(project, "claude") == ["PreToolUse", "Stop"]
+    assert {*_wired_events(project, "claude")} == {*TOOL_CALLS["claude"], "Stop"}
     project.hooks({"name": "c", "event": "session_start", "command": "true"})
     hookrun(project, "install", "claude")
-    assert sorted(_wired_events(project, "claude")) == ["PreToolUse", "SessionStart", "Stop"]
+    assert {*_wired_events(project, "claude")} == {*TOOL_CALLS["claude"], "SessionStart", "Stop"}
 
 
 def test_all_events(project: Project) -> None:
@@ -256,7 +256,7 @@ def test_a_hook_that_is_declared_wrongly_counts(project: Project) -> None:
     """It fails at its event, and may block: that event is installed."""
     project.hooks({"name": "a", "command": "true", "timeout": "soon"})
     hookrun(project, "install", "claude")
-    assert _wired_events(project, "claude") == ["PreToolUse"]
+    assert _wired_events(project, "claude") == TOOL_CALLS["claude"]
 
 
 def test_without_a_hook_there_is_nothing_to_wire(project: Project) -> None:

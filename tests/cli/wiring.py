@@ -48,6 +48,9 @@ BEFORE_TOOL = {
 }
 """Agent -> its event before a tool call."""
 
+TOOL_CALLS = {"claude": ["PreToolUse", "PreSkillShellCommand"]}
+"""Agent -> its events before a tool call, if there are several."""
+
 
 def settings_file(project: Project, agent: str, scope: str = "user") -> Path:
     """Return the settings file for an agent's tool calls."""
