@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 
+from hookrun.agents import env_markers
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.model import UNTRUSTED_LAYERS
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tests.warm import WarmServer
 
 ROOT = Path(__file__).resolve().parent.parent
-AGENT_MARKS = ("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "CODEX_SANDBOX", "CLINE_ACTIVE")
+AGENT_MARKS = env_markers()
 """Variables by which an agent would be seen that runs these tests."""
 for _number, _default in (
     (signal.SIGHUP, signal.SIG_DFL),

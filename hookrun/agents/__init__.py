@@ -44,6 +44,13 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
 One table: hooks that protect these files would otherwise load every agent's module at each call.
 """
 
+MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
+    "grok": ("GROK_AGENT",),
+    "kilo": ("KILO",),
+    "pi": ("AI_AGENT", "PI_CODING_AGENT"),
+}
+"""An agent without a module here -> the environment variables it sets for its commands."""
+
 KEEPS_TYPED_INPUT = frozenset({"codex"})
 """Agents whose hooks miss what the model types into a running program."""
 
@@ -95,7 +102,8 @@ def caller_needs_zero() -> bool:
 
 def env_markers() -> tuple[str, ...]:
     """Return the environment variables that agents set for the commands they run."""
-    return tuple(each for name in AGENTS for each in load(name).ENV_MARKERS)
+    others = (each for markers in MARKERS_OF_OTHERS.values() for each in markers)
+    return (*(each for name in AGENTS for each in load(name).ENV_MARKERS), *others)
 
 
 def agent_events(agent: str) -> frozenset[str]:

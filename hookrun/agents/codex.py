@@ -1,6 +1,6 @@
 """Codex CLI: its names, its messages, and the responses it obeys. An unknown key voids the whole response.
 
-Sources: what the CLI (0.169.0) sent and did with each answer, measured against a scripted model; its program's schemas
+Sources: what the CLI (0.171.0) sent and did with each answer, measured against a scripted model; its program's schemas
 (in tests/golden).
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
-TESTED_VERSIONS = "0.169.0, `codex exec`"
+TESTED_VERSIONS = "0.171.0, `codex exec`"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -45,7 +45,7 @@ NAMES = NameMap(TOOLS, {"spawn_agent": {"message": "prompt"}})
 PATCH = "apply_patch"
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
-ENV_MARKERS = ("CODEX_SANDBOX",)
+ENV_MARKERS = ("CODEX_CI", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "CODEX_SANDBOX")
 DEFAULT_TIMEOUTS = {"": 600.0, "SessionEnd": 1.0, "Interrupt": 1.0}
 MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
 EXIT_ZERO_ONLY = False

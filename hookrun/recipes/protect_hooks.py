@@ -91,7 +91,7 @@ PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd",
 """Programs that can change files named in the line."""
 
 
-@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
+@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=15, on_failure="block")
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, else None."""
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())

@@ -293,7 +293,7 @@ def template_language(root: str) -> str:
 def suggest(root: str) -> dict[str, bool]:
     """Return the recipes to offer for a project, each with whether it is selected by default."""
     found = kinds(root)
-    offered = {"block-destructive-commands": True, "protect-files": True}
+    offered = {"block-destructive-commands": True, "protect-files": True, "protect-hooks": True}
     if _has(root, ".git"):
         offered["no-force-push"] = True
     if any(_has(root, name) for name in OTHER_LOCKS):
@@ -301,7 +301,7 @@ def suggest(root: str) -> dict[str, bool]:
     if found:
         offered["format-on-edit"] = any(_uses(root, *rest) for kind, *rest in FORMATTERS if kind in found)
         offered["run-tests-at-stop"] = False
-    return {**offered, "protect-hooks": False, "secret-scan": False, "notify": False}
+    return {**offered, "secret-scan": False, "notify": False}
 
 
 def _uses(root: str, program: str, *marks: str) -> bool:

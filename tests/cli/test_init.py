@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROMPT = "]: "
 HOOK: dict[str, object] = {"name": "one", "event": "stop", "command": "exit 0"}
-GUARDS = ("block-destructive-commands", "no-force-push", "protect-files")
+GUARDS = ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks")
 """The recipes that a plain repository gets by default."""
 
 
@@ -49,7 +49,7 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     path = agents_on_path(project, "claude")
     session = at_terminal(project, "init", answers=("", "", ""), question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
-    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 1 event", "hookrun try"):
+    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 2 events", "hookrun try"):
         assert text in session.screen
     assert set(states(project).values()) == {"approved"}
     tried = hookrun(project, "try", "rm -rf /", "--agent", "claude")
@@ -228,7 +228,7 @@ def test_what_a_project_is_decides_what_is_offered(
         (root / name).write_text(text)
     assert (kinds(str(root)), template_language(str(root))) == (kind, language)
     chosen = {name for name, is_selected in suggest(str(root)).items() if is_selected}
-    assert chosen == {"block-destructive-commands", "protect-files", *selected}
+    assert chosen == {"block-destructive-commands", "protect-files", "protect-hooks", *selected}
 
 
 @pytest.mark.slow

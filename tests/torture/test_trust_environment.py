@@ -151,7 +151,14 @@ def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str
 
 @pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("mark", ["CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "HOOKRUN_CHAIN"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        *("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "HOOKRUN_CHAIN"),
+        *("CODEX_CI", "CODEX_THREAD_ID", "CODEX_SANDBOX", "OPENCODE", "CLINE_CONNECTOR_CLI_LAUNCH"),
+        *("GROK_AGENT", "KILO", "AI_AGENT", "PI_CODING_AGENT"),
+    ],
+)
 @pytest.mark.parametrize("command", ["trust --yes", "trust", "pause", "disable guard", "deny guard", "enable guard"])
 def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(
     agent: Stranger, command: str, mark: str
