@@ -26,7 +26,7 @@ PICTURE = ROOT / "docs" / "assets" / "start.svg"
 WIDTH, HEIGHT = 80, 24
 COMMANDS = (
     "hookrun init --agent claude --recipe block-destructive-commands",
-    'hookrun try "rm -rf /"',
+    'hookrun try "rm -rf /usr"',
     'hookrun try "rm -r build"',
 )
 TYPING, READING, LINE = 0.6, 0.8, 0.04

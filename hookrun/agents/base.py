@@ -167,12 +167,11 @@ def _native_name(events: Mapping[str, str], event_name: str) -> str:
 
 
 def sent_event(events: Mapping[str, str], sent: str, installed: str) -> str:
-    """Return the agent's name for the event that a message names; for an unknown one that of the installed event.
+    """Return the agent's name for the event that a message names; the installed event if that is not the agent's.
 
-    `events` are the agent's EVENTS.
+    `events` are the agent's EVENTS. Without an installed event, another agent's name is understood.
     """
-    native = _native_name(events, sent)
-    return installed if native not in events and installed in events else native
+    return sent if sent in events else installed if installed in events else _native_name(events, sent)
 
 
 def placeholder_message(agent: Agent, native: str) -> Message:
@@ -263,7 +262,7 @@ def tool_message(
     if isinstance(args, dict):
         call.fields["tool_args"] = names.arguments(tool, args)
     elif args is not None:
-        call.fields["arguments_cut_off"] = True
+        call.fields["arguments_cut_off"] = "its arguments are no object"
     own = native_args_of_single_call(names, tool, args)
     return Message(native, [call], roots=roots, tool=tool, own=own)
 

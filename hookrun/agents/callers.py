@@ -94,7 +94,7 @@ class Caller:
             raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
         listed = payload.get("workspace_roots")
         roots = [payload.get("workspaceRoot"), *(listed if isinstance(listed, list) else ())]
-        fields.update(hook_event_name=base.native_event(self, native))
+        fields.update(hook_event_name=base.sent_event(self.EVENTS, native, event))
         outer = fields.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:
@@ -112,7 +112,7 @@ class Caller:
         for call in message.calls:
             call.fields.update(payload=payload, fired_through=claude.NAME)
             if is_cut_off:
-                call.fields["arguments_cut_off"] = True
+                call.fields["arguments_cut_off"] = "the agent passes its beginning only: do it in smaller parts"
                 message.to_native_args = base.no_native_args
         if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
             message.calls = []

@@ -73,7 +73,7 @@ class AgentSide:
         wired = self._installed(wanted)
         remedy = f"run `hookrun install {agent.NAME}`"
         if wanted and not wired:
-            return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {', '.join(wanted)}: {remedy}"
+            return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {wanted[0]}: {remedy}"
         if wired and all(each.only for each in wired):
             first = wired[0]
             where = f"only where {first.only} matches ({first.path}:{first.line})"

@@ -218,7 +218,7 @@ class Setup:
             yield (report.at.next_command(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
             yield (
-                report.at.next_command(shlex.join(("hookrun", "try", "rm -rf /"))),
+                report.at.next_command(shlex.join(("hookrun", "try", "rm -rf /usr"))),
                 "show what each hook says to a command",
             )
         yield report.at.next_command("hookrun doctor"), "check that every agent runs the hooks"

@@ -60,6 +60,10 @@ FROM_DEFAULTS = (
 """The `defaults` that also apply to Claude Code's form, which lacks such fields."""
 
 
+TOOL_CALLS = ("PreSkillShellCommand",)
+"""Claude Code's events at which hookrun runs the hooks of `PreToolUse`."""
+
+
 class HandlerEntry(NamedTuple):
     """A handler as written: its path, Claude Code's event, its matcher."""
 
@@ -181,7 +185,8 @@ def validate_handler(
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
     if event is None:
-        at.warn(f"only Claude Code has the event `{entry.event}`: hookrun never runs this hook")
+        hint = "write it under `PreToolUse`, which hookrun runs there, too" if entry.event in TOOL_CALLS else None
+        at.warn(f"only Claude Code has the event `{entry.event}`: hookrun never runs this hook", hint)
         return checked
     handler = entry.handler
     if not isinstance(handler, dict):

@@ -243,7 +243,9 @@ def check_missing_events(agent: AgentState) -> Findings:
     """Is hookrun installed for every event that has a hook?"""
     if agent.missing_events and agent.all_wired:
         found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
-        yield Finding("declared", PROBLEM, found, "the hooks were added after the installation", agent.remedy())
+        yield Finding(
+            "declared", PROBLEM, found, "the hooks, or hookrun, are newer than the installation", agent.remedy()
+        )
     unsupported = plan.unsupported_events(agent.agent, agent.declared)
     if unsupported:
         found = f"there are hooks for {', '.join(unsupported)}"

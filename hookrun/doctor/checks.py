@@ -20,7 +20,7 @@ from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.files import is_within
 from hookrun.model import as_object
-from hookrun.recipes.protect_hooks import missing
+from hookrun.recipes.protect_hooks import enforcing_layers
 from hookrun.serve.running import describe
 from hookrun.text import one_line, quote
 from hookrun.wiring import plan
@@ -98,10 +98,14 @@ def check_approval(agent: AgentState) -> Findings:
 
 def check_protection(agent: AgentState) -> Findings:
     """Does a hook keep the agent from editing its guards?"""
-    if agent.all_wired and missing(agent.declarations.hooks):
+    layers = enforcing_layers(agent.declarations.hooks)
+    if agent.all_wired and layers.isdisjoint({"managed", "user"}):
+        found = "no hook stops the agent from editing hooks"
         cause = "an agent that edits hooks, settings or approvals can disable its guards"
-        remedy = "run `hookrun add protect-hooks --user`"
-        yield Finding("protected", NOTE, "no hook stops the agent from editing hooks", cause, remedy)
+        if layers:
+            found = "only this project's own hook stops the agent from editing hooks"
+            cause = "other projects have none, and this one can remove it"
+        yield Finding("protected", NOTE, found, cause, "run `hookrun add protect-hooks --user`")
 
 
 def check_audit(agent: AgentState) -> Findings:

@@ -16,12 +16,7 @@ from hookrun.agents.base import (
     native_event,
     placeholder_message,
 )
-from hookrun.agents.formats import (
-    ALLOWING_ACTIONS,
-    STOP_EVENTS,
-    Reply,
-    reply_from_verdict,
-)
+from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
@@ -85,6 +80,7 @@ class AgentFire:
         self.answer: AgentResponse | None = None
         self.partial: PartialMessage | None = None
         self.is_unread = False
+        self.guards: list[str] = []
 
     def run(self) -> int:
         """Run the hooks, answer the agent, and return the exit status."""
@@ -94,14 +90,12 @@ class AgentFire:
                 contexts.drain_stdin()
             else:
                 self._fire()
-        except (contexts.ContextError, UnreadableMessageError) as error:
+        except (contexts.ContextError, UnreadableMessageError, RecursionError) as error:
             self.is_unread = True
-            self.errors.append(one_line(str(error)))
+            too_deep = isinstance(error, RecursionError)
+            self.errors.append("the message is nested too deeply" if too_deep else str(error).partition("\n")[0])
         except (FireError, NoHomeError, UnknownEventError) as error:
             self.errors.append(one_line(str(error)))
-        except RecursionError:
-            self.is_unread = True
-            self.errors.append("the message is nested too deeply")
         except Exception as error:
             self.errors.append(self._internal_error(error))
         return self._answer()
@@ -178,11 +172,11 @@ class AgentFire:
                 self._answer_instead(caller)
             self.tool_is_known = knows_tool(self.agent, message)
         sent = message.calls[0].fields.get("agent_event") if message.calls else None
-        if isinstance(sent, str) and sent not in self.agent.EVENTS and sent not in EVENTS and sent != message.native:
+        if isinstance(sent, str) and sent not in self.agent.EVENTS and EVENTS.get(sent) != message.event:
             self.notice = f"{self.agent.DISPLAY_NAME} sent an event that hookrun does not know: {quote(sent)} is "
             self.notice += f"treated as {message.native}, for which hookrun is installed"
         if self.partial is not None:
-            self.partial.mark(message)
+            self.errors += self.partial.mark(message)
         return message
 
     def _load(self) -> None:
@@ -248,6 +242,12 @@ class AgentFire:
         """Print the answer and write the records; return the exit status."""
         if self.command.home and self.command.config_files is None:
             self._load_settings()
+        if self.is_unread:
+            from hookrun.fire.unread import guards_of_message
+
+            self.guards = guards_of_message(EventFire(self.command, self.message.event))
+            if self.guards and "read_by" in self.agent.INSTALL:  # then its sender is unknown, too
+                self._answer_instead(agents.load_sender("unknown", {}))
         interrupted = self.command.interrupted
         answer, stdout = self._render()
         self.answer = answer
@@ -352,9 +352,9 @@ class AgentFire:
         )
 
     def _own_failure(self) -> Reply:
-        """Return the reply to hookrun's own problems: a message for the user, or a block.
+        """Return the reply to hookrun's own problems: a message for the user, or a block, as `on_error` says.
 
-        It blocks as `on_error` says, and a message that hooks would have judged if it could be read.
+        A message that cannot be read is blocked, too, where hooks might have blocked it.
         """
         texts = [*self.errors, *map(one_line, self.command.problems)]
         if not texts:
@@ -362,8 +362,8 @@ class AgentFire:
         text = f"hookrun failed: {'; '.join(texts)}"
         if self._blocks_on_error():
             return Reply("block", text)
-        if self.is_unread and (guards := self.command.guards_of_any_tool(self.message.event)):
-            return Reply("block", f"{text}; this is blocked because {', '.join(guards)} cannot check it")
+        if self.guards:
+            return Reply("block", f"{text}; {', '.join(self.guards)} cannot check this, so it is blocked")
         return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
 
     def status_without_answer(self) -> int:

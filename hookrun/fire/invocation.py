@@ -121,14 +121,6 @@ class FireInvocation:
             return self.config_files.repository or self.config_files.cwd or "/"
         return "/"
 
-    def guards_of_any_tool(self, event: str) -> list[str]:
-        """Return the names of the hooks that might block an event of the agent about which nothing else is known."""
-        if self.compiled is None or event not in GATES:
-            return []
-        from hookrun.fire.unread import possible_guards
-
-        return possible_guards(self.compiled.candidates(event), {"agent": self.agent}, of_any_tool=True)
-
     def internal_error(self, error: Exception) -> str:
         """Return the message for a bug of ours; its traceback goes to crash.log."""
         return internal_error(error, self.home, for_agent=CurrentRun.for_agent)
@@ -206,36 +198,23 @@ class EventFire:
     def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
         """Return a block if hooks that may guard the tool did not get all of its arguments."""
         from hookrun.engine import HookChain
-        from hookrun.fire.unread import possible_guards
+        from hookrun.fire.unread import guards
 
-        guards = possible_guards(candidates, self.context, of_any_tool=False)
-        if not guards or PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
+        names = ", ".join(guards(self))
+        if not names or PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
             return verdict
         self.chain = self.chain or HookChain(self.event, self.context, candidates)
-        names, why = ", ".join(guards), self.context["arguments_cut_off"]
-        if isinstance(why, str):
-            return Verdict("block", f"hooks ({names}) cannot read all of this: {why}")
-        return Verdict(
-            "block", f"the agent does not pass all of these arguments to hooks ({names}): do it in smaller parts"
-        )
+        return Verdict("block", f"hooks ({names}) cannot read all of this: {self.context['arguments_cut_off']}")
 
     def _run_hooks(self, candidates: EventHooks) -> Verdict:
         from hookrun.engine import HookChain
         from hookrun.nesting import MAX_NESTING, NESTING, nesting_depth, runs_inside_hook
-        from hookrun.process.prepare import HookEnvironment
         from hookrun.process.runner import ProcessRunner
 
         command = self.invocation
         if NESTING in os.environb and nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
-        environment = HookEnvironment(
-            self.context,
-            project=command.project_root(),
-            request_id=self.request_id,
-            shares_python=True,
-            settings=command.settings,
-            home=command.home if command.agent is not None else None,
-        )
+        environment = self._environment()
         runner = ProcessRunner(
             environment,
             locks=lambda: command.home + state.STATE_DIR + "/locks",
@@ -279,6 +258,19 @@ class EventFire:
         self._note_lost_fields(self.chain)
         return self.chain.combine()  # a block so far stays a block
 
+    def _environment(self) -> HookEnvironment:
+        from hookrun.process.prepare import HookEnvironment
+
+        command = self.invocation
+        return HookEnvironment(
+            self.context,
+            project=command.project_root(),
+            request_id=self.request_id,
+            shares_python=True,
+            settings=command.settings,
+            home=command.home if command.agent is not None else None,
+        )
+
     @staticmethod
     def _without_skipped(names: str, otherwise: Callable[[Hook], str | None]) -> Callable[[Hook], str | None]:
         skipped = {name.strip() for name in names.split(",")}
@@ -317,6 +309,10 @@ class EventFire:
         return Verdict("block", msg)
 
     # --- the user's decisions
+
+    def decisions(self) -> UserDecisions | None:
+        """Return the user's decisions about the candidates, None if there are none."""
+        return self.trust or self._trust(self._environment(), lambda: False)
 
     def _trust(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions | None:
         """Return the decisions to check for each hook; for the user, only the disabled hooks.

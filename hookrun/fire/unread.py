@@ -10,17 +10,19 @@ import json
 from hookrun.agents.base import UnreadableMessageError, no_native_args
 from hookrun.conditions import ConditionEvaluator
 from hookrun.context import BOM
+from hookrun.events import GATES
 from hookrun.fastjson import MAX_DEPTH, finite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hookrun.agents.base import Message
-    from hookrun.config.discovery import EventHooks
     from hookrun.context import ContextError
+    from hookrun.fire.invocation import EventFire
+    from hookrun.model import Hook
+    from hookrun.trust.approvals import UserDecisions
 
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+NO_TEXT = {chr(code) for code in range(0xDC80, 0xDD00)}
+"""What `surrogateescape` makes of bytes that are not UTF-8; in a path they stay what they were."""
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
 NOT_UTF8 = "it is not UTF-8"
 
@@ -33,14 +35,14 @@ class PartialMessage:
     """
 
     def __init__(self, data: bytes, error: ContextError) -> None:
-        text = data.removeprefix(BOM).removeprefix(BOM).decode("utf-8", "replace")
+        text = data.removeprefix(BOM).removeprefix(BOM).decode("utf-8", "surrogateescape")
         try:
             value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str)
         except (ValueError, RecursionError):
             raise error from None
         if not isinstance(value, dict):
             raise error
-        self.cut = "" if REPLACEMENT.encode() in data or REPLACEMENT not in text else NOT_UTF8
+        self.cut = "" if NO_TEXT.isdisjoint(text) else NOT_UTF8
         self.payload: dict[str, object] = {key: self._without_depths(each, MAX_DEPTH) for key, each in value.items()}
 
     def _without_depths(self, value: object, levels: int) -> object:
@@ -53,13 +55,17 @@ class PartialMessage:
             return [self._without_depths(each, levels - 1) for each in value]
         return {key: self._without_depths(each, levels - 1) for key, each in value.items()}
 
-    def mark(self, message: Message) -> None:
-        """Note in the message that its arguments are not the agent's. Raises UnreadableMessageError for its tool."""
-        if self.cut and REPLACEMENT in (message.tool or ""):
+    def mark(self, message: Message) -> list[str]:
+        """Note in the message that its arguments are not the agent's; return what cannot be read.
+
+        Raises UnreadableMessageError if that is the name of the tool.
+        """
+        if not NO_TEXT.isdisjoint(message.tool or ""):
             raise UnreadableMessageError(f"the name of the tool cannot be read: {self.cut}")
         message.to_native_args = no_native_args  # they could not be given back unchanged
         for call in message.calls if self.cut else ():
             call.fields["arguments_cut_off"] = self.cut
+        return [f"the message cannot be read in full: {self.cut}"] if self.cut else []
 
 
 def _integer(text: str) -> object:
@@ -76,16 +82,51 @@ def _number(text: str) -> object:
         return text
 
 
-def possible_guards(candidates: EventHooks, context: Mapping[str, object], *, of_any_tool: bool) -> list[str]:
-    """Return the names of the hooks that might block a call whose arguments, or even tool, are unknown."""
-    view = ConditionEvaluator(context)
-    hooks = [candidates.hook(index) for index in range(candidates.count) if candidates.enforcing(index)]
-    found = []
-    for hook in hooks:
-        claude = hook.claude
-        if claude is not None:
-            unknown = ("if", "twins", "matcher") if of_any_tool else ("if", "twins")
-            claude = {key: value for key, value in claude.items() if key not in unknown}
-        if view.selects(None if of_any_tool else hook.matcher, None, None, hook.agents, claude):
-            found.append(hook.name)
-    return found
+READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name"})
+"""Fields that are known of a call whose arguments are not."""
+
+
+def guards_of_message(fire: EventFire) -> list[str]:
+    """Return the names of the hooks that might block an agent's message of which only the event is known.
+
+    After an internal error one might: that there is none is not known.
+    """
+    command = fire.invocation
+    if fire.event not in GATES or command.compiled is None:
+        return []
+    fire.context["agent"] = command.agent
+    fire.candidates = command.compiled.candidates(fire.event)
+    try:
+        return guards(fire, of_any_tool=True)
+    except Exception as error:
+        command.problems.append(command.internal_error(error))
+        return ["a hook"]
+
+
+def guards(fire: EventFire, *, of_any_tool: bool = False) -> list[str]:
+    """Return the names of the hooks that might block a call whose arguments, or even tool, are unknown.
+
+    Neither those that the user switched off, nor unapproved ones that do not block.
+    """
+    hooks = fire.candidates
+    enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing(index)] if hooks else []
+    view = ConditionEvaluator(fire.context)
+    found = [hook for hook in enforcing if _may_match(hook, view, of_any_tool=of_any_tool)]
+    trust = fire.decisions() if found else None
+    return [hook.name for hook in found if trust is None or _may_block(hook, trust)]
+
+
+def _may_match(hook: Hook, view: ConditionEvaluator, *, of_any_tool: bool) -> bool:
+    unknown = {"if", "twins", "matcher"} if of_any_tool else {"if", "twins"}
+    claude = hook.claude and {key: value for key, value in hook.claude.items() if key not in unknown}
+    if of_any_tool:
+        return view.selects(None, None, None, hook.agents, claude)
+    when = {path: globs for path, globs in (hook.when or {}).items() if path in READ}
+    unless = hook.unless if hook.unless and READ.issuperset(hook.unless) else None
+    return view.selects(hook.matcher, when, unless, hook.agents, claude)
+
+
+def _may_block(hook: Hook, trust: UserDecisions) -> bool:
+    if trust.reason_off(hook) is not None:
+        return False
+    return hook.on_failure == "block" or trust.refusal(hook) is None

@@ -18,7 +18,7 @@ from hookrun.agents.base import Message, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.context import ContextError
-from hookrun.events import GATES, canonical
+from hookrun.events import CLAUDE_EVENTS, GATES, canonical
 from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
 from hookrun.library.embedded_engine import Engine
@@ -81,7 +81,10 @@ def hooks_for(
     matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
     if on_error == "block" and "on_failure" in HookMatcher.__dataclass_fields__:
         matcher["on_failure"] = "block"
-    return {cast("HookEvent", each): [HookMatcher(**matcher)] for each in wanted}
+    # The SDK's types do not name the event of shell lines in skills and commands, but it passes it on.
+    hooked = {claude.EVENTS[each] for each in wanted}
+    wanted += [each for each, event in claude.EVENTS.items() if each not in CLAUDE_EVENTS and event in hooked]
+    return {cast("HookEvent", each): [HookMatcher(**matcher)] for each in dict.fromkeys(wanted)}
 
 
 def margin(timeout: float, fires: int) -> float:
@@ -97,7 +100,7 @@ def _delivered(of: Any = HookEvent) -> list[str]:
 def _native_events(events: Iterable[str], native: dict[str, str]) -> list[str]:
     found = []
     for each in events:
-        name = native.get(canonical(each) or each)
+        name = native.get(canonical(each) or claude.EVENTS.get(each, each))
         if name is None:
             raise ValueError(f"{each!r}: the Claude Agent SDK does not deliver this event; use {', '.join(native)}")
         found.append(name)

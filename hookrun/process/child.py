@@ -54,9 +54,11 @@ def possible_descriptors() -> Iterable[int]:
     """Return the numbers of all open descriptors, perhaps with others. Sandboxes may lack what lists them."""
     for directory in ("/dev/fd", "/proc/self/fd"):
         try:
-            return [int(name) for name in os.listdir(directory)]
-        except OSError:
+            listed = [int(name) for name in os.listdir(directory)]
+        except (OSError, ValueError):
             continue
+        if listed:  # with that of the listing itself; not in an empty directory of that name
+            return listed
     limit = os.sysconf("SC_OPEN_MAX")
     return range(min(limit, MAX_LISTED) if limit > 0 else MAX_LISTED)
 

@@ -91,7 +91,7 @@ PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd",
 """Programs that can change files named in the line."""
 
 
-@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=15, on_failure="block")
+@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, else None."""
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
@@ -259,9 +259,6 @@ def _decisive(words: list[str]) -> bool:
     return decides or (first in {"config", "recipes"} and second in CHANGING_CONFIG)
 
 
-def missing(hooks: Iterable[Hook]) -> bool:
-    """Return whether no layer above the project enforces this hook, as `hookrun doctor` reports."""
-    return not any(
-        hook.target == TARGET and hook.layer in {"managed", "user"} and hook.mode == "enforce" and hook.error is None
-        for hook in hooks
-    )
+def enforcing_layers(hooks: Iterable[Hook]) -> set[str]:
+    """Return the layers that enforce this hook, as `hookrun doctor` reports."""
+    return {hook.layer for hook in hooks if hook.target == TARGET and hook.mode == "enforce" and hook.error is None}

@@ -290,6 +290,15 @@ def test_a_limit_that_is_not_above_the_deadline(project: Project, agent: str, ol
     assert "limits" not in json.dumps(_findings(project, agent))
 
 
+def test_a_project_s_own_protection_is_reported_as_such(project: Project) -> None:
+    """`hookrun init` proposes it: doctor does not say that there is none, but what it does not do."""
+    hookrun(project, "add", "protect-hooks")
+    hookrun(project, "install", "claude")
+    found = _found(project, "claude", "protected", "note")
+    assert found["found"] == "only this project's own hook stops the agent from editing hooks"
+    assert found["remedy"] == "run `hookrun add protect-hooks --user`"
+
+
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_a_limit_larger_than_a_float(project: Project, sign: str) -> None:
     """It counts as no limit, or as one that expires at once."""

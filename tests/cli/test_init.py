@@ -52,7 +52,7 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 2 events", "hookrun try"):
         assert text in session.screen
     assert set(states(project).values()) == {"approved"}
-    tried = hookrun(project, "try", "rm -rf /", "--agent", "claude")
+    tried = hookrun(project, "try", "rm -rf /usr", "--agent", "claude")
     assert "result: blocked by block-destructive-commands" in tried.stdout
     line = wired_line(project, "claude", "PreToolUse")
     message = {**before_tool(project, "claude"), "tool_name": "Bash"}
@@ -131,7 +131,7 @@ def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
     assert states(project) == dict.fromkeys(sorted(GUARDS), "new") == dict(sorted(states(project).items()))
     assert "claude: installed for" in done.stdout
     assert "not approved yet, so agents do not run them" in done.stderr
-    assert "note: until then, these block every matching call: block-destructive-commands" in done.stderr
+    assert "note: until then, these block every matching call: protect-hooks, block-destructive-commands" in done.stderr
     assert "hookrun trust" in done.stdout
     assert hookrun(project, "test").status == 0
     before = tree(project.root, project.home / ".claude")

@@ -14,7 +14,18 @@ from hookrun.agents import load
 from hookrun.wiring import plan
 from hookrun.wiring.wired_command import this_program
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, SETTINGS, before_tool, on_path, run_line, settings_file, tree, wired_line
+from tests.cli.wiring import (
+    ALL,
+    BEFORE_TOOL,
+    SETTINGS,
+    TOOL_CALLS,
+    before_tool,
+    on_path,
+    run_line,
+    settings_file,
+    tree,
+    wired_line,
+)
 from tests.conftest import ROOT, Project
 
 if TYPE_CHECKING:
@@ -174,7 +185,7 @@ def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None
     _install(project, agent)
     done = hookrun(project, "doctor", agent, "--prove", PATH=on_path(project))
     assert f"the project's settings find {project.home.parent}/bin/hookrun" in done.stdout
-    assert done.stdout.count("the probe blocked the call") == 1, done.stdout
+    assert done.stdout.count("the probe blocked the call") == len(TOOL_CALLS.get(agent, [agent])), done.stdout
     gone = hookrun(project, "doctor", agent, "--prove", PATH=NOWHERE)
     assert gone.status == 1
     assert "the project's settings find no hookrun here" in gone.stdout

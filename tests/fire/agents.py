@@ -8,6 +8,8 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Project
 
 Json = dict[str, Any]
@@ -126,12 +128,21 @@ class Agent:
             message["tool_response"] = {"llmContent": output} if self.name in SHELL else output
         return message
 
-    def fire(self, message: object, *arguments: str, env: dict[str, str] | None = None, event: str = "") -> Told:
+    def fire(
+        self,
+        message: object,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        event: str = "",
+        cwd: Path | None = None,
+        approved: bool = True,
+    ) -> Told:
         """Send a message and return the answer; without HOME, or with any other environment variables.
 
-        The project's hooks are approved first.
+        The project's hooks are `approved` first.
         """
-        self.project.approve()
+        if approved:
+            self.project.approve()
         stdin = message if isinstance(message, bytes) else json.dumps(message).encode()
         given = [event] if event else []
         command = self.project.command("fire", "--agent", self.name, *given, "--home", str(self.project.home))
@@ -139,7 +150,7 @@ class Agent:
             [*command, *arguments],
             input=stdin,
             capture_output=True,
-            cwd=self.project.root,
+            cwd=cwd or self.project.root,
             env=self.project.environment(**(env or {})),
             check=False,
         )
@@ -225,3 +236,10 @@ class Told:
             commands = self.json.get("overrideInput", {}).get("commands")
             return str(commands[0]) if commands else None
         return str(args["command"]) if args else None
+
+
+def person_of(agent: Agent, told: Told, session: str = "s1") -> str:
+    """Return what the user sees; Qwen Code shows it at the end of a turn only."""
+    if agent.name != "qwen":
+        return told.person
+    return agent.fire(json.loads(json.dumps(agent.stop()).replace('"s1"', f'"{session}"'))).person

@@ -14,7 +14,7 @@ import pytest
 
 from hookrun import agents as table
 from tests.conftest import ROOT, Project
-from tests.fire.agents import AGENTS, Agent, Told, says, without_origin
+from tests.fire.agents import AGENTS, Agent, person_of, says, without_origin
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -42,13 +42,6 @@ def copilot(project: Project) -> Agent:
 def pre(agent: Agent) -> str:
     """Return the agent's name for the event before a tool."""
     return agent.events["pre"]
-
-
-def person_of(agent: Agent, told: Told, session: str = "s1") -> str:
-    """Return what the user sees; Qwen Code shows it at the end of a turn only."""
-    if agent.name != "qwen":
-        return told.person
-    return agent.fire(json.loads(json.dumps(agent.stop()).replace('"s1"', f'"{session}"'))).person
 
 
 @pytest.mark.sampled(7)
@@ -136,11 +129,20 @@ def test_the_installed_event_counts_where_the_message_s_is_unknown(agent: Agent,
 
 @pytest.mark.parametrize("sent", ["preToolUse", "BeforeTool", "tool.execute.before", "pre_tool_use"])
 def test_another_agent_s_name_of_an_event_loses_no_refusal(agent: Agent, sent: str) -> None:
-    """With or without an event in the installed line."""
+    """With or without an event in the installed line, which counts even if that name means another event to hookrun."""
     agent.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
     message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', f'"{sent}"'))
     for event in ("", pre(agent)):
         assert str(agent.fire(message, event=event).reason).startswith("no")
+
+
+def test_a_name_that_means_another_event_does_not_count(agent: Agent) -> None:
+    """It is not the agent's name of that: the installed event counts, and the user is notified."""
+    agent.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
+    message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', '"agent.end"'))
+    told = agent.fire(message, event=pre(agent))
+    assert str(told.reason).startswith("no")
+    assert '"agent.end" is treated as' in str(told.json) + person_of(agent, told)
 
 
 def test_an_agent_s_event_without_a_name_of_ours_can_be_declared(claude: Agent) -> None:

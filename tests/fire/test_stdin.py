@@ -137,7 +137,7 @@ BAD = {
     "a tool that is a number": (b'{"tool_name": 1}', "tool_name is a number, not a string or null"),
     "metadata that is a string": (b'{"metadata": "x"}', "metadata is a string, not an object or null"),
     "nested too deeply": (b'{"tool_args": ' + b'{"a":' * 100_000, "the context is not JSON"),
-    "a number out of range": (b'{"tool_args": {"a": 1e999}}', "the context cannot be passed to a hook"),
+    "a number out of range": (b'{"tool_args": {"a": 1e999}}', "the context is not JSON (a number is too large)"),
 }
 
 

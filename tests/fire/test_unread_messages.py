@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.terminal import at_terminal
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, Told, says
+from tests.fire.agents import AGENTS, Agent, Told, person_of, says
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -41,6 +44,12 @@ UNREADABLE = {
 """Messages of which nothing can be read."""
 
 
+@pytest.fixture
+def claude(project: Project) -> Agent:
+    """Return Claude Code."""
+    return Agent("claude", project)
+
+
 @pytest.fixture(params=AGENTS)
 def agent(request: pytest.FixtureRequest, project: Project) -> Agent:
     """Return each agent in turn."""
@@ -64,7 +73,14 @@ def fire(agent: Agent, sent: bytes, *, wired: bool = True) -> Told:
 
 
 def refused(told: Told) -> str | None:
-    """Return the reason of a refusal, which ends Cline's run where the tool is unknown."""
+    """Return the reason of a refusal, which ends Cline's run where the tool is unknown.
+
+    Other agents run the hooks in Claude Code's settings, too: where the sender is unknown, each of them is refused.
+    """
+    if told.status == 2:
+        assert told.own["permissionDecision"] == "deny"
+        assert (told.json["permission"], told.json["decision"]) == ("deny", "block")
+        return told.stderr
     return str(told.json["errorMessage"]) if told.json.get("cancel") else told.refusal
 
 
@@ -108,6 +124,64 @@ def test_no_other_tool_is_refused(agent: Agent, kind: str) -> None:
     )
     told = fire(agent, message(agent, literal, agent.write(str(agent.project.root / "a.txt"))))
     assert refused(told) is None
+    agent.project.hooks({"when": {"tool_name": "bash"}, "command": "exit 2"}, {"unless": {"tool_name": "write"}})
+    told = fire(agent, message(agent, literal, agent.write(str(agent.project.root / "a.txt"))))
+    assert refused(told) is None
+
+
+@pytest.mark.parametrize("where", ["beside it", "in the name of the tool"])
+def test_a_real_replacement_character_hides_no_wrong_byte(agent: Agent, where: str) -> None:
+    """The character that stands for unreadable bytes may be in the message itself."""
+    agent.project.hooks({"matcher": "bash", "when": {"tool_args.command": "*rm*"}, "command": "exit 2"})
+    sent = message(agent, '"\N{REPLACEMENT CHARACTER}"'.encode(), agent.shell("r~m"))
+    tool = next(name for name in (b'"Bash"', b'"bash"', b'"run_shell_command"', b'"run_commands"') if name in sent)
+    sent = sent.replace(b"r~m", b"r\xffm") if where == "beside it" else sent.replace(tool, tool[:-1] + b'\xff"')
+    assert "UTF-8" in str(refused(fire(agent, sent)))
+
+
+def test_a_project_whose_path_is_not_utf8_is_found(claude: Agent) -> None:
+    """By the bytes in the message, wherever hookrun was started."""
+    root = os.fsdecode(os.fsencode(claude.project.root) + b"\xff")
+    claude.project.root.rename(root)
+    claude.project.root = Path(root)
+    claude.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
+    sent = json.dumps(claude.shell(), ensure_ascii=False).encode(errors="surrogateescape")
+    assert b"\xff" in sent
+    told = claude.fire(sent, event="PreToolUse", cwd=claude.project.home)
+    assert str(refused(told)).startswith("no")
+
+
+@pytest.mark.parametrize("sent", ["partly", "unreadable"])
+@pytest.mark.parametrize("decision", ["disable", "deny", "pause"])
+def test_a_hook_that_is_switched_off_refuses_nothing(claude: Agent, sent: str, decision: str) -> None:
+    """Neither what it cannot read in part, nor what cannot be read at all."""
+    claude.project.hooks({"name": "guard", "matcher": "bash", "command": "exit 2", "on_failure": "block"})
+    claude.project.approve()
+    done = at_terminal(claude.project, decision, "guard")
+    assert done.status == 0, done.screen
+    data = b"nonsense" if sent == "unreadable" else message(claude, nested(300))
+    assert refused(fire(claude, data)) is None
+
+
+@pytest.mark.parametrize("on_failure", ["continue", "block"])
+@pytest.mark.parametrize("sent", ["partly", "unreadable"])
+def test_an_unapproved_hook_refuses_as_its_failure_would(project: Project, sent: str, on_failure: str) -> None:
+    """A repository whose hooks you have not approved does not refuse more because of them."""
+    project.hooks({"name": "guard", "matcher": "bash", "command": "exit 2", "on_failure": on_failure})
+    claude = Agent("claude", project)
+    data = b"nonsense" if sent == "unreadable" else message(claude, nested(300))
+    told = claude.fire(data, event="PreToolUse", approved=False)
+    assert (refused(told) is not None) is (on_failure == "block")
+
+
+def test_what_cannot_be_read_is_trouble(agent: Agent) -> None:
+    """Without a hook that could refuse, `on_error: block` refuses, and else the user is notified; numbers are none."""
+    told = fire(agent, message(agent, nested(300)))
+    assert refused(told) is None
+    assert "the message cannot be read in full: it is nested more than 200 deep" in person_of(agent, told)
+    agent.project.user_hooks(on_error="block")
+    assert "cannot be read in full" in str(refused(fire(agent, message(agent, nested(300)))))
+    assert refused(fire(agent, message(agent, b"1e999"))) is None
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
@@ -116,7 +190,8 @@ def test_a_message_that_cannot_be_read_is_refused_where_a_hook_would_be_asked(ag
     agent.project.user_hooks({"name": "guard", "matcher": "bash", "command": "true"})
     for wired in (True, True, False):
         told = fire(agent, UNREADABLE[kind], wired=wired)
-        assert "blocked because guard cannot check it" in str(refused(told))
+        assert "guard cannot check this, so it is blocked" in str(refused(told))
+        assert (told.status == 2) is (agent.name == "claude")
     assert str(agent.project.audit()[-1]["error"]).startswith("stdin: ")
 
 

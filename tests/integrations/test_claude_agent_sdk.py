@@ -348,12 +348,13 @@ class TestWiring:
         """Claude waits for no callback that has nothing to do."""
         assert hooks_for(engine) == {}
         engine.register(["pre_tool_use", "Stop"], lambda _: None, name="two")
-        assert sorted(hooks_for(engine)) == ["PreToolUse", "Stop"]
+        assert sorted(hooks_for(engine)) == ["PreSkillShellCommand", "PreToolUse", "Stop"]
 
     def test_or_those_that_are_asked_for(self, engine: Engine) -> None:
         """By any name that hookrun knows; each once."""
         hooks = hooks_for(engine, events=["pre_tool_use", "PreToolUse", "file_changed", "post_tool_use"], timeout=5)
-        assert sorted(hooks) == ["PostToolUse", "PreToolUse"]
+        assert sorted(hooks) == ["PostToolUse", "PreSkillShellCommand", "PreToolUse"]
+        assert sorted(hooks_for(engine, events=["PreSkillShellCommand"])) == ["PreSkillShellCommand", "PreToolUse"]
         (matcher,) = hooks["PreToolUse"]
         assert isinstance(matcher, sdk.HookMatcher)
         assert (matcher.matcher, matcher.timeout) == (None, 5)
@@ -367,7 +368,7 @@ class TestWiring:
     def test_hooks_that_will_not_run_are_named(self, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
         """In the log, with the event."""
         engine.register(["session_start", "pre_tool_use"], lambda _: None, name="starter")
-        assert list(hooks_for(engine)) == ["PreToolUse"]
+        assert list(hooks_for(engine)) == ["PreToolUse", "PreSkillShellCommand"]
         assert "starter: the Claude Agent SDK does not deliver session_start" in caplog.text
 
     def test_every_event_of_the_sdk_has_a_form(self) -> None:
@@ -378,7 +379,7 @@ class TestWiring:
         """As documented."""
         engine.register("pre_tool_use", lambda _: None, name="one")
         options = sdk.ClaudeAgentOptions(hooks=hooks_for(engine))
-        assert list(options.hooks) == ["PreToolUse"]
+        assert list(options.hooks) == ["PreToolUse", "PreSkillShellCommand"]
 
 
 class TestTrouble:

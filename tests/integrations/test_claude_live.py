@@ -70,23 +70,23 @@ def claude(tmp_path: Path) -> Any:
     directory.mkdir()
     home.mkdir()
 
-    def run(engine: Engine, *turns: Turn, **options: Any) -> Session:
+    def run(engine: Engine, *turns: Turn, prompt: str = "do it", **options: Any) -> Session:
         hooks = options.pop("hooks", None) or hooks_for(engine)
         with ScriptedModel(turns) as model, engine:
             settings = {"allowed_tools": ["Bash", "Write"], "permission_mode": "default", "setting_sources": []}
             chosen = sdk.ClaudeAgentOptions(
                 cwd=directory, hooks=hooks, env=environment(model, home), **{**settings, **options}
             )
-            return Session(directory, model, asyncio.run(_messages(chosen)))
+            return Session(directory, model, asyncio.run(_messages(chosen, prompt)))
 
     return run
 
 
-async def _messages(options: Any) -> list[Any]:
+async def _messages(options: Any, prompt: str) -> list[Any]:
     """Return all that the SDK yields; an error result is raised by it, and is the last one here."""
     messages: list[Any] = []
     try:
-        async for message in sdk.query(prompt="do it", options=options):
+        async for message in sdk.query(prompt=prompt, options=options):
             messages.append(message)  # noqa: PERF401  # messages before an error are kept
     except sdk.ClaudeSDKError as error:
         messages.append(error)
@@ -103,6 +103,18 @@ def engine_with(**verdicts: Verdict) -> Engine:
 
 TOUCH = use("Bash", command="echo hi > made.txt")
 DONE = say("done")
+
+
+@pytest.mark.slow
+def test_the_shell_lines_of_a_command_are_guarded(claude: Any, tmp_path: Path) -> None:
+    """No tool is called for them, and the SDK's types do not name their event."""
+    path = tmp_path / "project" / ".claude" / "commands" / "show.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nallowed-tools: Bash\n---\nThe state: !`echo hi > made.txt`\n")
+    engine = engine_with(pre_tool_use=Verdict.block(MARK))
+    ran = claude(engine, DONE, prompt="/show", setting_sources=["project"])
+    assert "made.txt" not in ran.files
+    assert MARK in ran.model.heard(0)
 
 
 @pytest.mark.slow

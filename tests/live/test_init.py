@@ -18,6 +18,7 @@ from tests.live.run import Agent
 
 DONE = say("all-is-done")
 DESTROY = "rm -rf ~/precious ~"
+REASONS = {"protect-hooks": "only the user may change", "block-destructive-commands": "would remove"}
 MINUTE = 60.0
 
 pytestmark = pytest.mark.may_be_cold({"no-server"})  # installs by itself: the first run starts the server
@@ -51,17 +52,20 @@ def at_terminal(agent: Agent, *words: str, answers: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("agent", "words", "answers"),
+    ("agent", "words", "answers", "guard"),
     [
-        ("claude", ("init",), 3),
-        ("codex", ("init", "--agent", "codex"), 2),
-        ("gemini", ("init", "--agent", "gemini"), 2),
-        ("claude", ("init", "--recipe", "block-destructive-commands", "--yes"), 0),
+        ("claude", ("init",), 3, "protect-hooks"),
+        ("codex", ("init", "--agent", "codex"), 2, "protect-hooks"),
+        ("gemini", ("init", "--agent", "gemini"), 2, "protect-hooks"),
+        ("claude", ("init", "--recipe", "block-destructive-commands", "--yes"), 0, "block-destructive-commands"),
     ],
     indirect=["agent"],
 )
-def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answers: int) -> None:
-    """In less than a minute: hooks that are tested, approved and installed; the calls they block do not run."""
+def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answers: int, guard: str) -> None:
+    """In less than a minute: hooks that are tested, approved and installed; the calls they block do not run.
+
+    The first that blocks what would remove the home directory protects the hooks in it.
+    """
     place = agent.place
     (place.project / ".git").rename(place.home / "unused")
     precious = place.home / "precious"
@@ -72,9 +76,9 @@ def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answe
     seconds = time.monotonic() - begun
     assert "approved block-destructive-commands" in screen, screen
     assert f"{agent.name}: installed for" in screen, screen
-    assert "result: blocked by block-destructive-commands" in tried, tried
+    assert f"result: blocked by {guard}" in tried, tried
     ran = agent.run(agent.driver.shell(DESTROY), agent.driver.shell("echo hi > made.txt"), DONE)
     assert precious.exists(), ran
     assert "made.txt" in ran.files, ran
-    assert "would remove" in ran.heard, ran
+    assert REASONS[guard] in ran.heard, ran
     assert seconds < MINUTE, seconds

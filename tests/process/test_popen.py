@@ -197,18 +197,22 @@ def test_three_descriptors_are_open_and_no_more(monkeypatch: pytest.MonkeyPatch,
             os.close(fd)
 
 
-def test_no_others_are_open_where_nothing_lists_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without /dev/fd and /proc every number is tried."""
+def no_such_directory(path: str) -> list[str]:
+    """List a directory that does not exist."""
+    raise FileNotFoundError(ENOENT, os.strerror(ENOENT), path)
 
-    def missing(path: str) -> list[str]:
-        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), path)
 
+@pytest.mark.parametrize("listdir", [no_such_directory, lambda _: []], ids=["missing", "empty"])
+def test_no_others_are_open_where_nothing_lists_them(
+    monkeypatch: pytest.MonkeyPatch, listdir: Callable[[str], list[str]]
+) -> None:
+    """Without /dev/fd and /proc, or where these are empty directories, every number is tried."""
     monkeypatch.setattr(programs, "LISTED_FOR", -1)
     fd = os.open(os.devnull, os.O_RDONLY)
     os.dup2(fd, 200)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr("os.listdir", missing)
+            patch.setattr("os.listdir", listdir)
             found = inheritable()
             assert python(OPEN, os.getcwd()).split() == [b"0", b"1", b"2"]
         assert (200 in found, fd in found) == (True, False)

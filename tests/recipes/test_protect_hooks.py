@@ -8,7 +8,7 @@ import pytest
 
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.recipes.protect_hooks import DECLARATION, missing
+from hookrun.recipes.protect_hooks import DECLARATION, enforcing_layers
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -182,17 +182,17 @@ def test_its_cases_hold_where_it_is_added(project: Project) -> None:
     assert "34 tests: 34 passed" in done.stdout
 
 
-def test_doctor_can_tell_that_the_recipe_is_missing(project: Project) -> None:
-    """It is missing without a declaration, with one of the project's, and with one that only advises."""
+def test_doctor_can_tell_which_layers_enforce_the_recipe(project: Project) -> None:
+    """None without a declaration or with one that only advises; a project's does not count for other projects."""
 
-    def is_missing() -> bool:
+    def layers() -> set[str]:
         found = find(str(project.root), str(project.home), managed=str(project.home / "none"))
-        return missing(load_config(found).declarations.hooks)
+        return enforcing_layers(load_config(found).declarations.hooks)
 
-    assert is_missing()
-    project.hooks(DECLARATION)
-    assert is_missing()
+    assert layers() == set()
     project.user_hooks({**DECLARATION, "mode": "advise"})
-    assert is_missing()
+    assert layers() == set()
+    project.hooks(DECLARATION)
+    assert layers() == {"project"}
     project.user_hooks(DECLARATION)
-    assert not is_missing()
+    assert layers() == {"user", "project"}

@@ -18,7 +18,7 @@ COMMAND = "rm -rf /"
 GUARDS: dict[str, dict[str, object]] = {
     "sh": {"command": "echo guarded >&2; exit 2"},
     "python": {"python": "guard:check"},
-    "recipe": {"python": "hookrun.recipes.block_destructive_commands:guard", "matcher": "bash"},
+    "recipe": {"python": "hookrun.recipes.block_destructive_commands:check", "matcher": "bash"},
 }
 
 
