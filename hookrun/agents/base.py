@@ -251,6 +251,10 @@ def fields_of(
     return fields
 
 
+CUT_OFF = "the agent does not pass all of its arguments: do it in smaller parts"
+"""Why hooks do not get the arguments of a call."""
+
+
 def tool_message(
     native: str, call: CanonicalCall, names: NameMap, tool: str, args: object, *, roots: Sequence[object] = ()
 ) -> Message:
@@ -262,7 +266,7 @@ def tool_message(
     if isinstance(args, dict):
         call.fields["tool_args"] = names.arguments(tool, args)
     elif args is not None:
-        call.fields["arguments_cut_off"] = "its arguments are no object"
+        call.fields["arguments_cut_off"] = CUT_OFF
     own = native_args_of_single_call(names, tool, args)
     return Message(native, [call], roots=roots, tool=tool, own=own)
 

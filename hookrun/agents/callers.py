@@ -112,7 +112,7 @@ class Caller:
         for call in message.calls:
             call.fields.update(payload=payload, fired_through=claude.NAME)
             if is_cut_off:
-                call.fields["arguments_cut_off"] = "the agent passes its beginning only: do it in smaller parts"
+                call.fields["arguments_cut_off"] = base.CUT_OFF
                 message.to_native_args = base.no_native_args
         if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
             message.calls = []

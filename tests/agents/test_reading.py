@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
-from hookrun.agents.base import UnreadableMessageError, detect_agent
+from hookrun.agents.base import CUT_OFF, UnreadableMessageError, detect_agent
 from tests.golden import golden
 
 Json = dict[str, Any]
@@ -159,7 +159,7 @@ def test_opencode_s_patch_is_read_into_its_files() -> None:
 def test_arguments_that_are_no_object_are_not_taken_for_none(module: Any, message: Json) -> None:
     """Hooks do not get them, so that a guard has to block the call; a patch or a list of items is read into calls."""
     (call,) = module.read(message, module.PRE_TOOL_EVENT).calls
-    assert (call.fields["tool_args"], call.fields.get("arguments_cut_off")) == (None, "its arguments are no object")
+    assert (call.fields["tool_args"], call.fields.get("arguments_cut_off")) == (None, CUT_OFF)
 
 
 @pytest.mark.parametrize(
