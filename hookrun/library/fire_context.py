@@ -63,6 +63,8 @@ def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_
                 contexts.check(data, f"fire {event}")
             expected = "a str" if type_ is str else "a dict"
             raise ContextError(f"fire {event}: {name} is of type {type(value).__name__}, not {expected} or None")
+    if known.issuperset(data):
+        return
     for name, likely in _misspelled(data, event, known):
         raise ContextError(
             f"fire {event}: unknown field {quote(name)}: {suggest(likely)} (to use this name for a field of your own, "
@@ -81,8 +83,6 @@ def without_misspelled(fields: Mapping[str, object], event: str) -> Mapping[str,
 
 def _misspelled(data: Mapping[str, object], event: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield each field that is probably a misspelling, with the path of the known one."""
-    if known.issuperset(data):
-        return
     for name in data:
         if name in known or (likely := _likely_field(name, event)) is None:
             continue
