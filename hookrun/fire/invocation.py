@@ -197,11 +197,13 @@ class EventFire:
 
     def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
         """Return a block if hooks that may guard the tool did not get all of its arguments."""
+        if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
+            return verdict
         from hookrun.engine import HookChain
         from hookrun.fire.unread import guards
 
         names = ", ".join(guards(self))
-        if not names or PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
+        if not names:
             return verdict
         self.chain = self.chain or HookChain(self.event, self.context, candidates)
         return Verdict("block", f"hooks ({names}) cannot read all of this: {self.context['arguments_cut_off']}")

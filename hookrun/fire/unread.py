@@ -87,27 +87,29 @@ READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name
 
 
 def guards_of_message(fire: EventFire) -> list[str]:
-    """Return the names of the hooks that might block an agent's message of which only the event is known.
-
-    After an internal error one might: that there is none is not known.
-    """
+    """Return the names of the hooks that might block an agent's message of which only the event is known."""
     command = fire.invocation
     if fire.event not in GATES or command.compiled is None:
         return []
     fire.context["agent"] = command.agent
     fire.candidates = command.compiled.candidates(fire.event)
-    try:
-        return guards(fire, of_any_tool=True)
-    except Exception as error:
-        command.problems.append(command.internal_error(error))
-        return ["a hook"]
+    return guards(fire, of_any_tool=True)
 
 
 def guards(fire: EventFire, *, of_any_tool: bool = False) -> list[str]:
     """Return the names of the hooks that might block a call whose arguments, or even tool, are unknown.
 
-    Neither those that the user switched off, nor unapproved ones that do not block.
+    Neither those that the user switched off, nor unapproved ones that do not block. After an internal error one might:
+    that there is none is not known.
     """
+    try:
+        return _guards(fire, of_any_tool=of_any_tool)
+    except Exception as error:
+        fire.invocation.problems.append(fire.invocation.internal_error(error))
+        return ["a hook"]
+
+
+def _guards(fire: EventFire, *, of_any_tool: bool) -> list[str]:
     hooks = fire.candidates
     enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing(index)] if hooks else []
     view = ConditionEvaluator(fire.context)

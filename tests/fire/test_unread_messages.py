@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,31 @@ def test_a_hook_that_is_switched_off_refuses_nothing(claude: Agent, sent: str, d
     assert done.status == 0, done.screen
     data = b"nonsense" if sent == "unreadable" else message(claude, nested(300))
     assert refused(fire(claude, data)) is None
+
+
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+@pytest.mark.parametrize("sent", ["partly", "unreadable"])
+def test_a_mistake_of_ours_refuses_what_cannot_be_read(claude: Agent, sent: str) -> None:
+    """Whether a hook might refuse it is not known then."""
+    program = (
+        "import sys, hookrun.fire.invocation\n"
+        "def broken(*given): raise MemoryError('no more')\n"
+        "hookrun.fire.invocation.EventFire.decisions = broken\n"
+        "sys.argv = ['hookrun', 'fire', '--agent', 'claude', 'PreToolUse', '--home', sys.argv[1]]\n"
+        "import hookrun.__main__\nhookrun.__main__.main()"
+    )
+    project = claude.project
+    project.user_hooks({"matcher": "bash", "command": "true"})
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(project.home)],
+        input=b"nonsense" if sent == "unreadable" else message(claude, nested(300)),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert b"MemoryError" in done.stdout
 
 
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
