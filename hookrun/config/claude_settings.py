@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hookrun.agents.claude import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
+from hookrun.agents.claude import DEFAULT_TIMEOUTS, EVENTS as AGENT_EVENTS, MAX_TIMEOUTS
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config import validate
@@ -58,10 +58,6 @@ FROM_DEFAULTS = (
     "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
 )  # fmt: skip
 """The `defaults` that also apply to Claude Code's form, which lacks such fields."""
-
-
-TOOL_CALLS = ("PreSkillShellCommand",)
-"""Claude Code's events at which hookrun runs the hooks of `PreToolUse`."""
 
 
 class HandlerEntry(NamedTuple):
@@ -185,7 +181,8 @@ def validate_handler(
     at = Location(document, entry.path, checked.problems)
     event = CANONICAL_EVENTS.get(entry.event)
     if event is None:
-        hint = "write it under `PreToolUse`, which hookrun runs there, too" if entry.event in TOOL_CALLS else None
+        instead = hook_protocol.EVENTS.get(AGENT_EVENTS.get(entry.event, ""))
+        hint = f"write it under `{instead}`, which hookrun runs there, too" if instead else None
         at.warn(f"only Claude Code has the event `{entry.event}`: hookrun never runs this hook", hint)
         return checked
     handler = entry.handler
