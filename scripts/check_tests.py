@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WAITS = "tests/waiting.py"
-BENCHES = ("tests/library/running.py", "tests/process/bench.py")
+BENCHES = ("tests/isolation.py", "tests/library/running.py", "tests/process/bench.py")
 LONGEST_PROGRAM = 5  # lines
 
 

@@ -16,26 +16,18 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hookrun.agents import env_markers
-from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import find
-from hookrun.model import UNTRUSTED_LAYERS
-from hookrun.process.prepare import HookEnvironment
-from hookrun.trust.digest import HookInspector, declaration, sum_of_text
-from hookrun.trust.hook_files import place
-from hookrun.trust.project import locked_store
-from hookrun.trust.store import RULE
+from hookrun.trust.project import approve_all
+from tests import isolation
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.trust.store import Approved
     from tests.warm import WarmServer
 
+isolation.isolate()  # before any test is imported
+
 ROOT = Path(__file__).resolve().parent.parent
-AGENT_MARKS = env_markers()
-"""Variables by which an agent would be seen that runs these tests."""
 for _number, _default in (
     (signal.SIGHUP, signal.SIG_DFL),
     (signal.SIGINT, signal.default_int_handler),
@@ -44,8 +36,6 @@ for _number, _default in (
     # `nohup` and a shell's `&` start pytest with these ignored, which every process of a test would inherit
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _default)
-
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of a test would compile hookrun anew
 
 gc.disable()  # Until all tests are collected: what that makes stays, and to look through it takes a third of the time.
 
@@ -155,34 +145,14 @@ class Project:
 
     def approve(self, at: Path | None = None) -> None:
         """Approve every hook of the project, or of the one at another place, as `hookrun trust` does."""
-        root, home = str(at or self.root), str(self.home)
-        compiled = load_compiled(find(root, home))
-        examiner = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
-        strangers = (
-            [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
-        )
-        if strangers:
-            with locked_store(home) as decided:
-                for hook in strangers:
-                    source = place(hook.source, root, home)
-                    declared = sum_of_text(declaration(hook, root, home))
-                    approved: Approved = {
-                        "name": hook.name,
-                        "source": source,
-                        "root": root,
-                        "time": 0.0,
-                        "declaration": declared,
-                        "rule": RULE,
-                    }
-                    decided.approved[examiner.inspect(hook).digest] = approved
-            examiner.keep()
+        approve_all(str(at or self.root), str(self.home))
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return an environment in which nothing of the account's own is seen."""
-        clean = {n: v for n, v in os.environ.items() if not n.startswith("HOOKRUN") and n not in AGENT_MARKS}
+        """Return the environment of the tests, with the folders of this one."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("HOOKRUN")}
         # `hookrun install` refuses a hookrun in a temporary directory, which a clone or a copy must not seem to be in
-        clean["TMPDIR"] = str(self.temporary)
-        return {**clean, "HOME": str(self.home), "PYTHONPATH": str(ROOT), **more}
+        folders = {"HOME": str(self.home), "TMPDIR": str(self.temporary)}
+        return {**inherited, **folders, "PYTHONPATH": str(ROOT), **more}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of hookrun."""
@@ -270,7 +240,12 @@ def records(audit: Path) -> list[dict[str, object]]:
 
 
 ROOMS_RUN_WARM = ("conformance", "fire", "torture")
-"""The rooms whose tests with a project run twice: cold, and through a server. The warm ones are slow tests."""
+"""The rooms whose tests with a project run twice, through a server and cold. Of such cold runs the first of each file is
+not slow."""
+
+
+HAS_PROC = Path("/proc/self/task").exists()
+"""Whether what a server leaves behind can be seen here."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -279,23 +254,32 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of some rooms cold and warm, but those marked `only_cold`: they are about the cold start."""
+    """Run the tests of some rooms warm and cold, but those marked `only_cold`: they are about the cold start."""
     definition = metafunc.definition
     if definition.path.parent.name in ROOMS_RUN_WARM and "server" in metafunc.fixturenames:
-        ways = ["cold"] if definition.get_closest_marker("only_cold") else ["cold", WARM]
+        ways = ["warm", "cold"] if HAS_PROC and not definition.get_closest_marker("only_cold") else ["cold"]
         metafunc.parametrize("server", ways, indirect=True)
 
 
-WARM = pytest.param("warm", marks=pytest.mark.slow)
-
-
 @pytest.fixture(scope="session")
-def session_server() -> Iterator[WarmServer]:
-    """Return the server of all warm tests of this process, which ends with it."""
+def servers() -> Iterator[list[WarmServer]]:
+    """Return the servers of the warm tests of this process: the last one is in use, and ends with it."""
+    found: list[WarmServer] = []
+    yield found
+    for server in found[-1:]:
+        server.__exit__()
+
+
+@pytest.fixture
+def session_server(servers: list[WarmServer]) -> Iterator[WarmServer]:
+    """Return the server of all warm tests of this process, which is renewed when it has ended. That fails its test."""
     from tests.warm import WarmServer
 
-    with WarmServer("--idle", "86400") as server:  # a slow machine may take longer to the next warm test than 900 s
-        yield server
+    if not (servers and servers[-1].lives()):
+        # a slow machine may take longer to the next warm test than the 900 s after which a server ends
+        servers.append(WarmServer("--idle", "86400").__enter__())
+    yield servers[-1]
+    assert servers[-1].lives(), "the server of all warm tests ended during this one"
 
 
 @pytest.fixture
@@ -320,19 +304,26 @@ def server(request: pytest.FixtureRequest) -> Iterator[WarmServer | None]:
     assert server.commands > before, "nothing was sent to the server: mark it `only_cold`"
 
 
-def is_warm(item: pytest.Item) -> bool:
-    """Return whether a test runs through a server."""
-    return hasattr(item, "callspec") and item.callspec.params.get("server") == "warm"
+def runs(item: pytest.Item, way: str) -> bool:
+    """Return whether a test runs in this way, warm or cold."""
+    return hasattr(item, "callspec") and item.callspec.params.get("server") == way
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out warm cases marked `only_cold`. Mark as slow cases of tests marked `sampled`, all but some."""
-    items[:] = [item for item in items if not (is_warm(item) and item.get_closest_marker("only_cold"))]
+    """Leave out warm cases marked `only_cold`. Mark cold runs, and cases of tests marked `sampled`, as slow, but some."""
+    items[:] = [item for item in items if not (runs(item, "warm") and item.get_closest_marker("only_cold"))]
     seen: Counter[tuple[pytest.Item | pytest.Collector | None, str]] = Counter()
     for item in items:
         marker = item.get_closest_marker("sampled")
-        if marker is not None and item.get_closest_marker("slow") is None:
+        if item.get_closest_marker("slow") is not None:
+            continue
+        if runs(item, "cold") and item.get_closest_marker("only_cold") is None:
+            cold = item.parent, "cold"
+            if seen[cold]:
+                item.add_marker(pytest.mark.slow)
+            seen[cold] += 1
+        elif marker is not None:
             test = item.parent, item.name.partition("[")[0]
             place = seen[test] % marker.args[0] if marker.args else seen[test]
             if place:
@@ -372,8 +363,13 @@ class WorkerResults:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the hooks of pytest-xdist, which may not be loaded."""
+    """Register the hooks of pytest-xdist, which may not be loaded, and what keeps the tests and the account apart."""
+    config.pluginmanager.register(isolation.Keeper(), "hookrun-keeper")
+    if account := getattr(config, "workerinput", {}).get("account"):
+        isolation.take_over(account)
+        return
     config.pluginmanager.register(WorkerResults(), "hookrun-worker-results")
+    config.pluginmanager.register(isolation.Guard(), "hookrun-guard")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

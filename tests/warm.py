@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,7 +16,9 @@ from hookrun.client import compiled_client
 from hookrun.launcher_file import LauncherFile, path_in, read, update_socket, write
 from hookrun.server_socket import socket_here
 from hookrun.wiring.wired_command import HookrunProgram
+from tests.isolation import run_folder
 from tests.torture.reaper import command_line
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -27,19 +28,18 @@ START = ROOT / "hookrun" / "start.py"
 LAUNCHER = Path(__file__).with_name("python_launcher.py")
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 PYTHON = (sys.executable, "-I", "-S", "-X", "utf8")
-STARTED = 20.0  # seconds
 
 AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 
 
 class WarmServer:
-    """A server with a directory for its socket and one for launchers. A context manager.
+    """A server with a directory for its socket, whose name must be short, and one for launchers. A context manager.
 
     Its parent is a reaper, which adopts what runs leave behind.
     """
 
     def __init__(self, *options: str, start: Path = START) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="hookrun-", dir="/tmp"))
+        self.directory = Path(tempfile.mkdtemp(dir=run_folder()))
         self.runtime = self.directory / "run"
         self.launchers = self.directory / "launchers"
         for made in (self.runtime, self.launchers):
@@ -62,10 +62,7 @@ class WarmServer:
             stdout=subprocess.DEVNULL,
             stderr=(self.directory / "stderr").open("wb"),
         )
-        until = time.monotonic() + STARTED
-        while not self.socket.exists():
-            assert time.monotonic() < until, (self.directory / "stderr").read_text()
-            time.sleep(0.02)
+        until(self.socket.exists, (self.directory / "stderr").read_text)
         self.conf = self.launchers / "launcher.conf"
         write(str(self.conf), LauncherFile(self.cold, base).text().encode())
         client = compiled_client()
@@ -82,7 +79,7 @@ class WarmServer:
         except ProcessLookupError:
             pass
         try:
-            self.reaper.wait(STARTED)
+            self.reaper.wait(limit())
         finally:
             self.reaper.kill()
             shutil.rmtree(self.directory, ignore_errors=True)
@@ -93,6 +90,10 @@ class WarmServer:
         if arguments[:2] == ("fire", "--agent") and (self.launchers / arguments[2]).exists():
             return [str(self.launchers / arguments[2]), *arguments[3:]]
         return [*PYTHON, str(LAUNCHER), str(self.conf), *arguments]
+
+    def lives(self) -> bool:
+        """Return whether the server still runs."""
+        return self.pid in children(self.reaper.pid)
 
     def family(self) -> list[int]:
         """Return the server, its workers and all their descendants."""
@@ -131,15 +132,13 @@ def serving(home: Path) -> Iterator[None]:
         stdin=subprocess.DEVNULL,
     )
     try:
-        until = time.monotonic() + STARTED
-        while not (sockets := list((home / ".local/state/hookrun/run").glob("*.sock"))):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        run = home / ".local/state/hookrun/run"
+        sockets = until(lambda: list(run.glob("*.sock")), "the server's socket")
         update_socket(conf, found.command, str(sockets[0]).rpartition("-")[0])
         yield
     finally:
         server.terminate()
-        server.wait(STARTED)
+        server.wait(limit())
 
 
 def status(pid: int) -> list[str]:
@@ -152,20 +151,28 @@ def status(pid: int) -> list[str]:
 
 def children(parent: int) -> list[int]:
     """Return the living children of a process."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    return [pid for pid in all_children(parent) if state(pid) not in ("", "Z", "X")]
+
+
+def all_children(parent: int) -> list[int]:
+    """Return the children of a process, those included that have ended and are not reaped."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{parent}/task").glob("*/children"):
         try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
+            found += map(int, thread.read_text().split())
+        except OSError:  # the thread, or the process, has just ended
             continue
-        if int(fields[1]) == parent and fields[0] not in ("Z", "X"):
-            found.append(int(path.parent.name))
     return found
+
+
+def state(pid: int) -> str:
+    """Return the letter of a process's state, "" if it has been reaped."""
+    return next((line.split()[1] for line in status(pid) if line.startswith("State:")), "")
 
 
 def waits(pid: int) -> bool:
     """Return whether a process waits for something to happen, or has ended."""
-    return any(line.startswith("State:\tS") for line in status(pid)) or not status(pid)
+    return state(pid) in ("S", "")
 
 
 def descriptors(pid: int) -> int:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.agents import env_markers
+from hookrun.config.cache_writer import load_compiled
+from hookrun.config.discovery import find
 from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.files import relative_path
@@ -30,7 +32,7 @@ from hookrun.trust.hook_files import place, within
 from hookrun.trust.snapshots import Texts
 
 if TYPE_CHECKING:
-    from hookrun.trust.store import Refused, Store
+    from hookrun.trust.store import Approved, Refused, Store
 
 
 LOCK = "trust.lock"
@@ -173,14 +175,7 @@ class Project:
         """Approve a hook as inspected; `texts` is what the user saw."""
         with self.changing() as store:
             self._lift(store, found)
-            store.approved[found.digest] = {
-                "name": found.hook.name,
-                "source": place(found.hook.source, self.root, self.home),
-                "root": self.root,
-                "time": time.time(),
-                "declaration": sum_of_text(declaration(found.hook, self.root, self.home)),
-                "rule": stores.RULE,
-            }
+            store.approved[found.digest] = _approval(found.hook, self.root, self.home)
         self._inspector.keep()
         snapshots.keep(self.home, found.digest, texts)
 
@@ -219,6 +214,33 @@ class Project:
 
     def _refused(self, found: ProjectHook) -> Refused:
         return {"name": found.hook.name, "root": self.root, "digest": found.digest, "time": time.time()}
+
+
+def approve_all(root: str, home: str) -> list[str]:
+    """Approve the hooks of the project at `root` as they are now, and return their names. The user is not asked.
+
+    For who wrote them all: a test, or a program that sets up a machine. Raises StoreError as `locked_store` does.
+    """
+    compiled = load_compiled(find(root, home))
+    hooks = [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
+    if hooks:
+        inspector = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
+        with locked_store(home) as store:
+            for hook in hooks:
+                store.approved[inspector.inspect(hook).digest] = _approval(hook, root, home)
+        inspector.keep()
+    return [hook.name for hook in hooks]
+
+
+def _approval(hook: Hook, root: str, home: str) -> Approved:
+    return {
+        "name": hook.name,
+        "source": place(hook.source, root, home),
+        "root": root,
+        "time": time.time(),
+        "declaration": sum_of_text(declaration(hook, root, home)),
+        "rule": stores.RULE,
+    }
 
 
 def _drop(store: Store, is_meant: Callable[[Refused], bool]) -> int:

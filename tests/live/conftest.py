@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.conftest import WARM, records
+from tests.conftest import records
 from tests.live.driver import Driver
 from tests.live.drivers import CALLERS, DRIVERS, PATCHING
 from tests.live.installed import absent
@@ -37,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test with an agent cold and warm, but those marked `only_cold`."""
     if WITH_AGENT.intersection(metafunc.fixturenames):
         only_cold = metafunc.definition.get_closest_marker("only_cold")
-        metafunc.parametrize("way", ["cold"] if only_cold else ["cold", WARM], indirect=True)
+        metafunc.parametrize("way", ["cold"] if only_cold else ["cold", "warm"], indirect=True)
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from hookrun.process import program as programs
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool
 from tests.process.test_processes import Signpost, until
+from tests.warm import all_children, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,15 +87,7 @@ def processes_in(directory: Path) -> list[int]:
 
 def zombies() -> list[int]:
     """Return our children that have ended and are not reaped."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdecimal() else ["", "0"]
-        except OSError:
-            continue
-        if int(fields[1]) == os.getpid() and fields[0] == "Z":
-            found.append(int(entry.name))
-    return found
+    return [pid for pid in all_children(os.getpid()) if state(pid) == "Z"]
 
 
 def reap() -> None:
