@@ -240,8 +240,8 @@ def records(audit: Path) -> list[dict[str, object]]:
 
 
 ROOMS_RUN_WARM = ("conformance", "fire", "torture")
-"""The rooms whose tests with a project run twice, through a server and cold. Of such cold runs the first of each file is
-not slow."""
+"""The rooms whose tests with a project run twice, through a server and cold: but for the first of a file, cold ones are
+slow."""
 
 
 HAS_PROC = Path("/proc/self/task").exists()
@@ -311,7 +311,7 @@ def runs(item: pytest.Item, way: str) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves the slow ones out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out warm cases marked `only_cold`. Mark cold runs, and cases of tests marked `sampled`, as slow, but some."""
+    """Leave out warm cases marked `only_cold`. Mark cold runs and cases of `sampled` tests as slow, but for some."""
     items[:] = [item for item in items if not (runs(item, "warm") and item.get_closest_marker("only_cold"))]
     seen: Counter[tuple[pytest.Item | pytest.Collector | None, str]] = Counter()
     for item in items:
