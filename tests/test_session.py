@@ -107,3 +107,11 @@ def test_old_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(Path(session.sessions_dir(str(tmp_path))).iterdir())) == 5
     assert not session.mark_notice_shown(str(tmp_path), "s11", "c")
     assert session.mark_notice_shown(str(tmp_path), "s0", "c")
+
+
+def test_old_counters_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no notice is shown that would remove them: one more session, one file less."""
+    monkeypatch.setattr(session, "MAX_SESSION_FILES", 5)
+    for number in range(7):
+        session.count_stop_block(str(tmp_path), f"s{number}", "stop")
+    assert len(list(Path(session.sessions_dir(str(tmp_path))).iterdir())) == 5

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrun.cli.stats import HookStats
 from hookrun.fire.repeat import percentile
 from hookrun.library.event_contexts import (
     AfterInference,
@@ -343,3 +344,11 @@ def test_percentiles_are_nearest_rank() -> None:
     """Of twenty values the tenth and the nineteenth."""
     assert [percentile(range(1, 21), share) for share in (0.5, 0.95)] == [10, 19]
     assert (percentile([7], 0.5), percentile([], 0.5)) == (7, None)
+
+
+def test_whole_milliseconds_are_times() -> None:
+    """Other programs' JSON writes 12 for 12.0."""
+    stats = HookStats("guard", "coder.json")
+    for ms in (12, 12.5, None, "12"):
+        stats.add(ms, None)
+    assert (stats.to_dict()["runs"], stats.to_dict()["max_ms"]) == (2, 12.5)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.config.parse import ParseError
-from hookrun.edit.json_edit import Json
+from hookrun.edit.json_edit import EditError, Json
 from tests.wiring.texts import FEWER_EXAMPLES, written
 
 OURS = {"hooks": [{"type": "command", "command": "x", "timeout": 5}]}
@@ -111,3 +111,12 @@ def test_what_is_not_valid_is_refused_with_its_place(text: str, form: str, line_
     with pytest.raises(ParseError) as caught:
         Json(text, form)
     assert caught.value.offset == len(line_end)
+
+
+@pytest.mark.parametrize(("text", "length"), [("[]", 0), ("[1]", 1), ("[1, 2, 3]", 3)])
+def test_a_list_grows_at_its_end_only(text: str, length: int) -> None:
+    """An item further on would get another place than the one named."""
+    before = Json(text, "json")
+    assert before.put((length,), 4).at((length,)) == 4
+    with pytest.raises(EditError):
+        before.put((length + 1,), 4)

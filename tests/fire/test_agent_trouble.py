@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from hookrun import agents as table
+from hookrun.fire.agent import AgentFire
+from hookrun.fire.command import FireOptions
+from hookrun.state import CurrentRun
 from tests.conftest import ROOT, Project
 from tests.fire.agents import AGENTS, Agent, person_of, says, without_origin
 
@@ -336,6 +339,22 @@ def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> Non
         assert record["failure"] == "timeout"
         took.append(float(str(record["ms"])))
     assert min(took) < 1000
+
+
+@pytest.mark.only_cold("runs in this process")
+def test_half_a_second_of_an_agent_s_limit_is_kept_for_the_answer(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hooks end before the agent ends hookrun: their outcome is decided and recorded."""
+    for name in ("home", "for_agent"):
+        monkeypatch.setattr(CurrentRun, name, getattr(CurrentRun, name))  # the run sets them, for its process
+    codex, options = table.load("codex"), FireOptions()
+    options.home, options.ctx = str(project.home), str(project.root / "message.json")
+    for event, limit in (("SessionEnd", 0.5), ("PreToolUse", 599.5)):
+        (project.root / "message.json").write_text(json.dumps({"hook_event_name": event, "cwd": str(project.root)}))
+        fire = AgentFire(codex, options, "")
+        assert (fire.run(), fire.errors) == (0, [])
+        assert fire.command.deadline == pytest.approx(fire.command.started + limit)
 
 
 @pytest.mark.sampled(4)

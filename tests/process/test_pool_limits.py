@@ -168,3 +168,13 @@ def test_a_closed_pool_takes_no_more(bench: Bench) -> None:
         with pytest.raises(ClosedError):
             pool.run([bench.task("touch no")])
     assert not (bench.directory / "no").exists()
+
+
+@pytest.mark.parametrize("way", ["submit", "run"])
+def test_a_hook_that_reads_nothing_is_out_of_time_as_any_other(bench: Bench, way: str) -> None:
+    """More than a pipe takes is on its stdin: writing that must not wait for the hook, whose time then never ends."""
+    task = bench.task("sleep 20; echo ended", timeout=0.1)
+    task.stdin = b"x" * (1 << 20)
+    with pool_of(2) as pool:
+        [outcome] = submit(pool, [task]).outcomes() if way == "submit" else pool.run([task])
+    assert (kinds([outcome]), outcome.stdout) == (["timeout"], b"")

@@ -335,6 +335,7 @@ FORCE_PUSH_HARMFUL = [
     "git push origin --delete main",
     "git push origin :main",
     "git push --mirror",
+    "git push --m",
     "git config alias.p 'push --force'; git p",
     "git config --global alias.p 'push -f' && git p origin main",
     "git config --add alias.p 'push -f'; git p",

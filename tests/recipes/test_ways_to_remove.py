@@ -143,6 +143,8 @@ RUN = [
     "fish -c '{}'",
     "nice -10 {}",
     "nice --adjustment=5 {}",
+    "nice --adjustment 5 {}",
+    "systemd-run --slice S {}",
     "timeout --signal=KILL 5m {}",
     "stdbuf -o0 {}",
     "xargs -a f {}",

@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -407,3 +408,29 @@ def test_options_of_a_server_are_refused_where_none_is_started(tmp_path: Path) -
     command = [sys.executable, "-m", "hookrun", "serve", "--socket", str(tmp_path / "s")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "need --foreground" in done.stderr) == (1, True)
+
+
+def test_of_two_equal_variables_the_first_counts() -> None:
+    """As in Python, and getenv(3), of a cold run: execve(2) takes an environment with a name twice."""
+    body = caller.COUNTS.pack(1, 3, 0o022) + b"fire\0PATH=/bin\0PATH=/tmp/evil\0A=1\0"
+    ours, its = socket.socketpair()
+    with ours, its:
+        descriptors = [0] * caller.DESCRIPTORS
+        socket.send_fds(its, [caller.HEADER.pack(caller.MAGIC, len(body)) + body], descriptors)
+        request = caller.receive(ours)
+    assert request is not None
+    for descriptor in request.descriptors:
+        os.close(descriptor)
+    assert request.environment == {b"PATH": b"/bin", b"A": b"1"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS has no seccomp")
+def test_a_caller_that_seccomp_confines_is_sent_away() -> None:
+    """Even without a filter, which the line after that one counts: in the strict mode of prctl(2)."""
+    code = "import ctypes, os; os.write(1, b'%d' % ctypes.CDLL(None).prctl(22, 1)); os.read(0, 1)"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as confined:
+        assert confined.stdout is not None
+        if confined.stdout.read(1) != b"0":
+            pytest.skip("this kernel has no strict mode of seccomp")
+        assert caller.Surroundings().refusal(confined.pid, os.geteuid()) == "privileges"
+        confined.kill()

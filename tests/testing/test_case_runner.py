@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.model import Hook, HookResult, Outcome, Verdict
 from hookrun.testing import case_runner, sandbox
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
+from hookrun.testing.results import result_from_verdict
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
@@ -338,3 +340,11 @@ def test_what_works_only_at_the_end_of_the_input_fails_warm(project: Project, li
     assert (cold.passed, warm.passed) == (True, False)
     assert warm.result is not None
     assert [each.kind for each in warm.result.failures] == ["timeout"]
+
+
+def test_a_hook_that_ran_again_on_changed_arguments_fired_once() -> None:
+    """`fired` has each hook once, at its first place; both runs are kept."""
+    guard, rewrite = (Hook.from_dict({"name": name}) for name in ("guard", "rewrite"))
+    runs = [HookResult(hook, outcome=Outcome()) for hook in (guard, rewrite, guard)]
+    result = result_from_verdict(Verdict(), runs, {})
+    assert (result.fired, result.runs) == (["guard", "rewrite"], runs)

@@ -216,3 +216,12 @@ def test_a_cache_of_digests_that_somebody_else_could_write_is_not_read(agent: St
         path.write_text(content)
         path.chmod(mode)
         assert agent.fire().failures == {"guard": "untrusted"}, content
+
+
+@pytest.mark.only_cold("reads the store in this process")
+def test_a_directory_of_another_account_counts_for_nothing(agent: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even of one whose directories the user trusts on the way there: it could replace the file."""
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(stores.StoreError, match="hookrun belongs to another account"):
+        stores.load(str(agent.project.home), owners=[owner])

@@ -472,3 +472,13 @@ def test_events_and_lines_are_those_of_every_agent(project: Project) -> None:
     hookrun(project, "uninstall", *ALL)
     assert tree(project.home, project.root) == before
     assert not launcher_conf(project).exists()
+
+
+def test_an_event_is_unsent_only_if_none_of_its_names_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of an agent's events may be one of hookrun's: hooks for it run at the other one."""
+    agent = load("cline")
+    names = plan.events_for(agent, ["session_start"])
+    assert len(names) == 2
+    for unsent, expected in ((names[:1], []), (names, ["session_start"])):
+        monkeypatch.setitem(agent.INSTALL, "unsent", tuple(unsent))
+        assert plan.unsent_events(agent, ["session_start", "pre_tool_use"]) == expected
