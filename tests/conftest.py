@@ -25,6 +25,7 @@ from hookrun.trust.digest import HookInspector, declaration, sum_of_text
 from hookrun.trust.hook_files import place
 from hookrun.trust.project import locked_store
 from hookrun.trust.store import RULE
+from tests import flakes
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
@@ -373,6 +374,7 @@ class WorkerResults:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the hooks of pytest-xdist, which may not be loaded."""
+    flakes.register(config)
     config.pluginmanager.register(WorkerResults(), "hookrun-worker-results")
 
 
