@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hookrun.trust.project import approve_all
-from tests import isolation
+from tests import flakes, isolation
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
@@ -367,6 +367,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(isolation.Keeper(), "hookrun-keeper")
     if account := getattr(config, "workerinput", {}).get("account"):
         isolation.take_over(account)
+    flakes.register(config, getattr(isolation.Account, "environment", None))
+    if hasattr(config, "workerinput") or not hasattr(isolation.Account, "home"):
         return
     config.pluginmanager.register(WorkerResults(), "hookrun-worker-results")
     config.pluginmanager.register(isolation.Guard(), "hookrun-guard")
