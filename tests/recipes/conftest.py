@@ -13,7 +13,7 @@ from hookrun.recipes.looks import LOOKS, may_matter
 from tests.recipes.account import Account
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     Check = Callable[[Mapping[str, object]], object]
@@ -26,8 +26,9 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
 
 
 @pytest.fixture(autouse=True)
-def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Check at each call of a recipe in these tests that its look does not skip a call that its check answers."""
+    hidden = []
 
     def checked(target: str, check: Check) -> Check:
         @functools.wraps(check)
@@ -35,10 +36,12 @@ def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
             matters = may_matter(target, context, dict(os.environb))
             try:
                 answer = check(context)
-            except BaseException:
-                assert matters, f"the look of {target} hides a failure"
+            except BaseException as error:
+                answer = error
                 raise
-            assert matters or answer is None, f"the look of {target} hides {answer}"
+            finally:
+                if not matters and answer is not None:
+                    hidden.append((target, context, answer))
             return answer
 
         return check_and_compare
@@ -47,3 +50,5 @@ def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         module, _, name = target.partition(":")
         loaded = importlib.import_module(module)
         monkeypatch.setattr(loaded, name, checked(target, getattr(loaded, name)))
+    yield
+    assert not hidden, "looks hide what the recipes answer"

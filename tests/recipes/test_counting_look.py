@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,9 @@ from hookrun.recipes.rate_limit import NAME, RECIPE
 from hookrun.state import file_name_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
 
+COUNT_FORKS = Path(__file__).parent / "programs" / "count_forks.py"
 NOW = 1_900_000_000.25
 TARGET = "hookrun.recipes.rate_limit:check"
 CONTEXT: dict[str, object] = {"event": "pre_tool_use", "session_id": "s1", "tool_name": "bash", "request_id": "r9"}
@@ -111,24 +111,34 @@ CONTEXTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("before", BEFORE)
-@pytest.mark.parametrize("options", OPTIONS)
-def test_with_its_look_and_without_it_does_the_same(
-    frozen: pytest.MonkeyPatch, tmp_path: Path, before: str, options: str
+@pytest.mark.parametrize("options", ["the defaults", "three"])
+def test_with_its_look_and_without_it_does_the_same(frozen: pytest.MonkeyPatch, tmp_path: Path, options: str) -> None:
+    """The same answer or failure, and the same bytes, mode and number of files, whatever was there before."""
+    pairs = [(before, context) for before in BEFORE for context in CONTEXTS]
+    assert [pair for pair in pairs if differs(frozen, tmp_path, *pair, options)] == []
+
+
+@pytest.mark.parametrize("options", list(OPTIONS)[2:])
+def test_with_its_look_and_without_it_reads_options_alike(
+    frozen: pytest.MonkeyPatch, tmp_path: Path, options: str
 ) -> None:
-    """The same answer or failure, and the same bytes, mode and number of files."""
+    """With tools that it does not count, and with values that are wrong."""
+    pairs = [(before, context) for before in ("no file", "one call", "at the limit") for context in CONTEXTS]
+    assert [pair for pair in pairs if differs(frozen, tmp_path, *pair, options)] == []
+
+
+def differs(frozen: pytest.MonkeyPatch, directory: Path, before: str, context: str, options: str) -> bool:
+    """Return whether two calls have another answer, or leave other files, with the look than without it."""
     for name, value in OPTIONS[options].items():
         frozen.setenv(f"HOOKRUN_OPTION_{name}", value)
-    for context in CONTEXTS.values():
-        found = []
-        for looks in (False, True):
-            home = tmp_path / f"{len(list(tmp_path.iterdir()))}"
-            put(home, BEFORE[before])
-            answers = [answered(frozen, home, CONTEXT | context, looks=looks) for _ in range(2)]
-            files = sorted(state(home).parent.iterdir())
-            found.append((answers, [(each.name, each.read_bytes(), each.stat().st_mode) for each in files]))
-        assert found[0] == found[1]
+    found = []
+    for looks in (False, True):
+        home = directory / f"{before} {context} {looks}"
+        put(home, BEFORE[before])
+        answers = [answered(frozen, home, CONTEXT | CONTEXTS[context], looks=looks) for _ in range(2)]
+        files = sorted(state(home).parent.iterdir())
+        found.append((answers, [(each.name, each.read_bytes(), each.stat().st_mode) for each in files]))
+    return found[0] != found[1]
 
 
 def test_a_call_within_the_limit_is_counted_by_the_look(frozen: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -210,22 +220,6 @@ def test_a_hundred_calls_at_once_are_a_hundred(project: Project) -> None:
     assert len(json.loads(state(project.home).read_bytes())["calls"]) == 101
 
 
-COUNTS_FORKS = """
-import os, runpy, sys
-
-path = os.path.abspath("forks")
-
-def count():
-    with open(path, "a") as file:
-        file.write("x")
-
-os.register_at_fork(before=count)
-sys.argv[:] = sys.argv[3:]
-runpy.run_module("hookrun", run_name="__main__", alter_sys=True)
-"""
-"""Runs the command line behind it, and writes down its forks."""
-
-
 def test_a_run_starts_no_process_for_a_call_within_the_limit(project: Project) -> None:
     """The first of a session creates the file in a separate process; the next ones are in the audit all the same."""
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "3"}})
@@ -234,7 +228,7 @@ def test_a_run_starts_no_process_for_a_call_within_the_limit(project: Project) -
     fired, forked = [], []
     for _ in range(4):
         forks.write_text("")
-        fired.append(project.fire(context=context, wrap=(sys.executable, "-c", COUNTS_FORKS)))
+        fired.append(project.fire(context=context, wrap=(sys.executable, str(COUNT_FORKS))))
         forked.append(bool(forks.read_text()))
     assert forked == [True, False, False, True]
     assert [each.action for each in fired] == ["continue"] * 3 + ["block"]

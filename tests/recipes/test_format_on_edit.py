@@ -6,20 +6,18 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from hookrun import FileChanged, PostToolUse, Verdict
 from hookrun.recipes.format_on_edit import RUFF_WITH_FIXES, FormatOnEdit, Formatter
+from tests.waiting import until, until_async
 
 RUFF_DIRECTORY = str(Path(sys.executable).parent)
 UGLY = "x = {  'a':1 }\n"
 PRETTY = 'x = {"a": 1}\n'
 SYSTEM = "/usr/bin:/bin"
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
 
 
 class Repository:
@@ -214,9 +212,7 @@ def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Reposit
 
     async def cancel() -> None:
         task = asyncio.create_task(FormatOnEdit().format(repository.changed(path)))
-        async with asyncio.timeout(ENOUGH):
-            while not (pids.exists() and pids.read_text()):  # noqa: ASYNC110  # another process is waited for
-                await asyncio.sleep(0.01)
+        await until_async(lambda: pids.exists() and pids.read_text(), "the formatter does not start")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -236,9 +232,7 @@ def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
 
     async def cancel() -> None:
         task = asyncio.create_task(FormatOnEdit().format(repository.changed(path)))
-        async with asyncio.timeout(ENOUGH):
-            while not saved.exists():  # noqa: ASYNC110  # another process is waited for
-                await asyncio.sleep(0.01)
+        await until_async(saved.exists, "the formatter saves nothing")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -258,11 +252,8 @@ def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Reposit
 
 
 def assert_dead(*pids: str) -> None:
-    """Wait until none of the processes runs; fail when one continues: a killed one takes a moment to be gone."""
-    end = time.monotonic() + ENOUGH
-    while left := [pid for pid in pids if is_alive(pid)]:
-        assert time.monotonic() < end, left
-        time.sleep(0.01)
+    """Wait until none of the processes runs: a killed one takes a moment to be gone."""
+    until(lambda: not any(map(is_alive, pids)), "a process continues")
 
 
 def is_alive(pid: str) -> bool:
@@ -464,6 +455,10 @@ def test_what_is_remembered_is_bounded(repository: Repository, monkeypatch: pyte
     monkeypatch.setattr("hookrun.recipes.format_on_edit.MAX_REMEMBERED", 3)
     repository.program(".venv/bin/ruff", "")
     formatting = FormatOnEdit()
-    run(formatting, *(repository.changed(repository.write(f"{number}.py")) for number in range(6)))
-    assert [Path(path).name for path in formatting._left] == ["3.py", "4.py", "5.py"]
-    assert formatting._running == {}
+    paths = [repository.write(f"{number}.py") for number in range(6)]
+    run(formatting, *map(repository.changed, paths))
+    calls = len(repository.calls())
+    run(formatting, *map(repository.changed, paths[3:]))
+    assert len(repository.calls()) == calls
+    run(formatting, *map(repository.changed, paths[:3]))
+    assert len(repository.calls()) == calls * 3 // 2

@@ -25,12 +25,12 @@ def recipe(module: str) -> Recipe:
     return found
 
 
-@pytest.mark.parametrize("layer", ["user", "project"])
+@pytest.mark.parametrize("layer", ["user_hooks", "hooks"])
 def test_all_declarations_are_right_in_every_layer(project: Project, layer: str) -> None:
-    """All recipes at once, with options set: no errors, and no warnings."""
+    """All recipes at once, with options set, in the user's and the project's config: no errors, and no warnings."""
     hooks = [dict(hook) for module in RECIPES for hook in recipe(module).hooks]
     declared = [{**hook, "env": {f"{PREFIX}SECONDS": "5"}} for hook in hooks]
-    (project.user_hooks if layer == "user" else project.hooks)(*declared)
+    getattr(project, layer)(*declared)
     found = find(str(project.root), str(project.home), managed=str(project.home / "none"))
     examined = load_config(found)
     assert [str(problem) for problem in examined.problems] == []

@@ -56,13 +56,12 @@ def context(account: Account, where: str) -> str:
     return "" if told is None else str(told["additional_context"])
 
 
-@pytest.mark.parametrize("bare", ["false", "true"])
-def test_a_bare_repository_that_a_clone_brings_is_none(clone: Account, bare: str) -> None:
+@pytest.mark.parametrize("settings", [{"core.bare": "true"}, {"core.bare": "false", "core.worktree": ".."}])
+def test_a_bare_repository_that_a_clone_brings_is_none(clone: Account, settings: dict[str, str]) -> None:
     """A session that begins in a directory which looks like git's own runs nothing that its settings name."""
     tracked = clone.work / "docs"
     git(clone.work, "init", "-q", "--bare", "docs")
-    worktree = {"core.bare": bare} | ({"core.worktree": str(clone.work)} if bare == "false" else {})
-    for name, value in {**programs(clone), **worktree}.items():
+    for name, value in {**programs(clone), **settings}.items():
         git(tracked, "--git-dir=.", "config", name, value)
     (tracked / "info" / "attributes").write_text(ATTRIBUTES)
     (tracked / "hooks" / "post-index-change").write_text(f"#!/bin/sh\ntouch {clone.home}/RAN\n")

@@ -159,20 +159,17 @@ def answer(check: Check, line: str, agent: str = "codex") -> str | None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("line", READING)
-def test_a_program_that_reads_commands_from_the_terminal_is_refused_on_codex(check: Check, line: str) -> None:
+def test_a_program_that_reads_commands_from_the_terminal_is_refused_on_codex(check: Check) -> None:
     """The reason explains what to do; on other agents, where hooks see each command, it runs."""
-    reason = answer(check, line)
-    assert reason is not None
-    assert "would read commands that no hook sees" in reason
-    assert answer(check, line, "claude") is None
+    reasons = {line: str(answer(check, line)) for line in READING}
+    assert {line: reason for line, reason in reasons.items() if "read commands that no hook sees" not in reason} == {}
+    assert {line: reason for line in READING if (reason := answer(check, line, "claude"))} == {}
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("line", HARMLESS)
-def test_what_runs_a_script_or_a_line_passes(check: Check, line: str) -> None:
+def test_what_runs_a_script_or_a_line_passes(check: Check) -> None:
     """Its commands are in the line, in a file or in a pipe."""
-    assert answer(check, line) is None
+    assert {line: reason for line in HARMLESS if (reason := answer(check, line)) is not None} == {}
 
 
 @pytest.mark.parametrize("check", CHECKS)

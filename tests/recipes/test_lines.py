@@ -264,41 +264,41 @@ DESTRUCTIVE_HARMFUL = [
     "rm -rf ~/.ssh ../x",
 ]
 
-PACKAGE_MANAGER = [
+PACKAGE_MANAGER = {
     # the line, and the same line for pnpm and uv; None if it is unchanged
-    ("npm run x -- --watch", "pnpm run x --watch"),
-    ("npm run x -- --watch -- y", "pnpm run x --watch -- y"),
-    ("npm run x --", "pnpm run x"),
-    ("npm test -- -k foo", "pnpm run test -k foo"),
-    ("npm start -- --port 3000", "pnpm run start --port 3000"),
-    ("npm run x --  a;npm i", "pnpm run x  a;pnpm i"),
-    ("bash -c 'npm run x -- --watch'", "bash -c 'pnpm run x --watch'"),
-    ("npm run x a b", "pnpm run x a b"),
-    ("npm --silent run x", "pnpm --silent run x"),
-    ("npm run --silent x -- --watch", "pnpm run --silent x --watch"),
-    ("npm exec -- tsc --noEmit", "pnpm exec tsc --noEmit"),
-    ("npm exec tsc -- --noEmit", "pnpm exec tsc --noEmit"),
-    ("cd app && npm ci && npm run build", "cd app && pnpm install --frozen-lockfile && pnpm run build"),
-    ("sudo npm ci", "sudo pnpm install --frozen-lockfile"),
-    ("npm install -- left-pad", "pnpm add -- left-pad"),
-    ("ssh host 'npm ci'", None),
-    ("ssh host npm ci", None),
-    ("ssh -p 22 me@host 'cd app && npm ci && pip install x'", None),
-    ("ssh host bash -c 'npm ci'", None),
-    ("ssh host <<'END'\nnpm ci\nEND", None),
-    ("chroot /srv npm ci", None),
-    ("echo 'npm ci' | ssh host sh", None),
-    ("npm run x --watch", None),
-    ("npm run x --if-present", None),
-    ("npm test --silent", None),
-    ("npm run x -s", None),
-    ("echo npm run x -- --watch", None),
-    ("git commit -m 'npm run x -- --watch'", None),
-    ("cat > Dockerfile <<'END'\nRUN npm ci\nEND", None),
-    ("npm view left-pad", None),
-    ("npm run", "pnpm run"),
-    ("npm test a b", "pnpm test a b"),
-]
+    "npm run x -- --watch": "pnpm run x --watch",
+    "npm run x -- --watch -- y": "pnpm run x --watch -- y",
+    "npm run x --": "pnpm run x",
+    "npm test -- -k foo": "pnpm run test -k foo",
+    "npm start -- --port 3000": "pnpm run start --port 3000",
+    "npm run x --  a;npm i": "pnpm run x  a;pnpm i",
+    "bash -c 'npm run x -- --watch'": "bash -c 'pnpm run x --watch'",
+    "npm run x a b": "pnpm run x a b",
+    "npm --silent run x": "pnpm --silent run x",
+    "npm run --silent x -- --watch": "pnpm run --silent x --watch",
+    "npm exec -- tsc --noEmit": "pnpm exec tsc --noEmit",
+    "npm exec tsc -- --noEmit": "pnpm exec tsc --noEmit",
+    "cd app && npm ci && npm run build": "cd app && pnpm install --frozen-lockfile && pnpm run build",
+    "sudo npm ci": "sudo pnpm install --frozen-lockfile",
+    "npm install -- left-pad": "pnpm add -- left-pad",
+    "ssh host 'npm ci'": None,
+    "ssh host npm ci": None,
+    "ssh -p 22 me@host 'cd app && npm ci && pip install x'": None,
+    "ssh host bash -c 'npm ci'": None,
+    "ssh host <<'END'\nnpm ci\nEND": None,
+    "chroot /srv npm ci": None,
+    "echo 'npm ci' | ssh host sh": None,
+    "npm run x --watch": None,
+    "npm run x --if-present": None,
+    "npm test --silent": None,
+    "npm run x -s": None,
+    "echo npm run x -- --watch": None,
+    "git commit -m 'npm run x -- --watch'": None,
+    "cat > Dockerfile <<'END'\nRUN npm ci\nEND": None,
+    "npm view left-pad": None,
+    "npm run": "pnpm run",
+    "npm test a b": "pnpm test a b",
+}
 
 FORCE_PUSH_HARMLESS = [
     "git push",
@@ -407,15 +407,10 @@ PROTECT_FILES_HARMFUL = [
 
 CORPORA = {
     "protect_hooks:guard": {"continue": PROTECT_HOOKS_HARMLESS, "block": PROTECT_HOOKS_HARMFUL},
-    "block_destructive_commands": {
-        "continue": DESTRUCTIVE_HARMLESS, "ask": DESTRUCTIVE_ASKED, "block": DESTRUCTIVE_HARMFUL,
-    },
     "no_force_push": {"continue": FORCE_PUSH_HARMLESS, "block": FORCE_PUSH_HARMFUL},
     "protect_files": {"continue": PROTECT_FILES_HARMLESS, "block": PROTECT_FILES_HARMFUL},
-}  # fmt: skip
-LINES = [
-    (recipe, action, line) for recipe, actions in CORPORA.items() for action, lines in actions.items() for line in lines
-]
+}
+DESTRUCTIVE = {"continue": DESTRUCTIVE_HARMLESS, "ask": DESTRUCTIVE_ASKED, "block": DESTRUCTIVE_HARMFUL}
 ENOUGH = 20
 
 
@@ -450,25 +445,39 @@ def answer(home: str, recipe: str, line: str, monkeypatch: pytest.MonkeyPatch) -
     return answered or {"action": "continue"}
 
 
-@pytest.mark.parametrize(("recipe", "action", "line"), LINES)
-def test_a_line_gets_what_it_deserves(
-    recipe: str, action: str, line: str, guarded: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("recipe", CORPORA)
+def test_a_line_gets_what_it_deserves(recipe: str, guarded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Harmless ones pass, however much they talk of harm; harmful ones do not, however they are written."""
-    home = "/home/me" if recipe == "block_destructive_commands" else str(guarded)
-    assert answer(home, recipe, line, monkeypatch)["action"] == action
+    assert wrong_answers(str(guarded), recipe, CORPORA[recipe], monkeypatch) == []
 
 
-@pytest.mark.parametrize(("line", "becomes"), PACKAGE_MANAGER)
-def test_a_call_of_a_package_manager_keeps_its_meaning(
-    line: str, becomes: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_destroys_gets_what_it_deserves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a home that belongs to no account; some lines are asked about."""
+    assert wrong_answers("/home/me", "block_destructive_commands", DESTRUCTIVE, monkeypatch) == []
+
+
+def wrong_answers(
+    home: str, recipe: str, corpus: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return the lines of a corpus that get another answer than they stand under, with that answer."""
+    return [
+        (line, answered)
+        for action, lines in corpus.items()
+        for line in lines
+        if (answered := answer(home, recipe, line, monkeypatch))["action"] != action
+    ]
+
+
+def test_a_call_of_a_package_manager_keeps_its_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     """`--` belongs to npm; another machine has other programs."""
     monkeypatch.setenv("HOOKRUN_OPTION_NODE", "pnpm")
     monkeypatch.setenv("HOOKRUN_OPTION_PYTHON", "uv")
-    answered = answer("/home/me", "package_manager", line, monkeypatch)
-    expected = "continue" if becomes is None else "modify"
-    assert (answered["action"], answered.get("args_patch", {}).get("command")) == (expected, becomes)
+    answers = {line: answer("/home/me", "package_manager", line, monkeypatch) for line in PACKAGE_MANAGER}
+    become = {line: answered.get("args_patch", {}).get("command") for line, answered in answers.items()}
+    assert become == PACKAGE_MANAGER
+    modified = {line for line, answered in answers.items() if answered["action"] == "modify"}
+    assert modified == {line for line, command in become.items() if command is not None}
+    assert {line for line, answered in answers.items() if answered["action"] == "continue"} == {*answers} - modified
 
 
 @pytest.mark.parametrize("action", ["ask", "block"])
@@ -501,18 +510,27 @@ def test_what_is_asked_about_is_an_option(
     assert answer("/home/me", "block_destructive_commands", line, monkeypatch)["action"] == action
 
 
-@pytest.mark.parametrize("temporary", ["/scratch", "/scratch/", "/", "//", "/home/me/", "/srv"])
-@pytest.mark.parametrize(("line", "action"), [("rm -rf /scratch/x", "continue"), ("rm -rf /scratch", "ask")])
+@pytest.mark.parametrize(
+    ("temporary", "within"),
+    [
+        ("/scratch", "continue"),
+        ("/scratch/", "continue"),
+        ("/", "ask"),
+        ("//", "ask"),
+        ("/home/me/", "ask"),
+        ("/srv", "ask"),
+    ],
+)
 def test_a_directory_for_temporary_files_holds_neither_itself_nor_the_system(
-    temporary: str, line: str, action: str, monkeypatch: pytest.MonkeyPatch
+    temporary: str, within: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TMPDIR may be a project's choice: one that is a directory of the system or the home would allow everything."""
     monkeypatch.setenv("TMPDIR", temporary)
-    expected = action if temporary.startswith("/scratch") else "ask"
-    assert answer("/home/me", "block_destructive_commands", line, monkeypatch)["action"] == expected
+    assert answer("/home/me", "block_destructive_commands", "rm -rf /scratch/x", monkeypatch)["action"] == within
+    assert answer("/home/me", "block_destructive_commands", "rm -rf /scratch", monkeypatch)["action"] == "ask"
 
 
 def test_the_corpora_are_large() -> None:
     """At least twenty of each kind for each recipe."""
-    for actions in CORPORA.values():
+    for actions in (DESTRUCTIVE, *CORPORA.values()):
         assert all(len(lines) >= ENOUGH for lines in actions.values())

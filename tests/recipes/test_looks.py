@@ -31,9 +31,9 @@ from tests.recipes import shipped
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import ModuleType
 
     from tests.conftest import Project
+    from tests.recipes.account import Account
 
 FIVE = ("block-destructive-commands", "no-force-push", "protect-files", "secret-scan", "protect-hooks")
 HARMLESS = ("ls -la src", "cargo build --release", "echo done", "make test", "rg TODO src", "go vet ./...")
@@ -52,14 +52,13 @@ def test_a_look_knows_every_program_that_its_recipe_has_rules_for() -> None:
     assert {*protect_hooks.PROGRAMS, "hookrun"} == set(looks.WRITING)
 
 
-@pytest.mark.parametrize("name", ["SECRETS", "LOCKED", "SETTINGS"])
-def test_a_look_knows_every_file_that_is_protected_by_default(name: str) -> None:
-    """One of its texts is in what every path has that a default glob matches."""
-    for pattern in getattr(protect_files, name).split():
-        assert any(each in pattern.casefold() for each in looks.PROTECTED), pattern
-        directory = pattern.rpartition("/")[0].casefold()  # which must not be removed
-        held = name == "SETTINGS" and directory
-        assert not held or any(each in directory for each in looks.PROTECTED), directory
+def test_a_look_knows_every_file_that_is_protected_by_default() -> None:
+    """One of its texts is in what every path has that a default glob matches, and in a directory that must stay."""
+    settings = protect_files.SETTINGS.split()
+    directories = [pattern.rpartition("/")[0] for pattern in settings if "/" in pattern]
+    protected = [*protect_files.SECRETS.split(), *protect_files.LOCKED.split(), *settings, *directories]
+    unknown = [name for name in protected if not any(each in name.casefold() for each in looks.PROTECTED)]
+    assert unknown == []
 
 
 def test_every_look_is_of_a_function_that_a_recipe_declares() -> None:
@@ -68,36 +67,36 @@ def test_every_look_is_of_a_function_that_a_recipe_declares() -> None:
     assert set(LOOKS) <= declared
 
 
-@pytest.mark.parametrize("line", HARMLESS)
-@pytest.mark.parametrize("target", [each for each in LOOKS if each != "hookrun.recipes.rate_limit:check"])
-def test_a_harmless_line_concerns_no_recipe(target: str, line: str) -> None:
+def test_a_harmless_line_concerns_no_recipe() -> None:
     """Neither under an agent that sends typed input to hooks, nor under one that does not; rate-limit counts calls."""
-    for agent in ("claude", "codex"):
-        context = {"event": "pre_tool_use", "agent": agent, "tool_name": "bash", "tool_args": {"command": line}}
-        assert not may_matter(target, context, {})
+    calls = [
+        {"event": "pre_tool_use", "agent": agent, "tool_name": "bash", "tool_args": {"command": line}}
+        for agent in ("claude", "codex")
+        for line in HARMLESS
+    ]
+    targets = LOOKS.keys() - {"hookrun.recipes.rate_limit:check"}
+    assert [(target, call) for target in targets for call in calls if may_matter(target, call, {})] == []
 
 
 @pytest.mark.parametrize(
-    ("module", "command"),
+    ("target", "command"),
     [
-        (block_destructive_commands, ["rm", "-rf", "/"]),
-        (block_destructive_commands, ["bash", "-lc", "cd / && rm -rf 'etc'"]),
-        (block_destructive_commands, ["rm -rf /"]),
-        (no_force_push, ["git", "push", "--force"]),
-        (protect_files, ["cat", ".env"]),
-        (protect_hooks, ["bash", "-c", "echo x > coder.json"]),
-        (commit_message_check, ["git", "commit", "-m", "It's done"]),
+        ("block_destructive_commands:check", ["rm", "-rf", "/"]),
+        ("block_destructive_commands:check", ["bash", "-lc", "cd / && rm -rf 'etc'"]),
+        ("block_destructive_commands:check", ["rm -rf /"]),
+        ("no_force_push:check", ["git", "push", "--force"]),
+        ("protect_files:check", ["cat", ".env"]),
+        ("protect_hooks:guard", ["bash", "-c", "echo x > coder.json"]),
+        ("commit_message_check:check", ["git", "commit", "-m", "It's done"]),
     ],
 )
-def test_a_command_may_be_a_list_of_words(
-    module: ModuleType, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_command_may_be_a_list_of_words(account: Account, target: str, command: list[str]) -> None:
     """The look lets the recipe see it, and the recipe blocks it."""
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(tmp_path))
-    function = module.guard if module is protect_hooks else module.check
     call = {"event": "pre_tool_use", "agent": "claude", "tool_name": "bash", "tool_args": {"command": command}}
-    assert may_matter(f"{module.__name__}:{function.__name__}", call, os.environb)
-    assert function(call)["action"] == "block"
+    assert may_matter(f"hookrun.recipes.{target}", call, os.environb)
+    answer = account.call(target, **call)
+    assert answer is not None
+    assert answer["action"] == "block"
 
 
 @pytest.mark.parametrize(
@@ -174,6 +173,15 @@ class Answers:
         answer: object = getattr(MODULES[name], hook.partition(":")[2])(context)
         return answer
 
+    def protects(self, line: str, directory: str = "p") -> bool:
+        """Return whether protect-files answers a line."""
+        return bool(protect_files.check({"tool_args": {"command": line}, "working_dir": str(self.root / directory)}))
+
+    def matters(self, line: str) -> bool:
+        """Return whether the look has protect-files see a line."""
+        context = {"event": "pre_tool_use", "tool_args": {"command": line}, "working_dir": str(self.root / "p")}
+        return may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Answers:
@@ -182,50 +190,49 @@ def answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Answers:
     return Answers(monkeypatch, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("directory", "line"),
-    [
-        ("p/.git", "rm -rf hooks"),
-        ("p/.husky", "echo x > pre-commit"),
-        (".gnupg", "cat secring.gpg"),
-        (".claude", "rm -rf ."),
-        (".config/hookrun", "rm foo"),
-        (".config", "rm -r hookrun"),
-        ("p", "rm -rf .codex"),
-        ("p", "rm -rf .gemini"),
-    ],
-)
-def test_a_file_is_found_from_the_directory_where_the_line_runs(answers: Answers, directory: str, line: str) -> None:
+IN_DIRECTORIES = [
+    ("p/.git", "rm -rf hooks"),
+    ("p/.husky", "echo x > pre-commit"),
+    (".gnupg", "cat secring.gpg"),
+    (".claude", "rm -rf ."),
+    (".config/hookrun", "rm foo"),
+    (".config", "rm -r hookrun"),
+    ("p", "rm -rf .codex"),
+    ("p", "rm -rf .gemini"),
+]
+
+
+def test_a_file_is_found_from_the_directory_where_the_line_runs(answers: Answers) -> None:
     """The recipe blocks the line, and the look does not hide it."""
-    answered = [module.__name__ for name, module in MODULES.items() if answers.hidden(name, line, directory)]
-    assert answered == []
-    assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(answers.root / directory)})
+    hidden = [(name, *row) for name in MODULES for row in IN_DIRECTORIES if answers.hidden(name, row[1], row[0])]
+    assert hidden == []
+    assert [(directory, line) for directory, line in IN_DIRECTORIES if not answers.protects(line, directory)] == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "line"),
-    [
-        ("**/private/**", "cat private/x/y"),
-        ("secret?.txt", "cat secret1.txt"),
-        ("[s]ecret", "cat secret"),
-        ("a[bc]d", "cat abd"),
-        ("*.[kp]em", "cat x.kem"),
-        ("*", "cat foo"),
-        ("it's", """cat "it's\""""),
-        ("Straße.txt", "cat STRASSE.txt"),
-        ("strasse", "cat straße"),
-        ("ﬁle.txt", "cat file.txt"),
-        ("\u017fecret", "cat secret"),
-        ("p/*", "cat foo"),
-    ],
-)
-def test_a_glob_of_an_option_is_looked_for(
-    answers: Answers, monkeypatch: pytest.MonkeyPatch, pattern: str, line: str
-) -> None:
+GLOBS = [
+    ("**/private/**", "cat private/x/y"),
+    ("secret?.txt", "cat secret1.txt"),
+    ("[s]ecret", "cat secret"),
+    ("a[bc]d", "cat abd"),
+    ("*.[kp]em", "cat x.kem"),
+    ("*", "cat foo"),
+    ("it's", """cat "it's\""""),
+    ("Straße.txt", "cat STRASSE.txt"),
+    ("strasse", "cat straße"),
+    ("ﬁle.txt", "cat file.txt"),
+    ("\u017fecret", "cat secret"),
+    ("p/*", "cat foo"),
+]
+
+
+def test_a_glob_of_an_option_is_looked_for(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it is made of."""
-    monkeypatch.setenv("HOOKRUN_OPTION_SECRETS", pattern)
-    assert answers.hidden("protect-files", line) is None
-    assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(answers.root / "p")})
+    missed = []
+    for pattern, line in GLOBS:
+        monkeypatch.setenv("HOOKRUN_OPTION_SECRETS", pattern)
+        if answers.hidden("protect-files", line) or not answers.protects(line):
+            missed.append((pattern, line))
+    assert missed == []
 
 
 @pytest.fixture
@@ -268,14 +275,11 @@ THROUGH_LINKS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("line", THROUGH_LINKS)
-def test_a_link_hides_no_file(linked: Answers, line: str) -> None:
+def test_a_link_hides_no_file(linked: Answers) -> None:
     """Wherever it is, and however the line names it; the recipe itself resolves it."""
-    line = line.replace("ROOT", str(linked.root))
-    context: dict[str, object] = {"event": "pre_tool_use", "tool_name": "bash", "tool_args": {"command": line}}
-    context["working_dir"] = str(linked.root / "p")
-    assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
-    assert protect_files.check(context), line
+    lines = [line.replace("ROOT", str(linked.root)) for line in THROUGH_LINKS]
+    assert [line for line in lines if not linked.matters(line)] == []
+    assert [line for line in lines if not linked.protects(line)] == []
 
 
 def test_a_link_before_dots_hides_no_file(linked: Answers) -> None:
@@ -302,37 +306,33 @@ def test_patterns_look_at_a_limited_number_of_files(linked: Answers, monkeypatch
     monkeypatch.setattr("os.scandir", counted)
     for line in ("cat many/*/*/*.orig", "; ".join(f"cat many/*/*/{name}*" for name in range(9))):
         listed.clear()
-        assert protect_files.check({"tool_args": {"command": line}, "working_dir": str(project)}) is None
+        assert not linked.protects(line)
         assert len(listed) < 100
-    assert protect_files.check({"tool_args": {"command": "cat agai* many/*/*/*x"}, "working_dir": str(project)})
+    assert linked.protects("cat agai* many/*/*/*x")
 
 
 def test_a_directory_behind_a_link_hides_no_file(linked: Answers) -> None:
     """The one where the line runs."""
     assert linked.hidden("protect-files", "touch pre-commit", "work") is None
-    assert protect_files.check({"tool_args": {"command": "touch pre-commit"}, "working_dir": f"{linked.root}/work"})
+    assert linked.protects("touch pre-commit", "work")
 
 
-@pytest.mark.parametrize("line", ["cat plain", "make x1 && cat sub/z", "git commit -m 'your links'", "cd other; ls"])
-def test_other_links_cost_no_run(linked: Answers, line: str) -> None:
+def test_other_links_cost_no_run(linked: Answers) -> None:
     """A line that names none, or one to a file that is not protected."""
-    context = {"event": "pre_tool_use", "tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
-    assert not may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+    lines = ("cat plain", "make x1 && cat sub/z", "git commit -m 'your links'", "cd other; ls")
+    assert [line for line in lines if linked.matters(line)] == []
 
 
 def test_a_line_of_many_words_is_not_looked_up(linked: Answers) -> None:
     """The recipe runs: a look has no time limit."""
-    line = " ".join(f"w{number}" for number in range(looks.MAX_LOOKUPS + 1))
-    context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
-    assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+    assert linked.matters(" ".join(f"w{number}" for number in range(looks.MAX_LOOKUPS + 1)))
 
 
 def test_a_large_directory_is_not_listed(linked: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listing only finds names of more than one word, which need a quote or a special character in the line."""
     monkeypatch.setattr(looks, "MAX_ENTRIES", 3)
-    for line, matters in (("make all", False), ("make 'all'", True)):
-        context = {"tool_args": {"command": line}, "working_dir": str(linked.root / "p")}
-        assert may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb)) == matters
+    assert not linked.matters("make all")
+    assert linked.matters("make 'all'")
 
 
 HIDDEN_IN_INPUT = ("rm -rf /", "git push -f", "hookrun trust", "rm .env", "npm install x", "git commit -m bad")
@@ -342,14 +342,14 @@ RUNNING_INPUT = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("reader", RUNNING_INPUT)
-def test_a_look_knows_every_program_that_runs_what_it_reads(answers: Answers, reader: str) -> None:
+def test_a_look_knows_every_program_that_runs_what_it_reads(answers: Answers) -> None:
     """What it reads need not be in the line as it will be run."""
-    for hidden in HIDDEN_IN_INPUT:
-        octal = "".join(f"\\0{ord(char):03o}" for char in hidden)
-        for printing in (f"echo {b64encode(hidden.encode()).decode()} | base64 -d", f"echo -e '{octal}'"):
-            for name in MODULES:
-                assert answers.hidden(name, f"{printing} | {reader}") is None, name
+    octal = ["".join(f"\\0{ord(char):03o}" for char in hidden) for hidden in HIDDEN_IN_INPUT]
+    prints = [f"echo {b64encode(hidden.encode()).decode()} | base64 -d" for hidden in HIDDEN_IN_INPUT]
+    lines = [
+        f"{each} | {reader}" for reader in RUNNING_INPUT for each in (*prints, *(f"echo -e '{it}'" for it in octal))
+    ]
+    assert [(name, line) for line in lines for name in MODULES if answers.hidden(name, line)] == []
 
 
 def test_the_parser_gives_a_line_to_no_other_program() -> None:
@@ -360,20 +360,24 @@ def test_the_parser_gives_a_line_to_no_other_program() -> None:
     assert unlisted is None
 
 
-@pytest.mark.parametrize(
-    "line", ["function f() ( f & f ); f", "f() ( f & f ); f", "function f if :; then f & f; fi; f"]
-)
-def test_a_fork_bomb_is_not_hidden(answers: Answers, line: str) -> None:
+def test_a_fork_bomb_is_not_hidden(answers: Answers) -> None:
     """With `&` as with `|`."""
-    assert answers.hidden("block-destructive-commands", line) is None
+    lines = ("function f() ( f & f ); f", "f() ( f & f ); f", "function f if :; then f & f; fi; f")
+    assert [line for line in lines if answers.hidden("block-destructive-commands", line)] == []
 
 
-@pytest.mark.parametrize("part", ["[", "[!", "[a", "*[", "? ", "[ ", "[a ", "?* "])
-def test_odd_patterns_cost_no_comparison(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(part * 8_000 for part in ("[", "[!", "[a", "*[")),
+        *(" ".join(f"{part}{number}" for number in range(2_000)) for part in ("? ", "[ ", "[a ", "?* ")),
+    ],
+    ids=range(8),
+)
+def test_odd_patterns_cost_no_comparison(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     """A look has no time limit: long patterns and many different ones mean that the recipe runs."""
     compared = []
     monkeypatch.setattr(prefilter, "glob", lambda *given: compared.append(given))
-    line = " ".join(f"{part}{number}" for number in range(2_000)) if " " in part else part * 8_000
     for target in LOOKS:
         may_matter(target, {"event": "pre_tool_use", "tool_args": {"command": line}}, {})
     assert len(compared) < 20 * prefilter.MAX_PATTERNS * prefilter.MAX_PATTERN

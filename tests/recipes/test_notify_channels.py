@@ -18,12 +18,11 @@ import pytest
 from hookrun import Context, Engine, ErrorOccurred, Notification, PostToolFailure, Result, Stop
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Bell, Channel, ChannelError, CommandChannel, Desktop, Notice, Webhook
+from tests.waiting import limit
 
 NOTE = Notice("claude: stop", "finished", "info", "stop", "s1", "claude", "2025-10-15T10:30:00.000Z")
 TOKEN = "an-ordinary-word-of-a-secret"  # noqa: S105  # made up: what must not be shown
 SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what must not be shown
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
 
 
 class Kept:
@@ -46,7 +45,7 @@ def tell(notify: Notify, *contexts: Context) -> list[Result]:
     """Fire each context at an engine that has nothing else, and wait until all is delivered."""
     with Engine(events=["build_done"]).use(notify) as engine:
         results = [engine.fire_sync(context) for context in contexts]
-        engine.close_sync(wait=ENOUGH)
+        engine.close_sync(wait=limit())
     assert [run.failure for result in results for run in result.runs if run.failure] == []
     return results
 
@@ -169,7 +168,7 @@ def send(channel: Channel, note: Notice = NOTE) -> None:
     """Deliver a note, bounded in time."""
 
     async def bounded() -> None:
-        async with asyncio.timeout(ENOUGH):
+        async with asyncio.timeout(limit()):
             await channel.send(note)
 
     asyncio.run(bounded())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hookrun.recipes.protect_files import check
 
 TOUCHES = [
@@ -102,20 +100,17 @@ ONLY_NAMES = [
 ]
 
 
-def answer(line: str) -> dict[str, object] | None:
-    """Return the recipe's answer to a line."""
-    return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
+def action(line: str) -> object:
+    """Return what the recipe does about a line, None where it allows."""
+    answered = check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
+    return answered and answered["action"]
 
 
-@pytest.mark.parametrize("line", TOUCHES)
-def test_a_file_is_seen_whatever_names_it(line: str) -> None:
+def test_a_file_is_seen_whatever_names_it() -> None:
     """In clusters of options, in options' values, in scripts of sed, behind `--`."""
-    answered = answer(line)
-    assert answered is not None
-    assert answered["action"] == "block"
+    assert [line for line in TOUCHES if action(line) != "block"] == []
 
 
-@pytest.mark.parametrize("line", ONLY_NAMES)
-def test_what_touches_no_file_passes(line: str) -> None:
+def test_what_touches_no_file_passes() -> None:
     """Other options with the same letters, messages, branches, and what git restores."""
-    assert answer(line) is None
+    assert [line for line in ONLY_NAMES if action(line) is not None] == []

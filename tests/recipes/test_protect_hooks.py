@@ -8,63 +8,78 @@ import pytest
 
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
+from hookrun.recipes import protect_hooks
 from hookrun.recipes.protect_hooks import DECLARATION, enforcing_layers
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
-    from tests.conftest import Fired, Project
+    from pathlib import Path
+
+    from tests.conftest import Project
 
 
 @pytest.fixture
-def guarded(project: Project) -> Project:
-    """Return a project with a guard, in an account that has declared the recipe."""
+def guarded(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Return a project with a guard, in an account that has declared the recipe; this process is that account's."""
     project.user_hooks(DECLARATION)
     project.script("hooks/guard.sh", "#!/bin/sh\nexit 0\n")
     project.hooks({"name": "guard", "matcher": "fetch", "command": "./hooks/guard.sh --rules rules.txt"})
+    monkeypatch.setenv("HOME", str(project.home))
+    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(project.root))
     return project
 
 
-def call(project: Project, tool: str, **args: object) -> Fired:
-    """Fire the event that an agent sends before it calls a tool."""
-    context = {"session_id": "s", "tool_name": tool, "tool_args": args, "working_dir": str(project.root)}
-    return project.fire(context)
+def call(root: Path, tool: str, **args: object) -> dict[str, object] | None:
+    """Return the recipe's answer to a call of a tool in a project, None where it allows."""
+    context = {"event": "pre_tool_use", "session_id": "s", "tool_name": tool, "tool_args": args}
+    return protect_hooks.guard({**context, "working_dir": str(root)})
 
 
-@pytest.mark.parametrize("tool", ["write", "edit", "delete"])
-@pytest.mark.parametrize(
-    "path",
-    [
+def blocks(root: Path, tool: str, **args: object) -> bool:
+    """Return whether the recipe blocks a call."""
+    answer = call(root, tool, **args)
+    return answer is not None and answer["action"] == "block"
+
+
+def test_the_recipe_blocks_and_allows_as_a_hook_of_the_user(guarded: Project) -> None:
+    """As an agent gets it: what it may do instead, or nothing."""
+    context = {"session_id": "s", "tool_name": "bash", "working_dir": str(guarded.root)}
+    blocked = guarded.fire({**context, "tool_args": {"command": "rm hooks/guard.sh"}})
+    assert (blocked.action, "Ask the user" in str(blocked.verdict["message"])) == ("block", True)
+    allowed = guarded.fire({**context, "tool_args": {"command": "cat hooks/guard.sh"}})
+    assert (allowed.action, allowed.stderr) == ("continue", "")
+
+
+FILES = (
         "coder.json", "sub/coder.json", "coder.local.json", "hookrun.yaml", "./hooks/../hooks/guard.sh",
         ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/any.py", ".codex/config.toml",
         ".gemini/settings.json", ".qwen/settings.json", ".github/hooks/hookrun.json", ".cline/hooks/PreToolUse",
         ".clinerules/hooks/PreToolUse", ".opencode/plugin/hookrun.js", "opencode.json", ".cursor/hooks.json",
         "~/.config/hookrun/hooks.json", "~/.local/share/hookrun/trust.json", "~/.cache/hookrun/any.json",
         "~/.claude/settings.json", "~/.local/state/hookrun/audit.jsonl", "/etc/hookrun/hooks.json",
-    ],
 )  # fmt: skip
-@pytest.mark.sampled(8)
-def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str, path: str) -> None:
+
+
+@pytest.mark.parametrize("tool", ["write", "edit", "delete"])
+def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str) -> None:
     """Declarations, hook scripts, agent settings and hookrun's own files: blocked, with what to do instead."""
-    fired = call(guarded, tool, file_path=path)
-    assert fired.action == "block"
-    assert "Ask the user" in str(fired.verdict["message"])
+    answers = {path: call(guarded.root, tool, file_path=path) or {"action": "continue"} for path in FILES}
+    assert {path: answer for path, answer in answers.items() if answer["action"] != "block"} == {}
+    assert {path: answer for path, answer in answers.items() if "Ask the user" not in str(answer["message"])} == {}
 
 
-@pytest.mark.slow
 def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
     """A file that is a link to a hook's script is the script, under whatever name and through whatever directory."""
     (guarded.root / "notes.txt").symlink_to("hooks/guard.sh")
     (guarded.root / "tools").symlink_to("hooks")
-    assert call(guarded, "write", file_path="notes.txt").action == "block"
-    assert call(guarded, "write", file_path=str(guarded.root / "tools" / "guard.sh")).action == "block"
+    assert blocks(guarded.root, "write", file_path="notes.txt")
+    assert blocks(guarded.root, "write", file_path=str(guarded.root / "tools" / "guard.sh"))
     (guarded.root / "far").symlink_to("/usr/share")
-    assert call(guarded, "write", file_path="far/../notes.txt").action == "block", "some agents shorten paths first"
-    assert call(guarded, "write", file_path=f"/{guarded.root}/coder.json").action == "block", "// is / on our systems"
+    assert blocks(guarded.root, "write", file_path="far/../notes.txt"), "some agents shorten paths first"
+    assert blocks(guarded.root, "write", file_path=f"/{guarded.root}/coder.json"), "// is / on our systems"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+CHANGES = (
         "hookrun trust", "hookrun trust --yes sha256:00", "/usr/local/bin/hookrun pause", "python3 -m hookrun deny g",
         "HOME=/tmp hookrun deny guard", "cd /tmp && hookrun uninstall claude", "sudo -u me hookrun untrust",
         "bash -c 'hookrun pause --for 2h'", "script -qc 'hookrun trust' /dev/null", "echo y | hookrun trust",
@@ -85,89 +100,82 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
         "cd / && git --git-dir=ROOT/.git --work-tree=ROOT rm coder.json", "cd hooks; git --work-tree .. rm guard.sh",
         "git --work-tree=$DIR rm coder.json", "git --git-dir=x --work-tree=$HOME clean -fdx",
         "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
-    ],
 )  # fmt: skip
-@pytest.mark.sampled(8)
-def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project, command: str) -> None:
+
+
+def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project) -> None:
     """Hookrun's commands for users, redirections, and programs that change the files they are given: blocked."""
-    assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == "block"
+    lines = [line.replace("ROOT", str(guarded.root)) for line in CHANGES]
+    assert [line for line in lines if not blocks(guarded.root, "bash", command=line)] == []
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("command", "action"),
-    [
-        ("rm -rf account/.config", "block"),
-        ("rm -rf account/.config/*", "block"),
-        ("mv account/.claude old", "block"),
-        ("rm account", "continue"),
-        ("echo > notes", "block"),
-        ("echo > no*s", "block"),
-        ("cp x tools", "continue"),
-        ("cp guard.sh tools", "block"),
-        ("cd tools; rm guard.sh", "block"),
-        ("cd deep/link && rm ../guard.sh", "block"),
-        ("rm deep/link/../guard.sh", "block"),
-        ("rm ROOT/deep/link/../guard.sh", "block"),
-        ("rm /ROOT/hooks/guard.sh", "block"),
-        ("rm -rf /ROOT/deep/link/..", "block"),
-    ],
-)
-def test_a_command_is_followed_through_links(guarded: Project, command: str, action: str) -> None:
+def test_a_command_is_followed_through_links(guarded: Project) -> None:
     """In the path or at its end, by pattern, and with `..` behind one."""
-    (guarded.root / "hooks" / "inside").mkdir()
-    (guarded.root / "deep").mkdir()
+    root = guarded.root
+    blocked = {
+        "rm -rf account/.config": True,
+        "rm -rf account/.config/*": True,
+        "mv account/.claude old": True,
+        "rm account": False,
+        "echo > notes": True,
+        "echo > no*s": True,
+        "cp x tools": False,
+        "cp guard.sh tools": True,
+        "cd tools; rm guard.sh": True,
+        "cd deep/link && rm ../guard.sh": True,
+        "rm deep/link/../guard.sh": True,
+        f"rm {root}/deep/link/../guard.sh": True,
+        f"rm /{root}/hooks/guard.sh": True,
+        f"rm -rf /{root}/deep/link/..": True,
+    }
+    (root / "hooks" / "inside").mkdir()
+    (root / "deep").mkdir()
     for name, target in {
         "account": str(guarded.home),
         "notes": "hooks/guard.sh",
         "tools": "hooks",
         "deep/link": "../hooks/inside",
     }.items():
-        (guarded.root / name).symlink_to(target)
-    assert call(guarded, "bash", command=command.replace("ROOT", str(guarded.root))).action == action
+        (root / name).symlink_to(target)
+    assert {line: blocks(root, "bash", command=line) for line in blocked} == blocked
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("tool", "args"),
-    [
-        ("write", {"file_path": "src/main.py"}),
-        ("edit", {"file_path": "rules.txt"}),
-        ("read", {"file_path": "coder.json"}),
-        ("bash", {"command": "cat coder.json"}),
-        ("bash", {"command": "hookrun list && hookrun validate"}),
-        ("bash", {"command": "git commit -m 'hookrun trust asks once'"}),
-        ("bash", {"command": "grep -rn 'hookrun pause' docs > /dev/null 2>&1"}),
-        ("bash", {"command": "./hooks/guard.sh < context.json > out.txt"}),
-        ("bash", {"command": "git add coder.json"}),
-        ("bash", {"command": "rm build/coder.txt; sed -n 1,5p coder.json"}),
-        ("bash", {"command": "echo 'never closed"}),
-        ("bash", {"command": "hookrun add secret-scan --dry-run; hookrun recipes show secret-scan"}),
-        ("bash", {"command": "rm -rf build .cursor; mv a ~/.config; mv x ."}),
-        ("bash", {"command": "cd build && rm -rf *"}),
-        ("bash", {"command": "cat > notes <<'A'\nrm -rf /\nA\necho 'never; rm -rf ~/.config'"}),
-        ("bash", {"command": "curl -o /tmp/x http://a/coder.json; wget -O- http://a/coder.json"}),
-        ("bash", {"command": "find . -name '*.pyc' -delete; find . -name x -exec rm {} +"}),
-    ],
+PASSES = (
+    "cat coder.json",
+    "hookrun list && hookrun validate",
+    "git commit -m 'hookrun trust asks once'",
+    "grep -rn 'hookrun pause' docs > /dev/null 2>&1",
+    "./hooks/guard.sh < context.json > out.txt",
+    "git add coder.json",
+    "rm build/coder.txt; sed -n 1,5p coder.json",
+    "echo 'never closed",
+    "hookrun add secret-scan --dry-run; hookrun recipes show secret-scan",
+    "rm -rf build .cursor; mv a ~/.config; mv x .",
+    "cd build && rm -rf *",
+    "cat > notes <<'A'\nrm -rf /\nA\necho 'never; rm -rf ~/.config'",
+    "curl -o /tmp/x http://a/coder.json; wget -O- http://a/coder.json",
+    "find . -name '*.pyc' -delete; find . -name x -exec rm {} +",
 )
-def test_what_changes_nothing_of_it_passes(guarded: Project, tool: str, args: dict[str, object]) -> None:
+
+
+def test_what_changes_nothing_of_it_passes(guarded: Project) -> None:
     """Reading, running and naming are no changes."""
-    fired = call(guarded, tool, **args)
-    assert (fired.action, fired.stderr) == ("continue", "")
+    assert {line: answer for line in PASSES if (answer := call(guarded.root, "bash", command=line)) is not None} == {}
+    for tool, path in (("write", "src/main.py"), ("edit", "rules.txt"), ("read", "coder.json")):
+        assert call(guarded.root, tool, file_path=path) is None, (tool, path)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "python3 -c \"open('coder.json', 'w')\"",
-        "echo > $FILE",
-        "patch -p1 < fix.diff",
-        "make install-hooks",
-    ],
+UNCAUGHT = (
+    "python3 -c \"open('coder.json', 'w')\"",
+    "echo > $FILE",
+    "patch -p1 < fix.diff",
+    "make install-hooks",
 )
-def test_what_is_not_plain_is_not_caught(guarded: Project, command: str) -> None:
+
+
+def test_what_is_not_plain_is_not_caught(guarded: Project) -> None:
     """Documented as not caught: other programs, names that only the shell knows."""
-    assert call(guarded, "bash", command=command).action == "continue"
+    assert {line: answer for line in UNCAUGHT if (answer := call(guarded.root, "bash", command=line)) is not None} == {}
 
 
 @pytest.mark.slow

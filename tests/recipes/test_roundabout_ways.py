@@ -60,20 +60,17 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOKRUN_PROJECT_DIR", "/home/me/app")
 
 
-def answer(line: str) -> dict[str, object] | None:
-    """Return the recipe's answer to a line."""
-    return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/home/me/app"})
+def action(line: str) -> object:
+    """Return what the recipe does about a line, None where it allows."""
+    answered = check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/home/me/app"})
+    return answered and answered["action"]
 
 
-@pytest.mark.parametrize("line", DESTROYS)
-def test_a_roundabout_way_is_seen(line: str) -> None:
+def test_a_roundabout_way_is_seen() -> None:
     """Tests of find that everything passes, lines within lines, variables, programs that run others."""
-    answered = answer(line)
-    assert answered is not None
-    assert answered["action"] == "block"
+    assert [line for line in DESTROYS if action(line) != "block"] == []
 
 
-@pytest.mark.parametrize("line", ORDINARY)
-def test_what_goes_another_way_passes(line: str) -> None:
+def test_what_goes_another_way_passes() -> None:
     """Tests of find that leave most, moves within the project, and the same programs with something else."""
-    assert answer(line) is None
+    assert [line for line in ORDINARY if action(line) is not None] == []

@@ -20,10 +20,9 @@ from hookrun.recipes.notify_channels import CommandChannel, Notice
 from hookrun.recipes.quality_gate import QualityGate
 from hookrun.recipes.retry import Retry, RetryRule
 from hookrun.recipes.validate_json import Rule, ValidateJSON
+from tests.waiting import hang_async, limit
 
 COUNTS = Rule("*_counts.json", {"type": "object", "required": ["total"]})
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
 
 
 def test_a_gate_refuses_and_passes_on() -> None:
@@ -47,7 +46,7 @@ def test_a_gate_whose_score_function_fails_or_hangs_refuses() -> None:
         raise LookupError("no coverage")
 
     async def hanging(_: PreCheckpoint) -> float:
-        await asyncio.sleep(1000)
+        await hang_async()
         return 100
 
     for score, says in ((broken, "no coverage"), (hanging, "no answer after")):
@@ -173,14 +172,14 @@ def test_a_tool_loop_obeys_the_metadata() -> None:
 def test_a_person_is_told_without_the_agent_waiting(tmp_path: Path) -> None:
     """The fire ends while the program still waits; then it gets the note. Sync and async."""
     script = 'while [ ! -e "$1/go" ]; do sleep 0.02; done; cat >> "$1/notes"'
-    notify = Notify(CommandChannel(["sh", "-c", script, "sh", str(tmp_path)], timeout=ENOUGH))
+    notify = Notify(CommandChannel(["sh", "-c", script, "sh", str(tmp_path)], timeout=limit()))
 
     async def both(engine: Engine) -> None:
         await engine.fire("notification", message="one")
         await asyncio.to_thread(engine.fire_sync, "post_error", error_info={"error_message": "two"})
         assert not (tmp_path / "notes").exists()
         (tmp_path / "go").touch()
-        async with asyncio.timeout(ENOUGH):
+        async with asyncio.timeout(limit()):
             await engine.wait_background()
 
     with Engine().use(notify) as engine:
@@ -203,8 +202,8 @@ def test_a_delivery_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> No
 
     with caplog.at_level(logging.ERROR, "hookrun"), Engine().use(Notify(Broken())) as engine:
         assert engine.fire_sync("notification", message="hello").go_on
-        assert over.wait(ENOUGH)
-        engine.close_sync(wait=ENOUGH)
+        assert over.wait(limit())
+        engine.close_sync(wait=limit())
     assert "notify: Broken failed in the background: ConnectionError: nobody there for hello" in caplog.text
 
 
@@ -224,7 +223,7 @@ def test_the_end_is_told_only_when_it_is_the_end() -> None:
         engine.fire_sync("stop")
         engine.remove("not-yet")
         engine.fire_sync("stop")
-        engine.close_sync(wait=ENOUGH)
+        engine.close_sync(wait=limit())
     assert notes == ["finished"]
 
 

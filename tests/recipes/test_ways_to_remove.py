@@ -276,47 +276,36 @@ MENTIONED = [
 """None runs it."""
 
 
-def answer(line: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object] | None:
-    """Return the recipe's answer to a line, in a project within a home."""
-    project = directory / "home" / "app"
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project within a home that is not the account's."""
     monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(project))
-    return check({"tool_args": {"command": line.replace("{}", "rm -rf /")}, "working_dir": str(project)})
+    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(tmp_path / "home" / "app"))
+    return tmp_path / "home" / "app"
 
 
-@pytest.mark.parametrize("line", RUN)
-def test_however_it_is_written_it_is_seen(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def action(line: str, project: Path) -> object:
+    """Return what the recipe does about a line, None where it allows."""
+    answered = check({"tool_args": {"command": line.replace("{}", "rm -rf /")}, "working_dir": str(project)})
+    return answered and answered["action"]
+
+
+def test_however_it_is_written_it_is_seen(project: Path) -> None:
     """Quoted, wrapped, nested, piped, made up by variables, functions and loops."""
-    answered = answer(line, tmp_path, monkeypatch)
-    assert answered is not None
-    assert answered["action"] == "block"
+    assert [line for line in RUN if action(line, project) != "block"] == []
 
 
-@pytest.mark.parametrize("line", MENTIONED)
-def test_what_is_only_mentioned_passes(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_only_mentioned_passes(project: Path) -> None:
     """The same text as an argument, in a file, in a comment, in a function that is never called."""
-    assert answer(line, tmp_path, monkeypatch) is None
+    assert [line for line in MENTIONED if action(line, project) is not None] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "blocked"),
-    [
-        ("rm -rf me/*", True),
-        ("rm -rf me/.ssh", True),
-        ("cd me; rm -rf *", True),
-        ("rm me", False),
-        ("rm -rf me", False),
-    ],
-)
-def test_a_path_is_followed_through_links(
-    line: str, blocked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_is_followed_through_links(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A link itself may be removed; the content of the directory behind it may not."""
-    project = tmp_path / "home" / "app"
+    home = project / "../../me"
     project.mkdir(parents=True)
-    (tmp_path / "me").mkdir()
-    (project / "me").symlink_to(tmp_path / "me")
-    monkeypatch.setenv("HOME", str(tmp_path / "me"))
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(project))
-    answered = check({"tool_args": {"command": line}, "working_dir": str(project)})
-    assert (answered is not None and answered["action"] == "block") == blocked, answered
+    home.mkdir()
+    (project / "me").symlink_to(home.resolve())
+    monkeypatch.setenv("HOME", str(home.resolve()))
+    blocked = {"rm -rf me/*": True, "rm -rf me/.ssh": True, "cd me; rm -rf *": True, "rm me": False, "rm -rf me": False}
+    assert {line: action(line, project) == "block" for line in blocked} == blocked

@@ -166,49 +166,44 @@ def answer(account: Account, recipe: str, line: str) -> object:
     return account.call(recipe, event="pre_tool_use", tool_name="bash", tool_args={"command": line}, agent="claude")
 
 
-@pytest.mark.parametrize("around", AROUND)
-def test_a_command_is_seen_in_what_runs_it(account: Account, around: str) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "command"),
+    [
+        ("block_destructive_commands", "rm -rf /"),
+        ("no_force_push", "git push -f"),
+        ("protect_files", "cat .env"),
+        ("protect_hooks:guard", "rm coder.json"),
+    ],
+)
+def test_a_command_is_seen_in_what_runs_it(account: Account, recipe: str, command: str) -> None:
     """Whatever the recipe."""
-    commands = {
-        "block_destructive_commands": "rm -rf /",
-        "no_force_push": "git push -f",
-        "protect_files": "cat .env",
-        "protect_hooks:guard": "rm coder.json",
-    }
-    missed = [each for each, line in commands.items() if answer(account, each, around.replace("{}", line)) is None]
-    assert not missed
-
-
-@pytest.mark.parametrize(("recipe", "line"), [(recipe, line) for recipe, lines in FORBIDDEN.items() for line in lines])
-def test_a_forbidden_line_is_blocked_or_asked_about(account: Account, recipe: str, line: str) -> None:
-    """Each recipe documents that it blocks this."""
-    account.write("coder.json", "{}")
-    account.write(".claude/settings.json", "{}")
-    assert answer(account, recipe, line) is not None
+    lines = [around.replace("{}", command) for around in AROUND]
+    assert [line for line in lines if answer(account, recipe, line) is None] == []
 
 
 @pytest.mark.parametrize("recipe", FORBIDDEN)
-@pytest.mark.parametrize("line", HARMLESS)
-def test_a_harmless_line_passes(account: Account, recipe: str, line: str) -> None:
+def test_a_forbidden_line_is_blocked_or_asked_about(account: Account, recipe: str) -> None:
+    """Each recipe documents that it blocks this."""
+    account.write("coder.json", "{}")
+    account.write(".claude/settings.json", "{}")
+    assert [line for line in FORBIDDEN[recipe] if answer(account, recipe, line) is None] == []
+
+
+@pytest.mark.parametrize("recipe", FORBIDDEN)
+def test_a_harmless_line_passes(account: Account, recipe: str) -> None:
     """With the same words and programs."""
     account.write("coder.json", "{}")
-    assert answer(account, recipe, line) is None
+    assert {line: answered for line in HARMLESS if (answered := answer(account, recipe, line)) is not None} == {}
 
 
-@pytest.mark.parametrize(
-    ("args", "is_blocked"),
-    [
-        ({"glob": ".env"}, True),
-        ({"glob": "**/.env*", "path": "src"}, True),
-        ({"glob": "*.{ts,pem}"}, True),
-        ({"include": ".env"}, True),
-        ({"glob": "!.env"}, False),
-        ({"glob": "**/*.{ts,tsx}"}, False),
-        ({"glob": ".env.example"}, False),
-        ({"include": "*"}, False),
-    ],
-)
-def test_a_search_in_protected_files_is_blocked(account: Account, args: dict[str, str], is_blocked: bool) -> None:
+def test_a_search_in_protected_files_is_blocked(account: Account) -> None:
     """By the pattern of the files in which a tool searches."""
-    context = {"event": "pre_tool_use", "tool_name": "grep", "tool_args": {"pattern": "KEY", **args}}
-    assert (account.call("protect_files", **context) is not None) == is_blocked
+
+    def blocks(**args: str) -> bool:
+        context = {"event": "pre_tool_use", "tool_name": "grep", "tool_args": {"pattern": "KEY", **args}}
+        return account.call("protect_files", **context) is not None
+
+    blocked = {".env": True, "*.{ts,pem}": True, "!.env": False, "**/*.{ts,tsx}": False, ".env.example": False}
+    assert {glob: blocks(glob=glob) for glob in blocked} == blocked
+    assert blocks(glob="**/.env*", path="src")
+    assert {pattern: blocks(include=pattern) for pattern in (".env", "*")} == {".env": True, "*": False}

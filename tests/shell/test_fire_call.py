@@ -134,18 +134,17 @@ def test_what_is_on_path_outside_the_repository_is_run(clone: Clone, shell: str)
     assert clone.found(f"{clone.outside}:/usr/bin:/bin") == [str(program)]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    "entry", ["{bin}", "{bin}/", "{bin}/../bin", "{link}", "{link}/../bin", "bin", ".", "", "sub/../bin", "{out}/up"]
-)
-def test_nothing_of_the_clone_is_run(clone: Clone, shell: str, entry: str) -> None:
+def test_nothing_of_the_clone_is_run(clone: Clone) -> None:
     """Not by a directory in it, a link to that, a relative entry or an empty one, which mean the working directory."""
-    (clone.outside / "link").symlink_to(clone.root / "bin")
-    (clone.outside / "up").symlink_to("../" + clone.root.name)
+    link, up, bin_directory = clone.outside / "link", clone.outside / "up", clone.root / "bin"
+    link.symlink_to(bin_directory)
+    up.symlink_to("../" + clone.root.name)
     clone.program(clone.root)
-    path = entry.format(bin=clone.root / "bin", link=clone.outside / "link", out=clone.outside) + ":/usr/bin:/bin"
-    assert clone.run(path, shell=shell) == (0, "it's missing \\n\n")
-    assert clone.found(path) is None
+    entries = (bin_directory, f"{bin_directory}/", f"{bin_directory}/../bin", link, f"{link}/../bin")
+    paths = [f"{entry}:/usr/bin:/bin" for entry in (*entries, "bin", ".", "", "sub/../bin", up)]
+    ran = {(path, shell): clone.run(path, shell=shell) for path in paths for shell in SHELLS}
+    assert {each: result for each, result in ran.items() if result != (0, "it's missing \\n\n")} == {}
+    assert {path: found for path in paths if (found := clone.found(path)) is not None} == {}
 
 
 def test_the_repository_is_that_around_the_working_directory_and_the_agents(clone: Clone, tmp_path: Path) -> None:
@@ -160,37 +159,78 @@ def test_the_repository_is_that_around_the_working_directory_and_the_agents(clon
     assert clone.run(path, cwd=clone.outside)[0] == 3
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("trouble", ["", "no conf", "no program", "cut off"])
-def test_the_launcher_of_the_account_is_started(
-    clone: Clone, shell: str, trouble: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the arguments after the agent's name, and the agent's own message; else the one on PATH."""
-    home = clone.outside / "home"
-    directory = home / ".local" / "share" / "hookrun"
-    directory.mkdir(parents=True)
-    launcher = directory / "toy"
-    launcher.write_text('#!/bin/sh\nprintf "%s|" launcher "$@"; cat; exit 4\n')
-    launcher.chmod(0o755)
-    named = clone.outside if trouble == "no program" else clone.root
-    conf = f"hookrun-launcher 1\nexec /bin/sh\nexec {named}/hookrun\n" + "exec fire\n" * (trouble != "cut off")
-    if trouble != "no conf":
-        launcher_file.write(str(directory / "launcher.conf"), conf.encode())
-    clone.program(clone.root)
-    script = fire_call.SCRIPT.replace('eval "_h=~$_u"', f'_h="{home}"')
-    words = ["/bin/sh", "-c", script, "hookrun", "warn", "PWD", "missing", "fire", "--agent", "toy", "before", "--x"]
-    program = shutil.which(shell)
-    assert program is not None
-    done = subprocess.run(
-        [program, "-c", shlex.join(words)], cwd=clone.root, env={"PATH": "/usr/bin:/bin"}, input="message",
-        capture_output=True, check=False, text=True,
-    )  # fmt: skip
-    if trouble:
-        assert (done.returncode, done.stdout) == (0, "missing\n")
-    else:
-        assert (done.returncode, done.stdout) == (4, "launcher|before|--x|message")
-    found = fire_call.find_hookrun("toy", str(home), str(clone.root), "", "/usr/bin:/bin")
-    assert found == (None if trouble else ["/bin/sh", f"{clone.root}/hookrun"])
+class Launcher:
+    """The launcher of an account for the agent `toy`, without its configuration."""
+
+    def __init__(self, clone: Clone) -> None:
+        self.clone = clone
+        self.home = clone.outside / "home"
+        self.directory = self.home / ".local" / "share" / "hookrun"
+        self.directory.mkdir(parents=True)
+        (self.directory / "toy").write_text('#!/bin/sh\nprintf "%s|" launcher "$@"; cat; exit 4\n')
+        (self.directory / "toy").chmod(0o755)
+        clone.program(clone.root)
+
+    def configure(self, *lines: str) -> None:
+        """Write its configuration."""
+        launcher_file.write(str(self.directory / "launcher.conf"), "".join(f"{line}\n" for line in lines).encode())
+
+    def run(self, shell: str) -> tuple[int, str]:
+        """Return exit status and output of the line in this account."""
+        script = fire_call.SCRIPT.replace('eval "_h=~$_u"', f'_h="{self.home}"')
+        words = [
+            "/bin/sh",
+            "-c",
+            script,
+            "hookrun",
+            "warn",
+            "PWD",
+            "missing",
+            "fire",
+            "--agent",
+            "toy",
+            "before",
+            "--x",
+        ]
+        done = subprocess.run(
+            [shell, "-c", shlex.join(words)], cwd=self.clone.root, env={"PATH": "/usr/bin:/bin"}, input="message",
+            capture_output=True, check=False, text=True, executable=shutil.which(shell),
+        )  # fmt: skip
+        return done.returncode, done.stdout
+
+    def found(self) -> list[str] | None:
+        """Return the hookrun that doctor finds through the line."""
+        return fire_call.find_hookrun("toy", str(self.home), str(self.clone.root), "", "/usr/bin:/bin")
+
+
+@pytest.fixture
+def launcher(clone: Clone) -> Launcher:
+    """Have a launcher outside the clone."""
+    return Launcher(clone)
+
+
+def test_the_launcher_of_the_account_is_started(launcher: Launcher) -> None:
+    """With the arguments after the agent's name, and the agent's own message."""
+    program = f"{launcher.clone.root}/hookrun"
+    launcher.configure("hookrun-launcher 1", "exec /bin/sh", f"exec {program}", "exec fire")
+    ran = {shell: launcher.run(shell) for shell in SHELLS}
+    assert ran == dict.fromkeys(SHELLS, (4, "launcher|before|--x|message"))
+    assert launcher.found() == ["/bin/sh", program]
+
+
+def test_a_launcher_that_cannot_start_is_passed_over(launcher: Launcher) -> None:
+    """Without its configuration, where that is cut off, and where the program that it names is missing."""
+    ran = [launcher.run(shell) for shell in SHELLS]
+    found = [launcher.found()]
+    for lines in (
+        [f"exec {launcher.clone.root}/hookrun"],
+        [f"exec {launcher.clone.outside}/hookrun", "exec fire"],
+    ):
+        launcher.configure("hookrun-launcher 1", "exec /bin/sh", *lines)
+        ran += [launcher.run(shell) for shell in SHELLS]
+        found.append(launcher.found())
+    assert ran == [(0, "missing\n")] * 3 * len(SHELLS)
+    assert found == [None] * 3
 
 
 def test_an_earlier_script_is_known_and_a_changed_one_is_not() -> None:
