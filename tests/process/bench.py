@@ -224,7 +224,7 @@ def open_files() -> set[str]:
 PARTS_OF_THE_THREAD = (
     *("_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_report", "_finish"),
 )
-"""Methods of PoolThread: wherever one raises, the pool goes on."""
+"""Methods of PoolThread: wherever one raises, the pool still serves."""
 MOMENTS = (
     (Process, "spawn", "sleep 60", Process.spawn),
     (CallerLoop, "_poll_once", "sleep 60", lambda *_: None),
@@ -262,7 +262,7 @@ def write_end(thread: PoolThread) -> int:
 
 
 def is_closing(thread: PoolThread) -> bool:
-    """Return whether a pool's thread has been told to end."""
+    """Return whether a pool's thread has been asked to end."""
     return thread._closing
 
 
