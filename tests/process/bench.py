@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process import program as programs
-from hookrun.process.child import Task
-from hookrun.process.pool import Pool
-from tests.process.test_processes import Signpost, until
+from hookrun.process import child, program as programs
+from hookrun.process.child import Process, Task, Watcher
+from hookrun.process.pool import Pool, PoolThread
+from hookrun.process.pool_loop import CallerLoop, Slots
+from tests.process.test_processes import Signpost
+from tests.waiting import limit, until
 from tests.warm import all_children, state
 
 if TYPE_CHECKING:
@@ -24,15 +27,13 @@ if TYPE_CHECKING:
     from hookrun.process.child import Start
 
     Given = Sequence[Task | Failure | None]
+    Way = Callable[[Pool, Given], list[Outcome]]
 
 pytestmark = [
     pytest.mark.timeout(90),
     pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here"),
 ]
-ENOUGH = 30
-"""Seconds: a bound for what must happen, never waited for."""
-SOON = 5
-"""The same where a fault would mean that it never happens."""
+ENOUGH = SOON = 60
 NO = Failure("missing", "a failure that was known before")
 MARKERS = itertools.count()
 
@@ -63,6 +64,10 @@ class Bench:
     def inside(self) -> int:
         """Return how many tasks wait at the gate."""
         return len(list(self.directory.glob("in.*")))
+
+    def until_inside(self, count: int) -> None:
+        """Wait until so many tasks wait at the gate."""
+        until(lambda: self.inside() == count, lambda: f"{self.inside()} of {count} tasks wait at the gate")
 
     def processes(self) -> list[int]:
         """Return the processes that work in the directory, unreaped zombies not counted."""
@@ -107,7 +112,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     for pid in made.processes():
         with suppress(ProcessLookupError):  # it was just ending
             os.kill(pid, 9)
-    until(lambda: not made.processes())
+    until(lambda: not made.processes(), "something runs on")
     reap()
 
 
@@ -133,9 +138,9 @@ class Told:
         self.calls.append(outcomes)
         self._event.set()
 
-    def outcomes(self, seconds: float = ENOUGH) -> list[Outcome]:
+    def outcomes(self) -> list[Outcome]:
         """Return the outcomes, once."""
-        assert self._event.wait(seconds), "nobody was told"
+        assert self._event.wait(limit()), "nobody was told"
         assert len(self.calls) == 1
         return self.calls[0]
 
@@ -145,6 +150,16 @@ def submit(pool: Pool, tasks: Given) -> Told:
     told = Told()
     pool.submit(tasks, told)
     return told
+
+
+def submitted(pool: Pool, tasks: Given) -> list[Outcome]:
+    """Run tasks in the pool's thread, and return their outcomes as `Pool.run` does."""
+    return submit(pool, tasks).outcomes()
+
+
+def later(seconds: float) -> float:
+    """Return a deadline."""
+    return seconds + time.monotonic()
 
 
 def kinds(outcomes: list[Outcome]) -> list[str | None]:
@@ -166,7 +181,7 @@ def in_threads(count: int, work: Callable[[int], object]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(ENOUGH)
+        thread.join(limit())
     assert not [thread.name for thread in threads if thread.is_alive()], "it hangs"
     assert not errors, errors
 
@@ -195,3 +210,104 @@ def fail(error: BaseException) -> Callable[[], None]:
 def open_files() -> set[str]:
     """Return our open descriptors."""
     return set(os.listdir("/proc/self/fd"))
+
+
+# --- what only this bench knows by its private name
+
+PARTS_OF_THE_THREAD = (
+    *("_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_report", "_finish"),
+)
+"""Methods of PoolThread: wherever one raises, the pool still serves."""
+MOMENTS = (
+    (Process, "spawn", "sleep 60", Process.spawn),
+    (CallerLoop, "_poll_once", "sleep 60", lambda *_: None),
+    (Process, "finish", "true", lambda *_: None),
+)
+"""A hook run by its caller just after its start, while it runs, and at its end: what is called then, for which hook,
+and what is done of it."""
+watch = child._watch
+
+
+def slots(pool: Pool) -> Slots:
+    """Return the places of a pool."""
+    return pool._slots
+
+
+def has_thread(pool: Pool) -> bool:
+    """Return whether a pool has needed a thread."""
+    return pool._thread is not None
+
+
+def thread_of(pool: Pool) -> PoolThread:
+    """Return the thread of a pool that has needed one."""
+    assert pool._thread is not None
+    return pool._thread
+
+
+def python_thread_of(pool: Pool) -> threading.Thread:
+    """Return the same as Python knows it."""
+    return thread_of(pool)._thread
+
+
+def write_end(thread: PoolThread) -> int:
+    """Return the descriptor by which a pool's thread is woken."""
+    return thread._write_end
+
+
+def is_closing(thread: PoolThread) -> bool:
+    """Return whether a pool's thread has been asked to end."""
+    return thread._closing
+
+
+def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Callable[[], None]) -> None:
+    """Have `then` called once, when a pool's thread has taken in what was submitted."""
+    take_in = thread._take_in
+
+    def take_in_and_then() -> None:
+        take_in()
+        patch.setattr(thread, "_take_in", take_in)
+        then()
+
+    patch.setattr(thread, "_take_in", take_in_and_then)
+
+
+def streams_of_callers(pool: Pool) -> list[int]:
+    """Return the descriptors by which callers read what their hooks print."""
+    return [fd for loop in pool._callers for process in loop._live for fd in (process.out, process.err)]
+
+
+def polls_of_callers(patch: pytest.MonkeyPatch) -> list[int]:
+    """Return the list to which every caller adds how long it waits at most, in milliseconds."""
+    seen: list[int] = []
+    poll = CallerLoop._poll
+
+    class Recorded:
+        """What waits, and for how long at most."""
+
+        def __init__(self, loop: CallerLoop) -> None:
+            self.real = poll(loop)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.real, name)
+
+        def poll(self, milliseconds: int) -> list[tuple[int, int]]:
+            seen.append(milliseconds)
+            return self.real.poll(milliseconds)
+
+    patch.setattr(CallerLoop, "_poll", Recorded)
+    return seen
+
+
+def watcher_pid(watcher: Watcher) -> int:
+    """Return the process id of a watcher's program."""
+    return watcher._pid
+
+
+def watched(watcher: Watcher) -> dict[bytes, int]:
+    """Return the hooks that a watcher takes for running."""
+    return watcher._hooks
+
+
+def through_a_shell(patch: pytest.MonkeyPatch) -> None:
+    """Have the directory of a program changed as where ignored signals would be inherited: by a shell."""
+    patch.setattr(programs, "_signals_are_inherited", lambda: True)

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process.child import PIPE_ATOMIC, CannotStart, Process, Task
+from hookrun.process.child import PIPE_ATOMIC, CannotStart, Task
 from hookrun.process.loop import Loop
 from hookrun.process.pool import Pool
-from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER, CallerLoop
-from tests.process.bench import SOON, Bench, bench, pool_of, pytestmark, zombies
-from tests.process.test_processes import until
+from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER
+from tests.process.bench import (
+    MOMENTS,
+    Bench,
+    bench,
+    has_thread,
+    polls_of_callers,
+    pool_of,
+    pytestmark,
+    streams_of_callers,
+    zombies,
+)
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +61,7 @@ def run(task: Task) -> Outcome:
     """Run a task in a pool that has room for it."""
     with pool_of(1) as pool:
         outcomes = pool.run([task])
-        assert pool._thread is None, "it was run by the pool's thread"
+        assert not has_thread(pool), "it was run by the pool's thread"
         return outcomes[0]
 
 
@@ -128,34 +138,33 @@ def test_closing_the_pool_ends_it(bench: Bench) -> None:
     outcomes: list[Outcome] = []
     thread = threading.Thread(target=lambda: outcomes.extend(pool.run([bench.waiting()])))
     thread.start()
-    until(lambda: bench.inside() == 1)
+    bench.until_inside(1)
     pool.close()
-    thread.join(SOON)
+    thread.join(limit())
     assert [told(outcome)["failure"] for outcome in outcomes] == [("signal", "the engine was closed")]
     assert bench.processes() == []
 
 
-@pytest.mark.parametrize("moment", ["spawn", "_poll_once", "finish"])
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_an_exception_from_outside_leaves_nothing_running(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: str
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: tuple[object, str, str, Callable[..., object]]
 ) -> None:
     """Ctrl-C just after it has started, while it runs, or after its end: it is ended, and the exception is raised."""
-    where: object = CallerLoop if moment == "_poll_once" else Process
-    real: Callable[..., object] = getattr(where, moment)
+    where, name, line, first = moment
+    real: Callable[..., object] = getattr(where, name)
     calls: list[int] = []
 
     def interrupted(*given: object) -> object:
         calls.append(1)
         if len(calls) > 1:
             return real(*given)
-        if moment == "spawn":
-            real(*given)
+        first(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(where, moment, interrupted)
+    monkeypatch.setattr(where, name, interrupted)
     before = os.listdir("/proc/self/fd")
     with pytest.raises(KeyboardInterrupt):
-        run(task(bench, "true" if moment == "finish" else "sleep 60"))
+        run(task(bench, line))
     assert bench.processes() == []
     assert (os.listdir("/proc/self/fd"), zombies()) == (before, [])
 
@@ -166,14 +175,14 @@ def test_a_forked_child_holds_none_of_its_streams(bench: Bench) -> None:
     pool = Pool(1)
     thread = threading.Thread(target=lambda: outcomes.extend(pool.run([bench.waiting(timeout=60)])))
     thread.start()
-    until(lambda: bench.inside() == 1 and any(loop._live for loop in pool._callers))  # the hook may be the quicker
-    streams = [fd for loop in pool._callers for process in loop._live for fd in (process.out, process.err)]
+    bench.until_inside(1)
+    streams = until(lambda: streams_of_callers(pool), "the caller does not read")  # the hook may be the quicker
     child = os.fork()
     if child == 0:
         os._exit(sum(_is_open(fd) for fd in streams))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     bench.gate.tell()
-    thread.join(SOON)
+    thread.join(limit())
     pool.close()
     assert (len(streams), status) == (2, 0)
     assert [outcome.exit_code for outcome in outcomes] == [0]
@@ -190,26 +199,7 @@ def _is_open(fd: int) -> bool:
 @pytest.mark.slow
 def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing wakes it then: it polls from time to time, not only at the hook's timeout."""
-    seen: list[int] = []
-    poll = CallerLoop._poll
-
-    class Recorded:
-        """What waits, and for how long at most."""
-
-        def __init__(self, loop: CallerLoop) -> None:
-            self.real = poll(loop)
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self.real, name)
-
-        def poll(self, milliseconds: int) -> list[tuple[int, int]]:
-            seen.append(milliseconds)
-            return self.real.poll(milliseconds)
-
-    def recorded(loop: CallerLoop) -> Recorded:
-        return Recorded(loop)
-
-    monkeypatch.setattr(CallerLoop, "_poll", recorded)
+    seen = polls_of_callers(monkeypatch)
     with pool_of(1) as pool:
         (outcome,) = pool.run([task(bench, "sleep 0.7; echo late")])
     assert outcome.stdout == b"late\n"

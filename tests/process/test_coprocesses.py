@@ -21,7 +21,8 @@ from hookrun.process.runner import ProcessRunner
 from hookrun.trust.digest import declaration
 from hookrun.trust.hook_files import files_of
 from hookrun.verdicts import from_process
-from tests.process.bench import processes_in
+from tests.process.bench import processes_in, watched
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,26 +32,13 @@ pytestmark = [
     pytest.mark.sampled(3),
 ]
 
-COUNT = """
-import json, os, sys
-
-count = 0
-for line in sys.stdin:
-    asked = json.loads(line)
-    count += 1
-    text = f"{os.getpid()} {count} {asked['context'].get('say')} {asked['hook']}"
-    print(f"line {count}", file=sys.stderr)
-    print(json.dumps({"id": asked["id"], "verdict": {"action": "continue", "system_message": text}}), flush=True)
-"""
+PROGRAMS = Path(__file__).with_name("programs")
+COUNT = (PROGRAMS / "count_lines.py").read_text()
 """A hook whose verdict has its process id, the number of its line, a value of the context, and its name."""
 SERVE = """
-import json, os, sys, time
-
-def answer(asked, verdict):
-    print(json.dumps({"id": asked["id"], "verdict": verdict}), flush=True)
-
-for line in sys.stdin:
-    asked = json.loads(line)
+import json, os, subprocess, sys, time
+def answer(asked, verdict): print(json.dumps({"id": asked["id"], "verdict": verdict}), flush=True)
+for asked in map(json.loads, sys.stdin):
     %s
 """
 BLOCK = '{"action": "block", "message": "no"}'
@@ -104,8 +92,9 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """Return a project for hooks that serve; nothing of them runs at the end."""
+    monkeypatch.chdir(tmp_path)  # and back at the end: to start a hook, the runner goes to its directory
     served = Served(tmp_path)
     yield served
     served.kept.close()
@@ -113,14 +102,9 @@ def served(tmp_path: Path) -> Iterator[Served]:
     assert processes_in(tmp_path) == []
 
 
-def until_gone(pid: int) -> None:
-    """Wait until a process has ended (it may still be a zombie)."""
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-            return
-        time.sleep(0.01)
-    pytest.fail("the process runs on")
+def is_zombie(pid: int) -> bool:
+    """Return whether a process of ours has ended."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 # --- one process for many lines
@@ -194,20 +178,15 @@ def test_a_cold_program_that_stays_is_ended_after_its_answer(served: Served) -> 
 # --- which hook and which caller a process serves
 
 
-@pytest.mark.parametrize("changed", ["script", "declaration"])
-def test_a_change_ends_the_old_process(served: Served, changed: str) -> None:
+def test_a_change_ends_the_old_process(served: Served) -> None:
     """Neither an older script nor an older declaration answers a line."""
-    hook = served.hook(COUNT)
-    first = served.said(hook)
-    if changed == "script":
-        (served.project / "serve.py").write_text(COUNT + "# changed\n")
-    else:
-        hook = served.hook(COUNT, priority=3)
-    second = served.said(hook)
-    assert (first[1], second[1]) == ("1", "1")
+    first = served.said(served.hook(COUNT))
+    second = served.said(served.hook(COUNT + "# changed\n"))
+    third = served.said(served.hook(COUNT + "# changed\n", priority=3))
+    assert (first[1], second[1], third[1]) == ("1", "1", "1")
     served.kept.tend()
-    assert served.kept.pids() == [int(second[0])]
-    assert not Path(f"/proc/{first[0]}").exists()
+    assert served.kept.pids() == [int(third[0])]
+    assert [pid for pid in (first[0], second[0]) if Path(f"/proc/{pid}").exists()] == []
 
 
 @pytest.mark.slow
@@ -228,8 +207,7 @@ def test_another_environment_directory_or_umask_has_its_own(served: Served, monk
     assert served.said(served.hook(COUNT, cwd="sub"))[1] == "1"
 
 
-@pytest.mark.parametrize("how", ["moved", "removed", "a link"])
-def test_a_directory_that_is_replaced_gets_another_process(served: Served, how: str) -> None:
+def test_a_directory_that_is_replaced_gets_another_process(served: Served) -> None:
     """At the same path, as by `git worktree remove` and `add`: the process is still in the first one."""
     script = str(served.project / "serve.py")
     python = shutil.which("python3") or "python3"
@@ -237,19 +215,19 @@ def test_a_directory_that_is_replaced_gets_another_process(served: Served, how: 
     place, other = served.project / "sub", served.project / "other"
     place.mkdir()
     served.working_dir = str(place)
-    first = served.said(hook)
-    if how == "moved":
-        place.rename(other)
-    else:
-        place.rmdir()
-    if how == "a link":
-        other.mkdir()
-        place.symlink_to(other)
-    else:
-        place.mkdir()
-    second = served.said(hook)
-    assert (first[1], second[1]) == ("1", "1")
-    assert first[0] != second[0]
+    said = {"first": served.said(hook)}
+    place.rename(served.project / "moved")
+    place.mkdir()
+    said["moved"] = served.said(hook)
+    place.rmdir()
+    place.mkdir()
+    said["removed"] = served.said(hook)
+    place.rmdir()
+    other.mkdir()
+    place.symlink_to(other)
+    said["a link"] = served.said(hook)
+    assert [how for how, values in said.items() if values[1] != "1"] == []
+    assert len({values[0] for values in said.values()}) == 4, said
 
 
 def test_a_process_answers_in_its_own_directory_only(served: Served) -> None:
@@ -331,43 +309,42 @@ def test_the_watcher_stays_right_for_thousands_of_lines(served: Served) -> None:
     for _ in range(4000):
         assert served.run(hook).failure is None
     pid = served.kept.pids()[0]
-    assert list(WATCHER._hooks.values()) == [pid]
+    assert list(watched(WATCHER).values()) == [pid]
     WATCHER.release()  # as when this process is killed
-    until_gone(pid)
+    until(lambda: is_zombie(pid), "the process runs on")
 
 
 # --- programs that misbehave
 
 NULL = """'{"id": "%s", "verdict": null}' % asked["id"]"""
+STAYS = "subprocess.Popen(['setsid', 'sleep', '300'])\n    "
 TROUBLE = {
-    "noise before": ("print('hello'); answer(asked, None)", "bad_verdict", "stdout"),
-    "not JSON": ("print('hello', flush=True)", "bad_verdict", "stdout is not one line"),
-    "another id": ("answer({'id': 'x'}, None)", "bad_verdict", "stdout is not one line"),
-    "a key twice": (f"print(({NULL})[:-1] + ', \"id\": \"x\"}}', flush=True)", "bad_verdict", "stdout is not one line"),
-    "a string": ("answer(asked, 'continue')", "bad_verdict", "stdout is not one line"),
-    "twice": (f"os.write(1, (({NULL}) + '\\n').encode() * 2)", "bad_verdict", "it answered more than once"),
-    "flood": ("while True:\n        os.write(1, b'x' * 1000)", "bad_verdict", "longer than max_output (4096 bytes)"),
-    "flood of lines": ("while True:\n        os.write(1, b'x\\n' * 99)", "bad_verdict", ""),
-    "hang": ("time.sleep(300)", "timeout", "no answer after 1 s"),
-    "end": ("sys.exit(0)", "bad_verdict", "it ended without an answer"),
-    "no newline": (f"print({NULL}, end='', flush=True)", "bad_verdict", "no newline"),
-    "no line": (f"print({NULL}, end=''); sys.exit(0)", "bad_verdict", "stdout is not one line"),
-    "crash": ("1 / 0", "exit_code", "ZeroDivisionError"),
-    "signal": ("os.kill(os.getpid(), 9)", "signal", "killed by signal 9"),
-}  # fmt: skip
+    "noise before": ("print('hello'); answer(asked, None)", 20, "bad_verdict", "stdout"),
+    "not JSON": ("print('hello', flush=True)", 20, "bad_verdict", "stdout is not one line"),
+    "another id": ("answer({'id': 'x'}, None)", 20, "bad_verdict", "stdout is not one line"),
+    "a key twice": (f'print(({NULL})[:-1] + \', "id": "x"}}\', flush=True)', 20, "bad_verdict", "is not one line"),
+    "a string": ("answer(asked, 'continue')", 20, "bad_verdict", "stdout is not one line"),
+    "twice": (f"os.write(1, (({NULL}) + '\\n').encode() * 2)", 20, "bad_verdict", "it answered more than once"),
+    "flood": (f"{STAYS}while True: os.write(1, b'x' * 1000)", 20, "bad_verdict", "longer than max_output (4096 bytes)"),
+    "flood of lines": ("while True: os.write(1, b'x\\n' * 99)", 20, "bad_verdict", ""),
+    "hang": (f"{STAYS}time.sleep(300)", 1, "timeout", "no answer after 1 s"),
+    "end": ("sys.exit(0)", 20, "bad_verdict", "it ended without an answer"),
+    "no newline": (f"print({NULL}, end='', flush=True)", 20, "bad_verdict", "no newline"),
+    "no line": (f"print({NULL}, end=''); sys.exit(0)", 20, "bad_verdict", "stdout is not one line"),
+    "crash": ("1 / 0", 20, "exit_code", "ZeroDivisionError"),
+    "signal": ("os.kill(os.getpid(), 9)", 20, "signal", "killed by signal 9"),
+}
+"""What a program does, its timeout, and the kind and text of the failure."""
 
 
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("warm", [True, False])
-@pytest.mark.parametrize("what", TROUBLE)
-def test_trouble_is_the_named_failure_of_its_hook(served: Served, what: str, *, warm: bool) -> None:
+@pytest.mark.parametrize(("text", "timeout", "kind", "detail"), TROUBLE.values(), ids=TROUBLE)
+def test_trouble_is_the_named_failure_of_its_hook(
+    served: Served, text: str, timeout: int, kind: str, detail: str, *, warm: bool
+) -> None:
     """And the process has been ended, if need be with all that it has started."""
-    text, kind, detail = TROUBLE[what]
-    child = "subprocess.Popen(['setsid', 'sleep', '300'])" if what in ("hang", "flood") else "0"
-    hook = served.hook(
-        "import subprocess\n" + SERVE % f"{child}\n    {text}", timeout=1 if what == "hang" else 20, max_output=4096
-    )
-    found, why = served.failure(hook, warm=warm)
+    found, why = served.failure(served.hook(SERVE % text, timeout=timeout, max_output=4096), warm=warm)
     assert (found, detail in why) == (kind, True), why
     assert served.kept.pids() == []
     assert processes_in(served.project) == []
@@ -388,9 +365,7 @@ def test_what_is_written_unasked_fails_the_next_line(served: Served) -> None:
     hook = served.hook(SERVE % f"answer(asked, None)\n    {again}")
     assert served.verdict(hook).action == "continue"
     (served.project / "go").touch()
-    until = time.monotonic() + 30
-    while not (served.project / "done").exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    until((served.project / "done").exists, "the hook has not written")
     kind, why = served.failure(hook)
     assert (kind, "without being asked" in why) == ("bad_verdict", True)
     assert served.kept.pids() == []
@@ -448,7 +423,7 @@ def test_a_process_that_dies_between_lines_costs_no_verdict(served: Served) -> N
     hook = served.hook(COUNT)
     first = served.said(hook)
     os.kill(int(first[0]), signal.SIGKILL)
-    until_gone(int(first[0]))
+    until(lambda: is_zombie(int(first[0])), "the process runs on")
     assert served.said(hook)[1] == "1"
     served.kept.tend()
     assert served.kept.pids() == []
@@ -494,24 +469,17 @@ def test_nothing_leaks(served: Served) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("interpreter", [None, "python3"])
-@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize(("warm", "calls"), [(True, ["1", "2"]), (False, ["1", "1"])])
 def test_a_function_is_imported_once(
-    served: Served, interpreter: str | None, monkeypatch: pytest.MonkeyPatch, *, warm: bool
+    served: Served, interpreter: str | None, calls: list[str], monkeypatch: pytest.MonkeyPatch, *, warm: bool
 ) -> None:
     """A `python` hook with `serve` is an ordinary function, whose module stays loaded."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         monkeypatch.setattr(sys, name, os.fdopen(number, "w", closefd=False))  # pytest's are none of a child's
-    (served.project / "guard.py").write_text(
-        "import os, sys\ncalls = []\n"
-        "def check(context):\n"
-        "    calls.append(1)\n"
-        "    print('noise')\n"
-        "    assert sys.stdin.read() == ''\n"
-        "    return {'action': 'continue', 'system_message': f'{os.getpid()} {len(calls)} {context[\"say\"]} x'}\n"
-    )
+    shutil.copy(PROGRAMS / "counts_calls.py", served.project / "guard.py")
     hook = served.hook("", kind="python", target="guard:check", interpreter=interpreter, look=(), words=())
     first, second = served.said(hook, warm=warm), served.said(hook, warm=warm)
-    assert (first[1:], second[1:]) == (["1", "hello", "x"], ["2" if warm else "1", "hello", "x"])
+    assert [first[1:], second[1:]] == [[number, "hello", "x"] for number in calls]
     assert (first[0] == second[0]) is warm
     (served.project / "guard.py").write_text("def check(context): raise RuntimeError('broken')\n")
     assert served.failure(hook, warm=warm)[0] == "exit_code"
@@ -551,42 +519,34 @@ def test_an_unasked_block_is_of_no_line(served: Served) -> None:
     hook = served.hook(SERVE % f"answer(asked, None)\n    {later % BLOCK}\n    open('done', 'w').close()")
     assert served.verdict(hook).action == "continue"
     (served.project / "go").touch()
-    until = time.monotonic() + 30
-    while not (served.project / "done").exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    until((served.project / "done").exists, "the hook has not written")
     assert served.failure(hook)[0] == "bad_verdict"
 
 
-@pytest.mark.parametrize(
-    ("data", "verdict"),
-    [
-        (b'{"id":"7","verdict":null}\n', b""),
-        (b' {"verdict" : {"action":"block","x":"\\"id\\""} , "id":"7"} \r\n', b'{"action":"block","x":"\\"id\\""}'),
-        (b'{"id":"7","verdict":{"verdict":1,"id":[]}}\n', b'{"verdict":1,"id":[]}'),
-        (b'{"id":"7","verdict":{"action":"block","action":"continue"}}\n', b'{"action":"block","action":"continue"}'),
-        (b'{"id":"7","hook":"verdict","context":{"verdict":{}},"verdict":{"a":1}}\n', b'{"a":1}'),
-        (b'{"id":"7","verdict":null,"x":1}\n', b""),
-        (b'\xef\xbb\xbf{"id":"7","\\u0076erdict":null}\n', b""),
-    ],
-)
-def test_an_answer_is_taken_as_it_is_written(data: bytes, verdict: bytes) -> None:
+def test_an_answer_is_taken_as_it_is_written() -> None:
     """Its verdict is judged like the stdout of any hook, with whatever is wrong in it."""
-    assert read_answer(data, "7") == (verdict, None)
+    answers = {
+        b'{"id":"7","verdict":null}\n': b"",
+        b' {"verdict" : {"action":"block","x":"\\"id\\""} , "id":"7"} \r\n': b'{"action":"block","x":"\\"id\\""}',
+        b'{"id":"7","verdict":{"verdict":1,"id":[]}}\n': b'{"verdict":1,"id":[]}',
+        b'{"id":"7","verdict":{"action":"block","action":"continue"}}\n': b'{"action":"block","action":"continue"}',
+        b'{"id":"7","hook":"verdict","context":{"verdict":{}},"verdict":{"a":1}}\n': b'{"a":1}',
+        b'{"id":"7","verdict":null,"x":1}\n': b"",
+        b'\xef\xbb\xbf{"id":"7","\\u0076erdict":null}\n': b"",
+    }
+    found = {data: read_answer(data, "7") for data in answers}
+    assert found == {data: (verdict, None) for data, verdict in answers.items()}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_anything_else_is_no_answer() -> None:
+    """It is a failure, with the reason."""
+    others = [
         b"", b"\n", b"null\n", b"{}\n", b"[]\n", b'{"id":7,"verdict":null}\n', b'{"id":"8","verdict":null}\n',
         b'{"id":"7"}\n', b'{"verdict":null}\n', b'{"id":"7","verdict":[]}\n', b'{"id":"7","verdict":true}\n',
         b'{"id":"7","verdict":null} x\n', b'{"id":"7","verdict":{\n', b'{"id":"7","verdict":NaN}\n',
         b'{"id":"8","verdict":{"action":"block"},"hook":"7"}\n', b'{"id":"7","verdict":null,"verdict":null}\n',
         b'{"id":"7","id":"7","verdict":null}\n', b'\xff{"id":"7","verdict":null}\n',
         b'{"id":"7","verdict":' + b"[" * 100_000 + b"\n",
-    ],
-)  # fmt: skip
-def test_anything_else_is_no_answer(data: bytes) -> None:
-    """It is a failure, with the reason."""
-    verdict, problem = read_answer(data, "7")
-    assert verdict is None
-    assert problem
+    ]  # fmt: skip
+    found = {data[:60]: read_answer(data, "7") for data in others}
+    assert [data for data, (verdict, problem) in found.items() if verdict is not None or not problem] == []

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +13,12 @@ import pytest
 
 from hookrun.process import child
 from hookrun.process.child import ENDED, NOT_STARTED, Watcher
+from tests.compiler import compiler
 from tests.conftest import Project
 from tests.library.running import program
-from tests.process.bench import processes_in
-from tests.process.test_processes import CONTEXT, Signpost, running, signpost, until
+from tests.process.bench import processes_in, watch, watched, watcher_pid
+from tests.process.test_processes import CONTEXT, Signpost, running, signpost
+from tests.waiting import limit, until, vary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,8 +39,9 @@ def run(context):
 """
 KILLS = 100
 AT_ONCE = 10
+PROGRAMS = Path(__file__).with_name("programs")
 
-__all__ = ["signpost"]
+__all__ = ["compiler", "signpost"]
 
 
 @pytest.fixture
@@ -96,17 +97,15 @@ def test_a_hundred_kills_at_random_moments_leave_nothing(project: Project) -> No
             )
             for _ in range(AT_ONCE)
         ]
-        begun = time.monotonic()
         for fire in fires:
             assert fire.stdin is not None
             fire.stdin.write(CONTEXT)
             fire.stdin.close()
-        moments = sorted(random.uniform(0, 1.5) for _ in fires)  # noqa: S311  # nothing secret
-        for fire, moment in zip(fires, moments, strict=True):
-            time.sleep(max(0.0, begun + moment - time.monotonic()))
+        for fire in fires:
+            vary(random.uniform(0, 0.3))  # noqa: S311  # nothing secret
             fire.kill()
             fire.wait()
-        until(lambda: gone(project.root))
+        until(lambda: gone(project.root), "something runs on")
 
 
 def test_the_agent_that_kills_the_whole_group_of_hookrun_leaves_nothing_either(
@@ -119,7 +118,7 @@ def test_the_agent_that_kills_the_whole_group_of_hookrun_leaves_nothing_either(
         begun.wait()
         os.killpg(fire.process.pid, signal.SIGKILL)
         fire.process.wait()
-        until(lambda: gone(project.root))
+        until(lambda: gone(project.root), "something runs on")
 
 
 def test_what_a_hook_that_has_ended_left_running_is_not_killed(
@@ -135,7 +134,7 @@ def test_what_a_hook_that_has_ended_left_running_is_not_killed(
         begun.wait()
         fire.process.kill()
         fire.process.wait()
-        until(lambda: len(processes_in(project.root)) <= 1)
+        until(lambda: len(processes_in(project.root)) <= 1, "the hook runs on")
         (left,) = processes_in(project.root)
         assert b"301" in Path(f"/proc/{left}/cmdline").read_bytes()
 
@@ -154,10 +153,10 @@ def test_a_background_hook_lives_on_and_is_killed_with_its_own_supervisor(
         supervisor = int(also.wait())
         fire.process.kill()
         fire.process.wait()
-        until(lambda: not hooks_of(project, "stays"))
+        until(lambda: not hooks_of(project, "stays"), "the hook runs on")
         assert hooks_of(project, "behind")
         os.kill(supervisor, signal.SIGKILL)
-        until(lambda: gone(project.root))
+        until(lambda: gone(project.root), "something runs on")
 
 
 def test_hookrun_waits_for_the_watcher_it_started(project: Project) -> None:
@@ -180,19 +179,6 @@ def test_hookrun_waits_for_the_watcher_it_started(project: Project) -> None:
     assert len(started - reaped) == 1  # hookrun itself
 
 
-HOST = """
-import sys, threading
-from hookrun import Engine
-
-engine = Engine.load(sys.argv[1], home=sys.argv[2])
-fields = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
-assert engine.fire_sync("stop", **fields).action == "continue"
-for _ in range(3):
-    threading.Thread(target=lambda: engine.fire_sync("pre_tool_use", **fields)).start()
-print("started", flush=True)
-"""
-
-
 def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
     project: Project, signpost: Callable[[str], Signpost]
 ) -> None:
@@ -202,13 +188,13 @@ def test_a_program_that_is_killed_leaves_no_hook_of_its_engine(
         {"name": "quick", "event": "stop", "command": "true"},
         {"name": "stays", "command": f"{FAR}{NEAR}echo in >> begun; sleep 300", "timeout": 600},
     )
-    host = program(project, HOST)
+    host = program(project, (PROGRAMS / "host.py").read_text())
     seen = b""
     while seen.count(b"in") < 3:
         seen += begun.wait()
     host.kill()
     host.communicate()
-    until(lambda: gone(project.root))
+    until(lambda: gone(project.root), "something runs on")
 
 
 SOURCE = Path(child.WATCH_PROGRAM).with_name("watcher.c")
@@ -220,9 +206,10 @@ def watches(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     program = tmp_path / "watcher"
     monkeypatch.setattr(child, "WATCH_PROGRAM", str(program))
     if request.param == "compiled":
-        if shutil.which("cc") is None:
-            pytest.skip("there is no C compiler")
-        subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+        subprocess.run(
+            [request.getfixturevalue("compiler"), "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE],
+            check=True,
+        )
     elif request.param != "shell":
         program.write_bytes(b"\x7fELF of another machine")
         program.chmod(0o755)
@@ -241,13 +228,13 @@ class Hook:
     def ended_by(self, watcher: Watcher) -> bool:
         """Let the pipe of the watcher end, and return whether that killed the process."""
         watcher.release()
-        os.waitid(os.P_PID, watcher._pid, os.WEXITED | os.WNOWAIT)
+        os.waitid(os.P_PID, watcher_pid(watcher), os.WEXITED | os.WNOWAIT)
         try:
             return self.process.wait(0.01) == -signal.SIGKILL
         except subprocess.TimeoutExpired:
             return False
         finally:
-            watcher._hooks.clear()
+            watched(watcher).clear()
             watcher.close()
             self.process.kill()
             self.process.wait()
@@ -260,11 +247,11 @@ def test_the_list_of_a_watcher_stays_right_when_its_pipe_is_full() -> None:
     for stays in (True, False):
         watcher, hook = Watcher(), Hook()
         watcher.note(OWN, hook.process.pid)
-        first = watcher._pid
+        first = watcher_pid(watcher)
         for number in range(20_000):
             watcher.note(OTHERS % number, NOT_STARTED)
             watcher.note(OTHERS % number, ENDED)
-        assert watcher._pid != first
+        assert watcher_pid(watcher) != first
         if not stays:
             watcher.note(OWN, ENDED)
         assert hook.ended_by(watcher) is stays
@@ -276,14 +263,14 @@ def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Sign
     """The next one knows all that runs; the old one kills nothing."""
     watcher, hook = Watcher(), Hook()
     watcher.note(OWN, hook.process.pid)
-    first = watcher._pid
+    first = watcher_pid(watcher)
     os.kill(first, number)
     for each in range(40_000):
         watcher.note(OTHERS % each, NOT_STARTED)
         watcher.note(OTHERS % each, ENDED)
-        if watcher._pid != first:
+        if watcher_pid(watcher) != first:
             break
-    assert watcher._pid != first
+    assert watcher_pid(watcher) != first
     assert hook.process.poll() is None
     assert hook.ended_by(watcher)
 
@@ -291,31 +278,32 @@ def test_a_watcher_that_is_gone_or_does_not_read_is_replaced(number: signal.Sign
 @pytest.mark.sampled(6)
 @pytest.mark.usefixtures("watches")
 @pytest.mark.parametrize(
-    ("begun", "lines", "left"),
+    ("begun", "lines", "started"),
     [
         ((), b"", ""),
-        (("a.1; 7",), b"", "-I -S orphans.py a.1; 7"),
+        (("a.1; 7",), b"", "/\n-I -S orphans.py a.1; 7\n"),
         (("a.1; 7",), b"=\n", ""),
-        (("a.1; 7",), b"=\nb.1; 0\nb.1; 8\n", "-I -S orphans.py b.1; 0 b.1; 8"),
-        ((), b"c.1; 0\nc.1; 9\n=\n=\nd.1; 0\nd.1; 1", "-I -S orphans.py d.1; 0"),
-        ((), b"e.1; 0\n" * 9_000, "-I -S orphans.py" + " e.1; 0" * 9_000),
+        (("a.1; 7",), b"=\nb.1; 0\nb.1; 8\n", "/\n-I -S orphans.py b.1; 0 b.1; 8\n"),
+        ((), b"c.1; 0\nc.1; 9\n=\n=\nd.1; 0\nd.1; 1", "/\n-I -S orphans.py d.1; 0\n"),
+        ((), b"e.1; 0\n" * 9_000, "/\n-I -S orphans.py" + " e.1; 0" * 9_000 + "\n"),
     ],
     ids=["nothing", "begun", "ended", "another", "cut", "full"],
 )
 def test_a_watcher_ends_what_is_left_in_its_lines(
-    tmp_path: Path, begun: tuple[str, ...], lines: bytes, left: str
+    tmp_path: Path, begun: tuple[str, ...], lines: bytes, started: str
 ) -> None:
     """It reads them when its input ends, and starts Python with the hooks that still run; without any it only ends."""
     python, seen = tmp_path / "python", tmp_path / "seen"
-    python.write_text(f'#!/bin/sh\npwd > "{seen}"\necho "$@" >> "{seen}"\n')
+    seen.touch()
+    python.write_text(f'#!/bin/sh\n{{ pwd; echo "$@"; }} >> "{seen}"\n')
     python.chmod(0o755)
     (end, closes), (out, into) = os.pipe(), os.pipe()
-    pid = child._watch((str(python), *begun), {b"ORPHANS": b"orphans.py"}, (end, out, end), (closes, into))
+    pid = watch((str(python), *begun), {b"ORPHANS": b"orphans.py"}, (end, out, end), (closes, into))
     os.write(into, lines)
     for fd in (end, out, into, closes):
         os.close(fd)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert (seen.read_text() if left else "" if not seen.exists() else None) == (f"/\n{left}\n" if left else "")
+    assert seen.read_text() == started
 
 
 def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,16 +324,7 @@ def test_hooks_run_where_no_watcher_can_start(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_closed_pool_leaves_no_watcher(project: Project) -> None:
     """The watcher of a program ends with the last engine that is closed while nothing runs."""
-    script = HOST.split("for _ in", maxsplit=1)[0] + (
-        "import asyncio, os\n"
-        "def children():\n"
-        "    with open(f'/proc/self/task/{os.getpid()}/children') as file:\n"
-        "        return file.read().split()\n"
-        "assert len(children()) == 1, children()\n"
-        "asyncio.run(engine.close())\n"
-        "assert children() == [], children()\n"
-    )
     project.user_hooks({"name": "quick", "event": "stop", "command": "true"})
-    host = program(project, script)
-    _, stderr = host.communicate(timeout=60)
+    host = program(project, (PROGRAMS / "host.py").read_text(), "closes")
+    _, stderr = host.communicate(timeout=limit())
     assert host.returncode == 0, stderr

@@ -5,42 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import Project
 
-WITHOUT = {
-    "pidfd": "del os.pidfd_open",
-    "a pidfd to spare": "os.pidfd_open = lambda pid: (_ for _ in ()).throw(OSError(24, 'Too many open files'))",
-    "/proc": "import hookrun.process.orphans as s; s._processes = list; del os.pidfd_open",
-    "a list of descriptors": """
-listed = os.listdir
-def unlisted(path="."):
-    if path in ("/dev/fd", "/proc/self/fd"):
-        raise FileNotFoundError(2, "No such file or directory", path)
-    return listed(path)
-os.listdir = unlisted""",
-    "a session from posix_spawn": """
-spawn = os.posix_spawn
-def without_session(*arguments, setsid=False, **options):
-    if setsid:
-        raise NotImplementedError
-    return spawn(*arguments, **options)
-os.posix_spawn = without_session""",
-}
+WITHOUT = ("pidfd", "a pidfd to spare", "/proc", "a list of descriptors", "a session from posix_spawn")
+PROGRAM = str(Path(__file__).with_name("programs") / "other_system.py")
 
 each = pytest.mark.parametrize("what", WITHOUT)
 
 
 def fire(project: Project, what: str, *arguments: str) -> tuple[int, dict[str, object]]:
     """Fire in a Python from which a feature was removed; return the exit status and the verdict."""
-    program = (
-        f"import os, sys\n{WITHOUT[what]}\nsys.argv = ['hookrun', 'fire', 'pre_tool_use', *sys.argv[1:]]\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
+        [sys.executable, PROGRAM, what, *arguments],
         input=b'{"tool_name": "bash", "tool_args": {}}',
         capture_output=True,
         cwd=project.root,

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.process.pool import Pool
 from tests.process.bench import (
     NO,
-    SOON,
     Bench,
     Told,
     bench,
     in_threads,
     kinds,
+    later,
     pool_of,
     pytestmark,
+    slots,
     submit,
+    submitted,
     zombies,
 )
-from tests.process.test_processes import until
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from tests.process.bench import Given
+    from tests.process.bench import Given, Way
 
 __all__ = ["bench", "pytestmark"]
 
 # --- reports
 
 
-@pytest.mark.parametrize("way", ["submit", "run"])
-def test_outcomes_stand_in_the_order_of_the_tasks(bench: Bench, way: str) -> None:
+@pytest.mark.parametrize("run_in", [Pool.run, submitted], ids=["run", "submit"])
+def test_outcomes_stand_in_the_order_of_the_tasks(bench: Bench, run_in: Way) -> None:
     """Tasks, failures and output of others keep their order, whichever ends first."""
     tasks: Given = [bench.task("exit 3"), NO, None, bench.task("echo here")]
     with pool_of(2) as pool:
-        outcomes = submit(pool, tasks).outcomes() if way == "submit" else pool.run(tasks)
+        outcomes = run_in(pool, tasks)
     assert [outcome.exit_code for outcome in outcomes] == [3, None, None, 0]
     assert (kinds(outcomes), outcomes[3].stdout) == ([None, "missing", None, None], b"here\n")
 
@@ -46,9 +48,9 @@ def test_a_batch_with_nothing_to_run_is_over_at_once(tasks: Given) -> None:
     with pool_of(1) as pool:
         assert len(submit(pool, tasks).outcomes()) == len(tasks)
         assert len(pool.run(tasks)) == len(tasks)
-        assert pool._slots.take(1)
+        assert slots(pool).take(1)
         assert len(pool.run(tasks)) == len(tasks)
-        pool._slots.give(1)
+        slots(pool).give(1)
 
 
 def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> None:
@@ -62,7 +64,7 @@ def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> N
                 pool.run([bench.waiting()] * (1 + number % 2))
                 return
             for _ in range(2 * rounds + sum(1 + n % 2 for n in range(1, 6))):
-                until(lambda: bench.inside() == most or len(counts()) + bench.inside() == total)
+                until(lambda: bench.inside() == most or len(counts()) + bench.inside() == total, "places stay free")
                 bench.gate.tell()
                 seen.append(bench.inside())
 
@@ -76,7 +78,7 @@ def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> N
         in_threads(6, both)
         for each in told:
             assert kinds(each.outcomes()) == [None, None]
-        assert not pool._slots.taken
+        assert not slots(pool).taken
     assert (len(counts()), max(counts()), max(seen)) == (total, most, most)
 
 
@@ -87,14 +89,14 @@ def test_every_place_is_given_back(bench: Bench) -> None:
         for _ in range(3):
             pool.run(tasks)
             submit(pool, tasks).outcomes()
-            assert pool._slots.free == 4
+            assert slots(pool).free == 4
 
 
 def test_what_waits_starts_in_order(bench: Bench) -> None:
     """Batches start in order of arrival, the tasks of each in their order."""
     with pool_of(1) as pool:
         first = submit(pool, [bench.waiting()])
-        until(lambda: bench.inside() == 1)
+        bench.until_inside(1)
         lines = [[bench.task(f"echo {2 * n} >> order"), bench.task(f"echo {2 * n + 1} >> order")] for n in range(10)]
         told = [submit(pool, each) for each in lines]
         bench.gate.tell()
@@ -126,7 +128,7 @@ def test_no_place_is_lost_between_threads_and_batches(bench: Bench) -> None:
                 assert {outcome.exit_code for outcome in outcomes} == {7}
 
         in_threads(5, work)
-        assert not pool._slots.taken
+        assert not slots(pool).taken
 
 
 def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench: Bench) -> None:
@@ -143,9 +145,9 @@ def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench:
                 pool.run([bench.task(":")])
 
         def other(_: int) -> None:
-            until(lambda: bench.inside() == 1)
+            bench.until_inside(1)
             second.append(submit(pool, [bench.task(":")]))
-            until(lambda: pool._slots.claimed)
+            until(lambda: slots(pool).claimed, "the batch claims no place")
             bench.gate.tell()
             second[0].outcomes()
 
@@ -165,8 +167,8 @@ def test_a_cancelled_batch_is_over_when_its_processes_are_gone(bench: Bench) -> 
         )
         other, told = submit(pool, [bench.waiting()]), Told()
         batch = pool.submit([bench.task(stubborn), bench.task("mkdir plain; sleep 60"), NO], told)
-        until(lambda: all((bench.directory / name).exists() for name in ("far", "near", "plain")))
-        until(lambda: bench.inside() == 1)
+        until(lambda: all((bench.directory / each).exists() for each in ("far", "near", "plain")), "a hook is late")
+        bench.until_inside(1)
         pool.cancel(batch)
         pool.cancel(batch)
         outcomes = told.outcomes()
@@ -181,7 +183,7 @@ def test_a_cancelled_batch_that_waits_never_starts(bench: Bench) -> None:
     """It ends at once, and the next batches take its turn."""
     with pool_of(1) as pool:
         first, told = submit(pool, [bench.waiting()]), Told()
-        until(lambda: bench.inside() == 1)
+        bench.until_inside(1)
         batch = pool.submit([bench.task("touch started")] * 3, told)
         last = submit(pool, [bench.task("echo last")])
         pool.cancel(batch)
@@ -189,7 +191,7 @@ def test_a_cancelled_batch_that_waits_never_starts(bench: Bench) -> None:
         bench.gate.tell()
         assert (kinds(first.outcomes()), last.outcomes()[0].stdout) == ([None], b"last\n")
         assert not (bench.directory / "started").exists()
-        assert not pool._slots.taken
+        assert not slots(pool).taken
 
 
 def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
@@ -202,7 +204,7 @@ def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
                 pool.cancel(batch)
             for each in told:
                 assert set(kinds(each.outcomes())) <= {None, "signal"}
-        assert not pool._slots.taken
+        assert not slots(pool).taken
     assert (bench.processes(), zombies()) == ([], [])
 
 
@@ -226,10 +228,10 @@ def test_a_deadline_holds_while_a_place_is_waited_for(bench: Bench) -> None:
     """A task that has not started at its deadline is reported then, not when another one has ended."""
     with pool_of(1) as pool:
         first = submit(pool, [bench.waiting()])
-        until(lambda: bench.inside() == 1)
-        late = submit(pool, [bench.task("touch no", deadline=monotonic() + 0.2)])
+        bench.until_inside(1)
+        late = submit(pool, [bench.task("touch no", deadline=later(0.2))])
         try:
-            assert kinds(late.outcomes(SOON)) == ["timeout"]
+            assert kinds(late.outcomes()) == ["timeout"]
         finally:
             bench.gate.tell()
             first.outcomes()

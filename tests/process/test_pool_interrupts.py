@@ -8,29 +8,28 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun import state
 from hookrun.process import orphans
+from tests.conftest import ROOT
 from tests.process.bench import (
-    ENOUGH,
     NO,
-    SOON,
     Bench,
     Told,
     bench,
-    in_threads,
     kinds,
     once,
     open_files,
     pool_of,
     pytestmark,
+    slots,
     submit,
     zombies,
 )
-from tests.process.test_processes import until
+from tests.waiting import limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +68,7 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
         task = interrupted_at_start(bench.task("sleep 60"))
         with pytest.raises(KeyboardInterrupt):
             pool.run([bench.task("sleep 60"), task])
-        assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
+        assert (bench.processes(), zombies(), slots(pool).free) == ([], [], 2)
         assert open_files() <= before
 
 
@@ -83,7 +82,7 @@ def test_a_second_interrupt_while_a_process_is_started_leaves_none(
         task = interrupted_at_start(bench.task("sleep 60"))
         with pytest.raises(KeyboardInterrupt):
             pool.run([task])
-        assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
+        assert (bench.processes(), zombies(), slots(pool).free) == ([], [], 2)
 
 
 @pytest.mark.parametrize("function", ["find", "kill"])
@@ -95,14 +94,14 @@ def test_a_second_interrupt_leaves_no_process_either(
         monkeypatch.setattr(orphans, function, once(getattr(orphans, function), interrupts))
 
         def interrupt_when_it_runs() -> None:
-            until(lambda: bench.inside() == 1)
+            bench.until_inside(1)
             signal.pthread_kill(main, signal.SIGINT)
 
         main = threading.get_ident()
         threading.Thread(target=interrupt_when_it_runs, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
             pool.run([bench.waiting()])
-        assert (bench.processes(), zombies(), pool._slots.free) == ([], [], 2)
+        assert (bench.processes(), zombies(), slots(pool).free) == ([], [], 2)
 
 
 def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +113,7 @@ def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, m
         with pytest.raises(KeyboardInterrupt):
             pool.submit([NO], Told())
         monkeypatch.setattr(os, "write", write)
-        assert kinds(submit(pool, [NO]).outcomes(SOON)) == ["missing"]
+        assert kinds(submit(pool, [NO]).outcomes()) == ["missing"]
 
 
 # --- forks and what belongs to the whole process
@@ -126,7 +125,7 @@ def forked(child: Callable[[], bool]) -> int:
     if pid == 0:
         status = 1
         try:
-            signal.alarm(ENOUGH)
+            signal.alarm(int(limit()))
             status = 0 if child() else 2
         finally:
             os._exit(status)
@@ -148,7 +147,7 @@ def test_a_forked_child_has_a_pool_of_its_own(bench: Bench) -> None:
     """It runs hooks while the parent's run, closes, and the parent's are not disturbed."""
     with pool_of(1) as pool:
         told = submit(pool, [bench.waiting()])
-        until(lambda: bench.inside() == 1)
+        bench.until_inside(1)
 
         def child() -> bool:
             good = kinds(pool.run([bench.task("exit 0")])) == [None]
@@ -167,7 +166,7 @@ def test_a_lock_is_given_back_though_a_forked_child_lives_on(bench: Bench) -> No
     lock = str(bench.directory / "lock")
     with pool_of(2) as pool:
         told = submit(pool, [bench.waiting(lock=lock)])
-        until(lambda: bench.inside() == 1)
+        bench.until_inside(1)
         wait, release = os.pipe()
         pid = forked(lambda: waits_for(wait, release))
         bench.gate.tell()
@@ -186,7 +185,7 @@ def test_a_forked_child_does_not_keep_a_hooks_stdin_open(bench: Bench) -> None:
         task = bench.task("mkdir in.$$; read x < gate; cat | wc -c", timeout=3)
         task.stdin = b"x" * 1_000_000
         told = submit(pool, [task])
-        until(lambda: bench.inside() == 1)
+        bench.until_inside(1)
         wait, release = os.pipe()
         pid = forked(lambda: waits_for(wait, release))
         bench.gate.tell()
@@ -200,82 +199,24 @@ def test_a_forked_child_does_not_keep_a_hooks_stdin_open(bench: Bench) -> None:
 
 
 def test_locks_do_not_disturb_the_umask_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It belongs to all threads: two that make directories at once put it back in the wrong order."""
-    before = os.umask(0o022)
-    makedirs = os.makedirs
-    inside, first_is_out = threading.Event(), threading.Event()
-
-    def in_turn(path: str, *args: Any, **named: Any) -> None:
-        makedirs(path, *args, **named)
-        if path.endswith("first"):
-            inside.wait(SOON)
-        else:
-            inside.set()
-            first_is_out.wait(SOON)
-
-    def make(number: int) -> None:
-        if number == 0:
-            state.make_private_dir(str(tmp_path / "first"))
-            first_is_out.set()
-        else:
-            until((tmp_path / "first").exists)
-            state.make_private_dir(str(tmp_path / "second"))
-
-    monkeypatch.setattr(os, "makedirs", in_turn)
-    try:
-        in_threads(2, make)
-        assert os.umask(0o022) == 0o022
-    finally:
-        os.umask(before)
-
-
-IGNORED = """
-import os, signal, sys, threading
-sys.path.insert(0, sys.argv[1])
-from hookrun.process import program as programs
-from hookrun.process.pool import Pool
-from hookrun.process.child import Task
-def task(line, **more):
-    begin = programs.program(("/bin/sh", "-c", line), dict(os.environb), "/")
-    return Task(begin, b"", max_output=99, **{"timeout": 60, **more})
-if sys.argv[2] == "ignored":
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-else:
-    def reap():
-        while True:
-            try:
-                os.waitpid(-1, 0)
-            except ChildProcessError:
-                pass
-    threading.Thread(target=reap, daemon=True).start()
-pool = Pool(4)
-tasks = [task("exit 0"), task("exit 2"), task("exec sleep 60", timeout=0.2)]
-tasks.append(task("trap '' TERM; sleep 60", timeout=0.2))
-def submitted():
-    over, seen = threading.Event(), []
-    pool.submit(tasks, lambda outcomes: (seen.extend(outcomes), over.set()))
-    over.wait()
-    return seen
-for seen in (pool.run(tasks), submitted()):
-    print(*(o.failure.kind if o.failure else o.exit_code for o in seen))
-pool.close()
-"""
+    """It belongs to all threads: two that make directories at once would put it back in the wrong order."""
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
+    state.make_private_dir(str(tmp_path / "first" / "second"))
+    assert (tmp_path / "first" / "second").is_dir()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["ignored", "taken"])
-def test_an_exit_status_that_is_lost_is_a_failure(how: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "statuses"), [("ignored", [{"exit_code"}] * 2), ("taken", [{"0", "exit_code"}, {"2", "exit_code"}])]
+)
+def test_an_exit_status_that_is_lost_is_a_failure(how: str, statuses: list[set[str]]) -> None:
     """A host that ignores SIGCHLD, or waits for any child: no hang, no silent success, no mistake of ours."""
-    root = str(Path(__file__).parents[2])
+    program = Path(__file__).with_name("programs") / "exit_statuses.py"
     done = subprocess.run(
-        [sys.executable, "-c", IGNORED, root, how], capture_output=True, text=True, timeout=ENOUGH, check=False
+        [sys.executable, program, ROOT, how], capture_output=True, text=True, timeout=limit(), check=False
     )
-    assert done.stderr == ""
+    assert (done.stderr, done.stdout.count("\n")) == ("", 2)
     for line in done.stdout.splitlines():
-        zero, two, *late = line.split()
-        assert late == ["timeout", "timeout"]
-        if how == "ignored":
-            assert (zero, two) == ("exit_code", "exit_code")
-        else:  # the order is open
-            assert (zero in ("0", "exit_code"), two in ("2", "exit_code")) == (True, True)
-    assert done.stdout.count("\n") == 2
+        *ended, first_late, second_late = line.split()
+        assert (first_late, second_late) == ("timeout", "timeout")
+        assert [each in possible for each, possible in zip(ended, statuses, strict=True)] == [True, True], line

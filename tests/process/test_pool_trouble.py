@@ -7,32 +7,40 @@ import gc
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.model import Outcome
 from hookrun.process.pool import Batch, Pool, PoolThread
 from tests.process.bench import (
-    ENOUGH,
     NO,
-    SOON,
+    PARTS_OF_THE_THREAD,
     Bench,
     Told,
+    after_its_next_look,
     bench,
     fail,
+    is_closing,
     kinds,
     once,
     open_files,
     pool_of,
     pytestmark,
+    python_thread_of,
+    slots,
     submit,
+    thread_of,
+    write_end,
     zombies,
 )
-from tests.process.test_processes import until
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from hookrun.process.child import Task
 
 __all__ = ["bench", "pytestmark"]
 
@@ -46,9 +54,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "where", ["_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_report", "_finish"]
-)
+@pytest.mark.parametrize("where", PARTS_OF_THE_THREAD)
 def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -56,24 +62,38 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     before = open_files()
     with pool_of(3) as pool:
         first = submit(pool, [bench.task("echo a"), bench.waiting()])
-        until(lambda: bench.inside() == 1)
+        bench.until_inside(1)
         mistake = RuntimeError("a mistake")
         monkeypatch.setattr(PoolThread, where, once(getattr(PoolThread, where), fail(mistake)))
         second = submit(pool, [bench.task("exit 0"), bench.waiting()])
-        until(lambda: bool(first.calls and second.calls) or bench.inside() == 2)
+        until(lambda: bool(first.calls and second.calls) or bench.inside() == 2, "hooks neither wait nor end")
         for _ in range(2):
             bench.gate.tell()
-        outcomes = [*first.outcomes(SOON), *second.outcomes(SOON)]
+        outcomes = [*first.outcomes(), *second.outcomes()]
         for failure in [outcome.failure for outcome in outcomes if outcome.failure]:
             assert failure.kind == "signal" or "report it: RuntimeError: a mistake (see /" in failure.detail
-        until(lambda: not pool._slots.taken)
+        until(lambda: not slots(pool).taken, "a place is lost")
         assert (bench.processes(), zombies()) == ([], [])
-        assert kinds(submit(pool, [bench.task("exit 0")] * 3).outcomes(SOON)) == [None] * 3
+        assert kinds(submit(pool, [bench.task("exit 0")] * 3).outcomes()) == [None] * 3
     assert open_files() == before
 
 
-@pytest.mark.parametrize("way", ["submit", "run"])
-def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, way: str) -> None:
+def kinds_if_submitted(pool: Pool, task: Task) -> list[str | None]:
+    """Run a task in the pool's thread and return how it failed."""
+    return kinds(submit(pool, [task]).outcomes())
+
+
+def kinds_if_run(pool: Pool, task: Task) -> list[str | None]:
+    """Run a task here; what its start raises is raised here."""
+    with pytest.raises(RuntimeError):
+        pool.run([task])
+    return ["spawn"]
+
+
+@pytest.mark.parametrize("kinds_of", [kinds_if_submitted, kinds_if_run])
+def test_a_task_whose_start_raises_anything_costs_no_place(
+    bench: Bench, kinds_of: Callable[[Pool, Task], list[str | None]]
+) -> None:
     """Nor a descriptor; it has failed, and what runs afterwards finds all places free."""
 
     def cannot(_in: int, _out: int, _err: int) -> int:
@@ -85,13 +105,9 @@ def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, way: st
         for _ in range(3):
             task = bench.task("exit 0", lock=str(bench.directory / "lock"), timeout=5)
             task.start = cannot
-            if way == "submit":
-                assert kinds(submit(pool, [task]).outcomes(SOON)) == ["spawn"]
-            else:
-                with pytest.raises(RuntimeError):
-                    pool.run([task])
-        assert (pool._slots.free, open_files()) == (1, before)
-        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == [None]
+            assert kinds_of(pool, task) == ["spawn"]
+        assert (slots(pool).free, open_files()) == (1, before)
+        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]
 
 
 def test_everybody_is_told_though_telling_one_raises(bench: Bench) -> None:
@@ -104,20 +120,25 @@ def test_everybody_is_told_though_telling_one_raises(bench: Bench) -> None:
             pool.submit([NO], second)
 
         pool.submit([NO], give_two)
-        assert kinds(second.outcomes(SOON)) == ["missing"]
-        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == [None]
+        assert kinds(second.outcomes()) == ["missing"]
+        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]
 
 
-@pytest.mark.parametrize("trouble", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("no new thread")])
+@pytest.mark.parametrize(
+    ("module", "name", "trouble"),
+    [
+        (os, "pipe", OSError(errno.EMFILE, "Too many open files")),
+        (threading.Thread, "start", RuntimeError("no new thread")),
+    ],
+)
 def test_a_pool_whose_thread_cannot_start_says_so_and_starts_it_later(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, module: object, name: str, trouble: Exception
 ) -> None:
     """The hooks fail as if they could not be started; no descriptor is lost, or closed in a forked child."""
     with pool_of(1) as pool:
         before = open_files()
-        target: tuple[Any, str] = (os, "pipe") if isinstance(trouble, OSError) else (threading.Thread, "start")
-        monkeypatch.setattr(target[0], target[1], once(getattr(*target), fail(trouble)))
-        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == ["spawn"]
+        monkeypatch.setattr(module, name, once(getattr(module, name), fail(trouble)))
+        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == ["spawn"]
         assert open_files() == before
         others = [os.open(os.devnull, os.O_RDONLY) for _ in range(4)]  # the numbers that are free now
         child = os.fork()
@@ -126,7 +147,7 @@ def test_a_pool_whose_thread_cannot_start_says_so_and_starts_it_later(
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         for fd in others:
             os.close(fd)
-        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes(SOON)) == [None]
+        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]
 
 
 # --- the end
@@ -139,15 +160,15 @@ def test_closing_ends_what_runs_for_batches_and_for_threads(bench: Bench) -> Non
     ran: list[list[Outcome]] = []
     thread = threading.Thread(target=lambda: ran.append(pool.run([bench.waiting()])), daemon=True)
     thread.start()
-    until(lambda: bench.inside() == 1)
+    bench.until_inside(1)
     told = [submit(pool, [bench.waiting()]) for _ in range(3)]
-    until(lambda: bench.inside() == 2)
+    bench.until_inside(2)
     pool.close()
-    assert [kinds(each.outcomes(SOON)) for each in told] == [["signal"]] * 3
-    thread.join(SOON)
+    assert [kinds(each.outcomes()) for each in told] == [["signal"]] * 3
+    thread.join(limit())
     left = bench.processes()
     bench.gate.tell()
-    thread.join(ENOUGH)
+    thread.join(limit())
     assert (left, len(ran), zombies()) == ([], 1, [])
     assert open_files() == before
 
@@ -158,24 +179,20 @@ def test_what_is_submitted_while_the_pool_is_closed_is_run_or_refused(
     """A batch that comes between the thread's last look and its end is not forgotten."""
     with pool_of(1) as pool:
         submit(pool, [NO]).outcomes()
-        thread = pool._thread
-        assert thread is not None
-        take_in, told, closer = thread._take_in, Told(), threading.Thread(target=pool.close)
+        thread, told, closer = thread_of(pool), Told(), threading.Thread(target=pool.close)
         closed = threading.Event()
 
-        def take_in_and_close() -> None:
-            take_in()
-            monkeypatch.setattr(thread, "_take_in", take_in)
+        def submit_and_close() -> None:
             thread.submit(Batch([bench.task("exit 0")], told))
             closer.start()
-            until(lambda: thread._closing)
+            until(lambda: is_closing(thread), "the pool does not close")
             closed.set()
 
-        monkeypatch.setattr(thread, "_take_in", take_in_and_close)
+        after_its_next_look(thread, monkeypatch, submit_and_close)
         submit(pool, [NO])
-        assert closed.wait(ENOUGH)
-        closer.join(ENOUGH)
-        assert kinds(told.outcomes(SOON)) == ["signal"]
+        assert closed.wait(limit())
+        closer.join(limit())
+        assert kinds(told.outcomes()) == ["signal"]
 
 
 def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: Bench) -> None:
@@ -183,12 +200,11 @@ def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: B
     pool = Pool(1)
     thread = threading.Thread(target=lambda: pool.run([bench.waiting()]), daemon=True)
     thread.start()
-    until(lambda: bench.inside() == 1)
+    bench.until_inside(1)
     waits = submit(pool, [bench.task("exit 0")])
-    pool_thread = pool._thread
-    assert pool_thread is not None
-    until(lambda: pool._slots.claimed)
-    number = pool_thread._write_end
+    pool_thread = thread_of(pool)
+    until(lambda: slots(pool).claimed, "the batch claims no place")
+    number = write_end(pool_thread)
     pool_thread.close()  # the pool's own close may end the thread's hook too
     assert kinds(waits.outcomes()) == ["signal"]
     fd = os.open(bench.directory / "somebody's file", os.O_WRONLY | os.O_CREAT)
@@ -196,7 +212,7 @@ def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: B
         os.dup2(fd, number)
         os.close(fd)
     bench.gate.tell()
-    thread.join(ENOUGH)
+    thread.join(limit())
     pool.close()
     os.close(number)
     assert (bench.directory / "somebody's file").read_bytes() == b""
@@ -227,14 +243,13 @@ def forgotten(bench: Bench, *, keeps: bool) -> list[str | None]:
         told(outcomes)
 
     pool.submit([bench.waiting()], tell)
-    until(lambda: bench.inside() == 1)
-    assert pool._thread is not None
-    thread = pool._thread._thread
+    bench.until_inside(1)
+    thread = python_thread_of(pool)
     del pool, tell
     gc.collect()
     if keeps:
         bench.gate.tell()
-    until(lambda: not thread.is_alive())
+    until(lambda: not thread.is_alive(), "the thread runs on")
     for each in bench.directory.glob("in.*"):
         each.rmdir()
     return kinds(told.outcomes())

@@ -17,6 +17,7 @@ import pytest
 
 from hookrun.state import YOUNG
 from tests.conftest import Project
+from tests.waiting import ended, limit, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,9 +27,6 @@ pytestmark = pytest.mark.sampled(3)
 TELL_ENVIRONMENT = "import json, os; print(json.dumps({'action': 'block', 'message': json.dumps(dict(os.environ))}))"
 BLOCK = """echo '{"action": "block", "message": "no"}'"""
 MODIFY = """echo '{"action": "modify", "args_patch": {"command": "ls -l"}}'"""
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
-
 CONTEXT = b'{"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}'
 
 
@@ -52,7 +50,7 @@ class Running:
 
     def end(self) -> tuple[int, bytes, str]:
         """Wait for it; return status, stdout and stderr."""
-        stdout, stderr = self.process.communicate(timeout=ENOUGH)
+        stdout, stderr = self.process.communicate(timeout=limit())
         return self.process.returncode, stdout, stderr.decode()
 
 
@@ -78,7 +76,7 @@ class Signpost:
 
     def wait(self) -> bytes:
         """Return what was written to it, once there is something."""
-        assert select.select([self._fd], [], [], ENOUGH)[0], f"nobody wrote to {self.path}"
+        assert select.select([self._fd], [], [], limit())[0], f"nobody wrote to {self.path}"
         return os.read(self._fd, 65536)
 
     def tell(self) -> None:
@@ -102,14 +100,6 @@ def signpost(project: Project) -> Iterator[Callable[[str], Signpost]]:
     yield make
     for each in made:
         each.close()
-
-
-def until(what: Callable[[], bool]) -> None:
-    """Wait until the condition is true. For effects in another process that no event reports."""
-    give_up = time.monotonic() + ENOUGH
-    while not what():
-        assert time.monotonic() < give_up, "it did not come to be so"
-        time.sleep(0.01)
 
 
 # --- environment
@@ -371,7 +361,7 @@ def test_a_lock_that_is_held_survives_the_pruning_of_the_cache(
         for number in range(300):
             (cache / f"{number:032x}.json").write_text("{}")
         project.user_hooks({"name": "unrelated", "event": "stop", "command": "true"})
-        until(lambda: is_old(project.home / ".config" / "hookrun" / "hooks.json"))
+        until(lambda: is_old(project.home / ".config" / "hookrun" / "hooks.json"), "the file is new")
         elsewhere = project.home / "elsewhere"
         elsewhere.mkdir()
         project.fire(event="stop", cwd=elsewhere)
@@ -391,9 +381,12 @@ def is_old(path: Path) -> bool:
 
 def background_record(project: Project) -> dict[str, object]:
     """Return the record of the background hook's end, once it is there."""
-    until(lambda: any(record["kind"] == "background" for record in project.audit()))
-    [found] = [record for record in project.audit() if record["kind"] == "background"]
-    return found
+    return until(lambda: ends(project), "no record of its end")[0]
+
+
+def ends(project: Project) -> list[dict[str, object]]:
+    """Return the records of the ends of background hooks."""
+    return [record for record in project.audit() if record["kind"] == "background"]
 
 
 def test_fire_does_not_wait_for_a_background_hook(project: Project, signpost: Callable[[str], Signpost]) -> None:
@@ -403,7 +396,7 @@ def test_fire_does_not_wait_for_a_background_hook(project: Project, signpost: Ca
     fired = project.fire()
     assert (fired.status, fired.action, fired.stderr) == (0, "continue", "")
     began.wait()
-    assert not any(record["kind"] == "background" for record in project.audit())
+    assert ends(project) == []
     go.tell()
     assert done.wait() == b"go\n"
     record = background_record(project)
@@ -439,7 +432,7 @@ def test_the_timeout_of_a_background_hook_is_enforced(project: Project, signpost
     hook, child = map(int, pids.wait().split())
     record = background_record(project)
     assert record["failure"] == "timeout"
-    until(lambda: not alive(hook) and not alive(child))
+    until(lambda: not alive(hook) and not alive(child), "they run on")
 
 
 def test_a_failing_background_hook_is_in_the_audit(project: Project) -> None:
@@ -497,9 +490,8 @@ def test_background_hooks_that_are_exclusive_take_turns(project: Project) -> Non
     project.hooks({"command": MARKED.format(marker="marker"), "exclusive": True, "background": True})
     fires = [Running(project) for _ in range(6)]
     assert [fire.end()[0] for fire in fires] == [0] * 6
-    until(lambda: sum(record["kind"] == "background" for record in project.audit()) == 6)
-    ends = [record for record in project.audit() if record["kind"] == "background"]
-    assert [(end["exit"], end.get("failure")) for end in ends] == [(0, None)] * 6
+    until(lambda: len(ends(project)) == 6, "a hook has not ended")
+    assert [(end["exit"], end.get("failure")) for end in ends(project)] == [(0, None)] * 6
 
 
 # --- signals
@@ -612,39 +604,35 @@ def test_a_hook_killed_by_sigpipe_is_a_signal_failure(project: Project) -> None:
     assert fired.record("hook")["exit"] == -13
 
 
-@pytest.mark.parametrize("kind", ["command", "python"])
-def test_a_hook_leads_a_session_of_its_own(project: Project, kind: str) -> None:
+LOOKS = """import os
+def ids(context): return {'action': 'block', 'message': f'{os.getsid(0)} {os.getpgid(0)} {os.getpid()}'}
+def files(context): return {'action': 'block', 'message': ' '.join(os.listdir('/proc/self/fd'))}
+"""
+LIST_FILES = "import os, sys; sys.stderr.write(' '.join(os.listdir('/proc/self/fd'))); sys.exit(2)"
+
+
+@pytest.mark.parametrize(
+    "hook", [{"command": "ps -o sid=,pgid=,pid= -p $$ >&2; exit 2"}, {"python": "looks:ids"}], ids=["command", "python"]
+)
+def test_a_hook_leads_a_session_of_its_own(project: Project, hook: dict[str, object]) -> None:
     """Session, process group and process are the same: a hook has no terminal and gets no signal of ours."""
-    project.script(
-        "guards.py",
-        "import os\ndef hook(context):\n"
-        "    return {'action': 'block', 'message': f'{os.getsid(0)} {os.getpgid(0)} {os.getpid()}'}\n",
-    )
-    if kind == "python":
-        project.hooks({"python": "guards:hook"})
-    else:
-        project.hooks({"command": "ps -o sid=,pgid=,pid= -p $$ >&2; exit 2"})
+    project.script("looks.py", LOOKS)
+    project.hooks(hook)
     session, group, process = map(int, str(project.fire().verdict["message"]).split())
     assert session == group == process
     assert session != os.getsid(0)
 
 
-@pytest.mark.parametrize("kind", ["command", "python"])
-def test_a_hook_has_three_descriptors_and_no_more(project: Project, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("hook", "own"),
+    [({"args": [sys.executable, "-c", LIST_FILES]}, {3}), ({"python": "looks:files"}, {3, 4, 5})],
+    ids=["command", "python"],
+)
+def test_a_hook_has_three_descriptors_and_no_more(project: Project, hook: dict[str, object], own: set[int]) -> None:
     """Nothing of what hookrun or its caller has open is open in a hook."""
-    project.script(
-        "guards.py",
-        "import os\ndef hook(context):\n"
-        "    return {'action': 'block', 'message': ' '.join(os.listdir('/proc/self/fd'))}\n",
-    )
-    if kind == "python":
-        project.hooks({"python": "guards:hook"})
-    else:
-        program = "import os, sys; sys.stderr.write(' '.join(os.listdir('/proc/self/fd'))); sys.exit(2)"
-        project.hooks({"args": [sys.executable, "-c", program]})
-    fired = project.fire()
-    descriptors = {int(word) for word in str(fired.verdict["message"]).split()}
-    own = {3} if kind == "command" else {3, 4, 5}
+    project.script("looks.py", LOOKS)
+    project.hooks(hook)
+    descriptors = {int(word) for word in str(project.fire().verdict["message"]).split()}
     assert descriptors - own == {0, 1, 2}, "3 is listdir's; in python 3 reports the end, 4 is the answer, 5 listdir's"
 
 
@@ -702,6 +690,7 @@ def test_ending_the_outer_hook_ends_the_hooks_it_has_fired(
 # --- broken streams
 
 ANSWERS = {"block": BLOCK, "modify": MODIFY, "continue": "true"}
+STATUS = {"block": 2, "modify": 0, "continue": 0}
 
 
 @pytest.mark.parametrize("action", ANSWERS)
@@ -710,7 +699,7 @@ def test_closed_stdin_with_a_context_file(project: Project, action: str) -> None
     project.hooks({"command": ANSWERS[action]})
     (project.root / "ctx.json").write_bytes(CONTEXT)
     fired = project.fire(None, "--ctx", "ctx.json", wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
-    assert (fired.status, fired.action) == (2 if action == "block" else 0, action)
+    assert (fired.status, fired.action) == (STATUS[action], action)
 
 
 def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project: Project) -> None:
@@ -726,7 +715,7 @@ def test_closed_stderr_changes_no_verdict(project: Project, action: str) -> None
     """With stderr closed at the start the verdict on stdout and the status are the same as usual."""
     project.hooks({"command": f"echo noise >&2; {ANSWERS[action]}"}, {"name": "broken", "command": "exit 7"})
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2>&-', "sh"))
-    assert (fired.status, fired.action, fired.stderr) == (2 if action == "block" else 0, action, "")
+    assert (fired.status, fired.action, fired.stderr) == (STATUS[action], action, "")
 
 
 @pytest.mark.parametrize("hook", [{"python": "guards:hook"}, {"url": "http://127.0.0.1:1/hook"}], ids=["python", "url"])
@@ -828,6 +817,6 @@ def test_a_large_verdict_to_a_slow_reader_arrives_whole(project: Project, signpo
         process.stdin.close()
         with os.fdopen(reader, "rb") as stream:
             verdict = json.loads(stream.read())
-        assert process.wait(ENOUGH) == 2
+        assert ended(process) == 2
     assert len(verdict["message"]) == 4 << 20
     del done

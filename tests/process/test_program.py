@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from hookrun.process.program import ProgramError, ProgramResult, run_program
+from tests.waiting import limit
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ENOUGH = 60.0
-"""Seconds: a bound for what must happen, never waited for."""
 
 
 def run(
@@ -21,7 +19,7 @@ def run(
 ) -> ProgramResult:
     """Run a shell line and return how it ended."""
     argv = ("/bin/sh", "-c", line)
-    return asyncio.run(run_program(argv, timeout=ENOUGH, cwd=str(directory), max_output=most, keep=keep, env=env))
+    return asyncio.run(run_program(argv, timeout=limit(), cwd=str(directory), max_output=most, keep=keep, env=env))
 
 
 def test_both_streams_are_read_in_their_order(tmp_path: Path) -> None:
@@ -54,7 +52,7 @@ def test_stdin_is_what_is_given(tmp_path: Path) -> None:
     """However long it is; without any it is empty."""
     argv = ("/bin/sh", "-c", "wc -c")
     for size in (0, 10, 1_000_000):
-        running = run_program(argv, timeout=ENOUGH, cwd=str(tmp_path), stdin=b"x" * size, max_output=100, keep="first")
+        running = run_program(argv, timeout=limit(), cwd=str(tmp_path), stdin=b"x" * size, max_output=100, keep="first")
         assert int(asyncio.run(running).output) == size
 
 
@@ -72,4 +70,4 @@ def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "script").chmod(0o755)
     for argv, why in (([str(tmp_path / "script")], "/nowhere/sh"), ([str(tmp_path / "none")], "No such file")):
         with pytest.raises(ProgramError, match=why):
-            asyncio.run(run_program(argv, timeout=ENOUGH, max_output=100))
+            asyncio.run(run_program(argv, timeout=limit(), max_output=100))

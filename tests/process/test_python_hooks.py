@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,167 +18,27 @@ pytestmark = pytest.mark.sampled(3)
 
 FIVE_MEGABYTES = 5 << 20
 
-MODULE = '''\
-"""Checks."""
+MODULE = Path(__file__).with_name("programs").joinpath("python_hooks.py").read_text()
 
-import asyncio
-import json
-import os
-import sys
-import time
+INTERPRETERS: tuple[dict[str, object], ...] = ({}, {"interpreter": sys.executable})
+"""The forked child of hookrun, and a fresh interpreter that is given hookrun's runner as a script."""
 
 
-class Answer:
-    def to_dict(self):
-        return {"action": "block", "message": "from an object"}
-
-
-class Checks:
-    @staticmethod
-    def strict(context):
-        return {"action": "block", "message": "from a dotted path"}
-
-    NOT_A_FUNCTION = 1
-
-
-class Awaitable:
-    def __await__(self):
-        yield from asyncio.sleep(0).__await__()
-        return {"action": "block", "message": "from an awaitable"}
-
-
-def says(context):
-    return {"action": "block", "message": "from " + context["tool_name"]}
-
-
-def nothing(context):
-    return None
-
-
-def an_object(context):
-    return Answer()
-
-
-async def later(context):
-    await asyncio.sleep(0)
-    return {"action": "block", "message": "from a coroutine"}
-
-
-async def later_nothing(context):
-    return None
-
-
-async def later_raises(context):
-    raise LookupError("later than expected")
-
-
-def awaitable(context):
-    return Awaitable()
-
-
-def deeper(context):
-    raise ValueError("not what was hoped for")
-
-
-def raises(context):
-    deeper(context)
-
-
-def vetoes(context):
-    print("not on a Friday", file=sys.stderr)
-    sys.exit(2)
-
-
-def exits_with_text(context):
-    sys.exit("nothing doing")
-
-
-def exits_well(context):
-    sys.exit()
-
-
-def prints(context):
-    print("checking " * 1000)
-    os.write(1, b"raw bytes\\n")
-    os.system("echo from a child")
-    return {"action": "block", "message": "printed first"}
-
-
-def a_list(context):
-    return [1, 2]
-
-
-def a_set(context):
-    return {1, 2}
-
-
-def hangs(context):
-    os.system("setsid sleep 300 & sleep 300")
-
-
-def hangs_and_ignores(context):
-    import signal
-
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    while True:
-        time.sleep(300)
-
-
-def sees(context):
-    return {"action": "block", "message": json.dumps(dict(os.environ))}
-
-
-def measures(context):
-    return {"action": "block", "message": str(len(context["tool_args"]["content"]))}
-
-
-def counts_stdin(context):
-    return {"action": "block", "message": str(len(sys.stdin.read()))}
-
-
-def where(context):
-    return {"action": "block", "message": json.dumps([os.getcwd(), sys.executable, sys.version_info[:2], __name__])}
-
-
-def asks_the_net(context):
-    import http.client
-    import urllib.request
-
-    return {"action": "block", "message": http.client.HTTPConnection.__name__ + urllib.request.Request.__name__}
-
-
-def dies(context):
-    os.kill(os.getpid(), 11)
-
-
-def shell_like(context):
-    print("the linter ended with 127", file=sys.stderr)
-    sys.exit(127)
-'''
-
-INTERPRETERS = (None, sys.executable)
-"""None is the forked child of hookrun; the other is a fresh interpreter that is given hookrun's runner as a script."""
-
-
-def fire(
-    project: Project, function: str, *, interpreter: str | None = None, reap: bool = False, **fields: object
-) -> Fired:
+def fire(project: Project, function: str, *, reap: object = False, **fields: object) -> Fired:
     """Fire one function of the module `checks.guards`, a package at the project's root."""
     project.script("checks/__init__.py", "", 0o644)
     project.script("checks/guards.py", MODULE, 0o644)
-    given = {} if interpreter is None else {"interpreter": interpreter}
-    project.hooks({"python": f"checks.guards:{function}", **given, **fields})
-    return project.fire(reap=reap)
+    project.hooks({"python": f"checks.guards:{function}", **fields})
+    return project.fire(reap=bool(reap))
 
 
-def usable(*names: str) -> list[str]:
-    """Return those of the programs that are on PATH and start: a version manager's shim may exist and fail."""
-    found = []
-    for name in names:
-        path = shutil.which(name)
-        if path is not None and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
-            found.append(path)
-    return found
+@pytest.fixture(params=["python3.11", "python3.12", "python3.13", "python3.14"])
+def another_python(request: pytest.FixtureRequest) -> str:
+    """Return the name of a Python on PATH. It must start, too: a version manager's may exist and fail."""
+    path = shutil.which(request.param)
+    if path is None or subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode:
+        pytest.skip(f"{request.param} is not on PATH, or does not start")
+    return str(request.param)
 
 
 @pytest.mark.sampled(3)
@@ -193,10 +54,10 @@ def usable(*names: str) -> list[str]:
     ],
 )
 def test_what_a_function_returns_is_its_verdict(
-    project: Project, interpreter: str | None, function: str, message: str
+    project: Project, interpreter: dict[str, object], function: str, message: str
 ) -> None:
     """A dict, an object with to_dict, and the result of a coroutine are each a verdict."""
-    fired = fire(project, function, interpreter=interpreter)
+    fired = fire(project, function, **interpreter)
     assert (fired.status, fired.verdict["message"]) == (2, message), fired.stderr
     assert fired.hook("hook")["failure"] is None
 
@@ -205,10 +66,10 @@ def test_what_a_function_returns_is_its_verdict(
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize("function", ["nothing", "later_nothing", "exits_well"])
 def test_a_function_that_returns_none_has_no_objection(
-    project: Project, interpreter: str | None, function: str
+    project: Project, interpreter: dict[str, object], function: str
 ) -> None:
     """None, also from a coroutine, and sys.exit() without a status are a continue and no failure."""
-    fired = fire(project, function, interpreter=interpreter, on_failure="block")
+    fired = fire(project, function, **interpreter, on_failure="block")
     assert (fired.status, fired.action) == (0, "continue"), fired.stderr
     assert fired.stderr == ""
 
@@ -225,10 +86,10 @@ def test_a_function_that_returns_none_has_no_objection(
     ],
 )
 def test_an_exception_is_an_exit_code_failure_that_shows_the_last_line(
-    project: Project, interpreter: str | None, function: str, last_line: str
+    project: Project, interpreter: dict[str, object], function: str, last_line: str
 ) -> None:
     """What a function raises fails as exit_code, status 1, and the reason ends with the last line of the traceback."""
-    fired = fire(project, function, interpreter=interpreter, on_failure="block")
+    fired = fire(project, function, **interpreter, on_failure="block")
     assert (fired.status, fired.hook("hook")["failure"]) == (2, "exit_code"), fired.stderr
     assert str(fired.verdict["message"]).endswith(last_line)
     assert str(fired.record("hook")["detail"]).endswith(last_line)
@@ -236,25 +97,25 @@ def test_an_exception_is_an_exit_code_failure_that_shows_the_last_line(
 
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-def test_sys_exit_2_is_a_veto_with_what_was_printed(project: Project, interpreter: str | None) -> None:
+def test_sys_exit_2_is_a_veto_with_what_was_printed(project: Project, interpreter: dict[str, object]) -> None:
     """sys.exit(2) blocks with what the function wrote to stderr, as for a program."""
-    fired = fire(project, "vetoes", interpreter=interpreter)
+    fired = fire(project, "vetoes", **interpreter)
     assert (fired.status, fired.verdict["message"]) == (2, "not on a Friday")
     assert fired.hook("hook")["failure"] is None
 
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-def test_what_a_function_prints_does_not_spoil_its_verdict(project: Project, interpreter: str | None) -> None:
+def test_what_a_function_prints_does_not_spoil_its_verdict(project: Project, interpreter: dict[str, object]) -> None:
     """print, writes to descriptor 1 and the output of children go to stderr; stdout holds the verdict alone."""
-    fired = fire(project, "prints", interpreter=interpreter)
+    fired = fire(project, "prints", **interpreter)
     assert (fired.status, fired.verdict["message"]) == (2, "printed first"), fired.stderr
     assert fired.record("hook")["bytes_err"] == len("checking " * 1000 + "\nraw bytes\nfrom a child\n")
 
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, interpreter: str | None) -> None:
+def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, interpreter: dict[str, object]) -> None:
     """A list is a bad_verdict, as it is from a program."""
-    assert fire(project, "a_list", interpreter=interpreter).hook("hook")["failure"] == "bad_verdict"
+    assert fire(project, "a_list", **interpreter).hook("hook")["failure"] == "bad_verdict"
 
 
 @pytest.mark.slow
@@ -262,10 +123,10 @@ def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, int
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 @pytest.mark.parametrize("function", ["hangs", "hangs_and_ignores"])
 def test_a_function_that_hangs_is_ended_and_leaves_nothing(
-    project: Project, interpreter: str | None, function: str
+    project: Project, interpreter: dict[str, object], function: str
 ) -> None:
     """A function past its timeout is a timeout, and neither it nor what it started is left running."""
-    fired = fire(project, function, interpreter=interpreter, timeout=0.5, on_failure="block", reap=True)
+    fired = fire(project, function, **interpreter, timeout=0.5, on_failure="block", reap=True)
     assert (fired.status, fired.hook("hook")["failure"]) == (2, "timeout")
     assert fired.left == []
 
@@ -289,13 +150,12 @@ def test_a_function_that_is_killed_is_a_signal_failure(project: Project) -> None
     ],
 )
 def test_a_function_or_module_that_is_not_there_is_missing(
-    project: Project, interpreter: str | None, target: str, told: str
+    project: Project, interpreter: dict[str, object], target: str, told: str
 ) -> None:
     """A module or function that does not exist, or is no function, fails as missing and is named."""
     project.script("checks/__init__.py", "", 0o644)
     project.script("checks/guards.py", "NUMBER = 1\n", 0o644)
-    given = {} if interpreter is None else {"interpreter": interpreter}
-    project.hooks({"python": target, "on_failure": "block", **given})
+    project.hooks({"python": target, "on_failure": "block", **interpreter})
     fired = project.fire()
     assert (fired.status, fired.hook("hook")["failure"]) == (2, "missing"), fired.stderr
     assert told in str(fired.verdict["message"])
@@ -313,13 +173,12 @@ def test_a_function_or_module_that_is_not_there_is_missing(
     ],
 )
 def test_an_import_that_fails_inside_the_module_is_an_exit_code_failure(
-    project: Project, interpreter: str | None, text: str, last_line: str
+    project: Project, interpreter: dict[str, object], text: str, last_line: str
 ) -> None:
     """A module that is there but cannot be imported is not missing: its own error is shown."""
     project.script("checks/__init__.py", "", 0o644)
     project.script("checks/guards.py", text, 0o644)
-    given = {} if interpreter is None else {"interpreter": interpreter}
-    project.hooks({"python": "checks.guards:hook", "on_failure": "block", **given})
+    project.hooks({"python": "checks.guards:hook", "on_failure": "block", **interpreter})
     fired = project.fire()
     assert (fired.status, fired.hook("hook")["failure"]) == (2, "exit_code"), fired.stderr
     assert last_line in str(fired.verdict["message"])
@@ -355,9 +214,11 @@ def test_a_project_module_comes_before_an_installed_one_of_the_same_name(project
 
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-def test_a_function_sees_what_a_program_would_see_in_its_environment(project: Project, interpreter: str | None) -> None:
+def test_a_function_sees_what_a_program_would_see_in_its_environment(
+    project: Project, interpreter: dict[str, object]
+) -> None:
     """os.environ has hookrun's variables and the declared ones."""
-    fired = fire(project, "sees", interpreter=interpreter, env={"STRICT": "yes", "HOOKRUN_HOOK": "forged"})
+    fired = fire(project, "sees", **interpreter, env={"STRICT": "yes", "HOOKRUN_HOOK": "forged"})
     seen = json.loads(str(fired.verdict["message"]))
     assert seen["STRICT"] == "yes"
     assert seen["HOOKRUN_HOOK"] == "hook"
@@ -378,11 +239,10 @@ def test_env_policy_clean_holds_for_a_forked_function(project: Project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: str | None) -> None:
+def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: dict[str, object]) -> None:
     """A large context reaches the function whole, characters beyond ASCII included."""
     project.script("guards.py", MODULE, 0o644)
-    given = {} if interpreter is None else {"interpreter": interpreter}
-    project.hooks({"python": "guards:measures", **given})
+    project.hooks({"python": "guards:measures", **interpreter})
     fired = project.fire({"tool_name": "write", "tool_args": {"content": "ü" * FIVE_MEGABYTES}})
     assert fired.verdict["message"] == str(FIVE_MEGABYTES)
 
@@ -402,22 +262,18 @@ def test_a_given_interpreter_runs_the_function(project: Project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", ["python3.11", "python3.12", "python3.13", "python3.14"])
-def test_another_python_without_hookrun_runs_the_function(project: Project, name: str) -> None:
+def test_another_python_without_hookrun_runs_the_function(project: Project, another_python: str) -> None:
     """An interpreter of another version, by its bare name, runs the function without hookrun being importable."""
-    if not usable(name):
-        pytest.skip(f"{name} is not on PATH, or does not start")
     project.script("guards.py", MODULE, 0o644)
-    project.hooks({"python": "guards:where", "interpreter": name, "env": {"PYTHONPATH": ""}})
-    fired = project.fire()
-    version = json.loads(str(fired.verdict["message"]))[2]
-    assert "python" + ".".join(map(str, version)) == name
+    project.hooks({"python": "guards:where", "interpreter": another_python, "env": {"PYTHONPATH": ""}})
+    version = json.loads(str(project.fire().verdict["message"]))[2]
+    assert "python" + ".".join(map(str, version)) == another_python
 
 
 @pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-def test_a_function_can_import_the_whole_standard_library(project: Project, interpreter: str | None) -> None:
+def test_a_function_can_import_the_whole_standard_library(project: Project, interpreter: dict[str, object]) -> None:
     """No module of hookrun's shadows one of the standard library: http, signal and others are Python's."""
-    fired = fire(project, "asks_the_net", interpreter=interpreter, on_failure="block")
+    fired = fire(project, "asks_the_net", **interpreter, on_failure="block")
     assert fired.verdict["message"] == "HTTPConnectionRequest", fired.stderr
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import pytest
 
 
-def run(project: Path, line: str, loads: Sequence[str]) -> Outcome:
+def run(project: Path, monkeypatch: pytest.MonkeyPatch, line: str, loads: Sequence[str]) -> Outcome:
     """Run a shell line as the only hook and return how it ended."""
+    monkeypatch.chdir(project)  # and back at the end: to start a hook, the runner goes to its directory
     environment = HookEnvironment({"event": "stop"}, project=str(project), request_id=os.urandom(8).hex())
     locks = str(project / "locks")
     meanwhile = [(0.0, __import__, (each,)) for each in loads]
@@ -36,12 +37,14 @@ def test_modules_are_loaded_while_the_first_hook_runs(tmp_path: Path, monkeypatc
     os.mkfifo(tmp_path / "gate")
     (tmp_path / "loaded_meanwhile.py").write_text(f"with open({str(tmp_path / 'gate')!r}, 'w') as f: f.write('now\\n')")
     monkeypatch.syspath_prepend(tmp_path)
-    outcome = run(tmp_path, "read word <gate; echo $word", ["loaded_meanwhile"])
+    outcome = run(tmp_path, monkeypatch, "read word <gate; echo $word", ["loaded_meanwhile"])
     assert (outcome.failure, outcome.stdout) == (None, b"now\n")
     del sys.modules["loaded_meanwhile"]
 
 
-def test_a_module_that_cannot_be_loaded_does_not_disturb_the_hook(tmp_path: Path) -> None:
+def test_a_module_that_cannot_be_loaded_does_not_disturb_the_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hookrun may be in the middle of an update: an error is raised only where the module is used."""
-    outcome = run(tmp_path, "echo done", ["hookrun.no_such_module"])
+    outcome = run(tmp_path, monkeypatch, "echo done", ["hookrun.no_such_module"])
     assert (outcome.failure, outcome.exit_code, outcome.stdout) == (None, 0, b"done\n")

@@ -11,107 +11,51 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hookrun
-from tests.process.test_processes import until
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.conftest import Fired, Project
 
+PROGRAMS = Path(__file__).with_name("programs")
 START = str(Path(hookrun.__file__).with_name("start.py"))
-SEEN = """\
-import os, sys, json, signal, threading, builtins
-
-def look(context):
-    mask = os.umask(0o22)
-    os.umask(mask)
-    return {"action": "continue", "system_message": json.dumps({
-        "pid": os.getpid(),
-        "parent": os.getppid(),
-        "session": os.getsid(0),
-        "cwd": os.getcwd(),
-        "umask": mask,
-        "environ": {k: v for k, v in os.environ.items() if k not in ("HOOKRUN_CHAIN", "HOOKRUN_HOOK")},
-        "path": sys.path,
-        "streams": [type(sys.stdout).__name__, type(sys.stderr).__name__, sys.stdout.fileno(), sys.stderr.fileno()],
-        "signals": [str(signal.getsignal(n)) for n in (1, 2, 13, 14, 15, 17)],
-        "blocked": len(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
-        "timer": signal.getitimer(signal.ITIMER_REAL)[0] > 0,
-        "threads": threading.active_count(),
-        "files": sorted(os.listdir("/dev/fd")),
-        "builtins": len(vars(builtins)),
-        "recursion": sys.getrecursionlimit(),
-        "helper": "helper" in sys.modules,
-        "open": open is __import__("io").open,
-        "getcwd": os.getcwd.__module__,
-        "left": getattr(sys, "left", None),
-    })}
-"""
+SEEN = (PROGRAMS / "seen_by_hooks.py").read_text()
 """A hook that reports all that an earlier one may have changed."""
 
-CHANGES = """\
-import os, sys, signal, threading, builtins, subprocess, atexit, time
-import helper
-
-def nothing(context): pass
-def cwd(context): os.chdir("/")
-def umask(context): os.umask(0)
-def environ(context):
-    os.environ["LEFT"] = "1"
-    del os.environ["PATH"]
-    os.environ["HOOKRUN_HOOK"] = "another"
-def whole_environ(context): os.environ = {"A": "b"}
-def path(context):
-    sys.path.insert(0, "/left")
-    sys.path = [*sys.path, "/right"]
-def stdout(context):
-    import io
-    sys.stdout = sys.stderr = io.StringIO()
-def handlers(context):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, lambda *_: None)
-    signal.alarm(100)
-def blocked(context): signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-def names(context):
-    builtins.left = sys.left = 1
-    builtins.open = None
-    os.getcwd = lambda: "/elsewhere"
-def recursion(context): sys.setrecursionlimit(5000)
-def at_exit(context): atexit.register(lambda: os.write(2, b"at exit"))
-
-def closed_stdout(context): sys.stdout.close()
-def file(context):
-    globals()["kept"] = open("/dev/null")
-    sys.kept = kept
-def thread(context): threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
-def process(context): subprocess.Popen(["sleep", "30"])
-def grandchild(context): subprocess.run("sleep 30 >/dev/null 2>&1 &", shell=True)
-def escaped(context): subprocess.run(["setsid", "-f", "sleep", "30"], stdout=-3, stderr=-3)
-def forked(context):
-    if os.fork() == 0:
-        time.sleep(30)
-        os._exit(0)
-def limits(context):
-    import resource
-    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
-def nice(context): os.nice(1)
-def ignored_children(context): signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-def traced(context): sys.settrace(lambda *_: None)
-def control(context): os.closerange(3, 100)
-def fails(context): raise RuntimeError("broken")
-def exits(context): sys.exit(0)
-def killed(context): os.kill(os.getpid(), 9)
-
-def runs_program(context): subprocess.run(["true"])
-def zombie(context): os.waitid(os.P_PID, os.spawnlp(os.P_NOWAIT, "true", "true"), os.WEXITED | os.WNOWAIT)
-"""
-UNDONE = (
-    "nothing", "cwd", "umask", "environ", "whole_environ", "path", "stdout", "handlers", "blocked", "names",
-    "recursion", "at_exit", "runs_program", "zombie",
-)  # fmt: skip
+CHANGES = "import os, sys, signal, threading, builtins, subprocess, atexit, time\nimport helper\ndef change(context):\n"
+UNDONE = {
+    "nothing": "pass",
+    "cwd": "os.chdir('/')",
+    "umask": "os.umask(0)",
+    "environ": "os.environ['LEFT'] = '1'; del os.environ['PATH']; os.environ['HOOKRUN_HOOK'] = 'another'",
+    "whole_environ": "os.environ = {'A': 'b'}",
+    "path": "sys.path.insert(0, '/left'); sys.path = [*sys.path, '/right']",
+    "stdout": "import io; sys.stdout = sys.stderr = io.StringIO()",
+    "handlers": "signal.signal(15, signal.SIG_IGN); signal.signal(14, lambda *_: None); signal.alarm(100)",
+    "blocked": "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])",
+    "names": "builtins.left = sys.left = 1; builtins.open = None; os.getcwd = lambda: '/elsewhere'",
+    "recursion": "sys.setrecursionlimit(5000)",
+    "at_exit": "atexit.register(lambda: os.write(2, b'at exit'))",
+    "runs_program": "subprocess.run(['true'])",
+    "zombie": "os.waitid(os.P_PID, os.spawnlp(os.P_NOWAIT, 'true', 'true'), os.WEXITED | os.WNOWAIT)",
+}
 """Changes that are undone: the next hook runs in the same child."""
-RETIRED = (
-    "closed_stdout", "file", "thread", "process", "grandchild", "escaped", "forked", "limits", "nice",
-    "ignored_children", "traced", "control", "fails", "exits", "killed",
-)  # fmt: skip
+RETIRED = {
+    "closed_stdout": "sys.stdout.close()",
+    "file": "sys.kept = open('/dev/null')",
+    "thread": "threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
+    "process": "subprocess.Popen(['sleep', '30'])",
+    "grandchild": "subprocess.run('sleep 30 >/dev/null 2>&1 &', shell=True)",
+    "escaped": "subprocess.run(['setsid', '-f', 'sleep', '30'], stdout=-3, stderr=-3)",
+    "forked": "os.fork() or (time.sleep(30), os._exit(0))",
+    "limits": "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))",
+    "nice": "os.nice(1)",
+    "ignored_children": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "traced": "sys.settrace(lambda *_: None)",
+    "control": "os.closerange(3, 100)",
+    "fails": "raise RuntimeError('broken')",
+    "exits": "sys.exit(0)",
+    "killed": "os.kill(os.getpid(), 9)",
+}
 """Changes that cannot be undone: the next hook runs in another child."""
 
 
@@ -122,10 +66,10 @@ def seen(fired: Fired, index: int = -1) -> dict[str, object]:
     return found
 
 
-def declare(project: Project, *hooks: dict[str, object]) -> None:
+def declare(project: Project, *hooks: dict[str, object], change: str = "pass") -> None:
     """Declare Python hooks of the two modules above."""
     project.script("seen.py", SEEN)
-    project.script("changes.py", CHANGES)
+    project.script("changes.py", f"{CHANGES}    {change}\n")
     project.script("helper.py", "")
     project.hooks(*hooks)
 
@@ -137,8 +81,9 @@ def test_a_hook_finds_nothing_that_the_one_before_left_behind(project: Project, 
     declare(
         project,
         {"python": "seen:look", "name": "before"},
-        {"python": f"changes:{change}", "on_failure": "continue", "timeout": 20},
+        {"python": "changes:change", "on_failure": "continue", "timeout": 20},
         {"python": "seen:look", "name": "after"},
+        change={**UNDONE, **RETIRED}[change],
     )
     fired = project.fire()
     before, after = seen(fired, 0), seen(fired, 1)
@@ -226,8 +171,7 @@ def test_a_module_of_the_project_is_loaded_anew_for_each_hook(project: Project) 
     project.script("state.py", "import sys, decimal\ncount = 0\n")
     project.script(
         "guards.py",
-        "import sys\n"
-        "loaded = 'decimal' in sys.modules\n"
+        "import sys; loaded = 'decimal' in sys.modules\n"
         "import state\n"
         "def check(context):\n"
         "    state.count += 1\n"
@@ -249,23 +193,10 @@ def test_no_child_is_left_after_a_run(project: Project) -> None:
     project.hooks({"python": "guards:note"}, {"command": f"kill -9 {'$PPID'}; sleep 5", "name": "killer"})
     project.fire()
     waiting = int((project.root / "pid").read_text())
-    until(lambda: not Path(f"/proc/{waiting}").exists())
+    until(lambda: not Path(f"/proc/{waiting}").exists(), "a child that waits is left")
 
 
-TWO_EVENTS = """\
-import os
-from hookrun.fire.invocation import EventFire, FireInvocation
-
-invocation = FireInvocation(os.environ["HOME"])
-invocation.load(os.getcwd())
-for _ in range(2):
-    EventFire(invocation, "pre_tool_use").run({"tool_name": "bash"})
-invocation.close([])
-try:
-    print("left", os.waitpid(-1, os.WNOHANG))
-except ChildProcessError:
-    print("none")
-"""
+TWO_EVENTS = (PROGRAMS / "two_events.py").read_text()
 """One call of two events, as of an agent's message with two calls, in a process that lives on."""
 
 

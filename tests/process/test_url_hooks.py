@@ -17,6 +17,7 @@ import pytest
 
 from hookrun.process.http_hook import expand
 from tests.conftest import Fired, Project
+from tests.waiting import ended, limit
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -24,8 +25,6 @@ Act = Callable[["Handler"], None]
 
 BLOCK = b'{"action": "block", "message": "not over HTTP"}'
 TOKEN = "an-ordinary-word-of-a-secret"  # noqa: S105  # made up: what must not be shown
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -108,7 +107,7 @@ def answering(body: bytes, status: int = 200, **headers: str) -> Act:
 
 def fire(project: Project, url: str, *, env: dict[str, str] | None = None, **fields: object) -> Fired:
     """Fire one hook that is a URL; a failure of it blocks."""
-    project.hooks({"url": url, "on_failure": "block", "timeout": ENOUGH, **fields})
+    project.hooks({"url": url, "on_failure": "block", "timeout": 60, **fields})
     return project.fire(env=env, reap=True)
 
 
@@ -182,7 +181,7 @@ def test_an_answer_that_is_no_verdict_is_a_bad_verdict(project: Project, body: b
 
 def wait_for_the_end(handler: Handler) -> None:
     """Answer nothing while the server runs."""
-    handler.server.over.wait(ENOUGH)
+    handler.server.over.wait(limit())
 
 
 def dribble(handler: Handler) -> None:
@@ -263,24 +262,24 @@ def test_a_connection_closed_midway_is_an_http_failure(project: Project, act: Ac
         failed(fire(project, server.url), "http")
 
 
+PADDED = BLOCK.ljust(1000)
+
+
+def in_chunks(handler: Handler) -> None:
+    """Answer PADDED without its length."""
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(PADDED), PADDED))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
-def test_an_answer_longer_than_max_output_is_an_http_failure(project: Project, *, chunked: bool) -> None:
+@pytest.mark.parametrize("act", [answering(PADDED), in_chunks], ids=["with a length", "chunked"])
+def test_an_answer_longer_than_max_output_is_an_http_failure(project: Project, act: Act) -> None:
     """More than max_output bytes fail as http and are not read to their end; exactly that many are a verdict."""
-    padded = BLOCK.ljust(1000)
-
-    def act(handler: Handler) -> None:
-        if not chunked:
-            handler.answer(padded)
-            return
-        handler.send_response(200)
-        handler.send_header("Transfer-Encoding", "chunked")
-        handler.end_headers()
-        handler.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(padded), padded))
-
     with serving(act) as server:
-        assert fire(project, server.url, max_output=len(padded)).verdict["message"] == "not over HTTP"
-        reason = failed(fire(project, server.url, max_output=len(padded) - 1), "http")
+        assert fire(project, server.url, max_output=len(PADDED)).verdict["message"] == "not over HTTP"
+        reason = failed(fire(project, server.url, max_output=len(PADDED) - 1), "http")
     assert "max_output" in reason
 
 
@@ -499,7 +498,7 @@ def test_ipv6_loopback_is_reached(project: Project) -> None:
     thread.start()
     with listening:
         fired = fire(project, f"http://[::1]:{listening.getsockname()[1]}/")
-        thread.join(ENOUGH)
+        thread.join(limit())
     assert fired.verdict["message"] == "not over HTTP"
 
 
@@ -549,7 +548,7 @@ def test_a_url_hook_in_a_chain_sees_what_an_earlier_hook_changed(project: Projec
 
 def test_urls_side_by_side_are_asked_at_the_same_time(project: Project) -> None:
     """Two parallel URL hooks are both under way before either is answered."""
-    both = threading.Barrier(2, timeout=ENOUGH)
+    both = threading.Barrier(2, timeout=limit())
 
     def meet(handler: Handler) -> None:
         both.wait()
@@ -583,9 +582,9 @@ def test_a_signal_ends_an_exchange_that_is_under_way(project: Project) -> None:
             hookrun.stdin.write(b"{}")
             hookrun.stdin.close()
             hookrun.stdin = None
-            assert asked.wait(ENOUGH)
+            assert asked.wait(limit())
             hookrun.terminate()
-            assert hookrun.wait(ENOUGH) == 143
+            assert ended(hookrun) == 143
         finally:
             hookrun.kill()
             hookrun.communicate()
