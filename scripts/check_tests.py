@@ -92,7 +92,7 @@ def _branches(test: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 
 
 def _parameters(decorator: ast.expr) -> list[str]:
-    if not (isinstance(decorator, ast.Call) and _last_name(decorator.func) == "parametrize" and decorator.args):
+    if not (isinstance(decorator, ast.Call) and _last_name(decorator.func) in {"parametrize", "rows"} and decorator.args):
         return []
     try:
         names = ast.literal_eval(decorator.args[0])
