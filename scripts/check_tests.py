@@ -93,7 +93,9 @@ def _branches(test: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 
 
 def _parameters(decorator: ast.expr) -> list[str]:
-    if not (isinstance(decorator, ast.Call) and _last_name(decorator.func) == "parametrize" and decorator.args):
+    if not (isinstance(decorator, ast.Call) and decorator.args):
+        return []
+    if _last_name(decorator.func) not in {"parametrize", "rows"}:
         return []
     try:
         names = ast.literal_eval(decorator.args[0])

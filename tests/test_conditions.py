@@ -12,6 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from hookrun import conditions, dry_run, fastjson, globs
 from hookrun.model import Hook
+from tests.rows import rows
 
 Conditions = Mapping[str, Sequence[str]]
 
@@ -89,8 +90,8 @@ def test_any_pattern_matches_as_in_fnmatch(pattern: str, text: str) -> None:
     assert globs.glob(pattern, text) is fnmatchcase(text, pattern)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "expected"),
+@rows(
+    "pattern, text, expected",
     [
         ("*", "", True),
         ("*", "a\nb/c", True),
@@ -128,8 +129,8 @@ def test_globs(pattern: str, text: str, expected: bool) -> None:
     assert globs.glob(pattern, text) is expected
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
+@rows(
+    "pattern, expected",
     [("*a*b*c*", False), ("*x*y*z*", True), ("*?x*[!x]y*[a-z]z*", True), ("*?" * 10, True), ("*x" * 12, False)],
 )
 def test_a_megabyte_is_matched(pattern: str, expected: bool) -> None:
@@ -146,8 +147,8 @@ def hook(**fields: object) -> Hook:
     return Hook.from_dict({"name": "h", "events": ["pre_tool_use"], **fields})
 
 
-@pytest.mark.parametrize(
-    ("matcher", "names", "expected"),
+@rows(
+    "matcher, names, expected",
     [
         (None, ("bash", "Bash"), True),
         (None, (None, None), True),
@@ -173,8 +174,8 @@ def test_a_matcher_is_tried_on_the_canonical_and_on_the_agents_name(
     assert conditions.applies(hook(matcher=matcher), context) is expected
 
 
-@pytest.mark.parametrize(
-    ("agents", "agent", "expected"),
+@rows(
+    "agents, agent, expected",
     [
         (None, "codex", True),
         (None, None, True),
@@ -297,8 +298,8 @@ def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], d
         assert view.selects(matcher, each, None, None) is (fresh.tool_matches(matcher) and fresh.all_match(each))
 
 
-@pytest.mark.parametrize(
-    ("path", "pattern", "expected"),
+@rows(
+    "path, pattern, expected",
     [
         ("tool_args.command", "*git push*", True),
         ("tool_args.command", "git push", False),
@@ -361,7 +362,7 @@ def test_every_condition_must_hold_and_any_of_its_globs() -> None:
     assert conditions.ConditionEvaluator(context).all_match({})
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         {"target": {"path": "/etc/passwd"}, "target.path": "harmless"},
@@ -409,8 +410,8 @@ def test_why_not_is_none_exactly_when_the_hook_applies(
         assert not any(unicodedata.category(char) == "Cc" for char in why)
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
+@rows(
+    "fields, expected",
     [
         ({"agents": ["claude", "gemini"]}, ["agents", '"claude"', '"gemini"', '"codex"']),
         ({"matcher": ["write", "edit"]}, ["matcher", '"write"', '"edit"', '"bash"']),
@@ -435,12 +436,12 @@ def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], ex
     assert why.isprintable()
 
 
-@pytest.mark.parametrize("condition", ["when", "unless"])
-def test_a_path_with_a_control_character_is_shown_escaped(condition: str) -> None:
+@rows("condition, pattern", [("when", "y"), ("unless", "x")])
+def test_a_path_with_a_control_character_is_shown_escaped(condition: str, pattern: str) -> None:
     """A declaration cannot send the terminal an escape sequence by way of the path of a condition."""
     path = "a\x1b[2J"
     context = {path: "x"}
-    why = dry_run.mismatch_reason(hook(**{condition: {path: ["x" if condition == "unless" else "y"]}}), context)
+    why = dry_run.mismatch_reason(hook(**{condition: {path: [pattern]}}), context)
     assert why is not None
     assert why.isprintable()
 

@@ -8,6 +8,7 @@ import pytest
 
 from hookrun import events
 from hookrun.text import quote
+from tests.rows import rows
 
 DESIGN = [
     "session_start",
@@ -102,7 +103,7 @@ def test_no_name_means_two_events() -> None:
     assert [name for name, count in claims.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("event", DESIGN)
+@rows("event", DESIGN)
 def test_every_name_of_an_event_resolves_to_it(event: str) -> None:
     """The canonical name and all its aliases give the canonical name."""
     assert {name: events.canonical(name) for name in (event, *events.ALIASES[event])} == dict.fromkeys(
@@ -110,7 +111,7 @@ def test_every_name_of_an_event_resolves_to_it(event: str) -> None:
     )
 
 
-@pytest.mark.parametrize("event", DESIGN)
+@rows("event", DESIGN)
 def test_the_camel_case_forms_of_an_event_resolve(event: str) -> None:
     """Agents write pre_tool_use as PreToolUse or preToolUse: every event of two words and more resolves in both."""
     words = event.split("_")
@@ -120,39 +121,45 @@ def test_the_camel_case_forms_of_an_event_resolve(event: str) -> None:
         assert events.canonical(upper[0].lower() + upper[1:]) == event
 
 
-@pytest.mark.parametrize("engine", OLDER_ENGINES)
+@rows("engine", OLDER_ENGINES)
 def test_the_names_of_older_engines_resolve(engine: str) -> None:
     """Hooks written for them name their events as they did."""
     names = OLDER_ENGINES[engine]
     assert {name: events.canonical(name) for name in names} == names
 
 
-@pytest.mark.parametrize("name", ["", "pretooluse", "PRE_TOOL_USE", "pre-tool-use", " pre_tool_use", "tool", "*"])
+@rows("name", ["", "pretooluse", "PRE_TOOL_USE", "pre-tool-use", " pre_tool_use", "tool", "*"])
 def test_no_other_name_resolves(name: str) -> None:
     """An unknown name is no event, not the nearest one."""
     assert events.canonical(name) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "own", "native", "closest"),
+@rows(
+    "name, own, native, closest",
     [
         ("PRE_TOOL_USE", (), {}, "pre_tool_use"),
         ("pre_tool_usee", (), {}, "pre_tool_use"),
         ("PretoolUse", (), {}, "pre_tool_use"),
         ("deploied", ("deployed",), {}, "deployed"),
         ("TaskComplet", (), {"TaskComplete": "stop"}, "stop"),
-        ("zzz\n", (), {}, None),
     ],
 )
 def test_an_unknown_event_is_named_with_what_may_have_been_meant(
-    name: str, own: tuple[str, ...], native: dict[str, str], closest: str | None
+    name: str, own: tuple[str, ...], native: dict[str, str], closest: str
 ) -> None:
-    """The message quotes the name and suggests the canonical one that is closest, else the page with all of them."""
+    """The message quotes the name and suggests the canonical one that is closest."""
     with pytest.raises(events.UnknownEventError) as caught:
         events.resolve_event(name, own, native)
-    hint = f'did you mean "{closest}"?' if closest else "`hookrun help events` lists the events"
     assert caught.value.closest == closest
-    assert str(caught.value) == f"unknown event {quote(name)}\nhint: {hint}"
+    assert str(caught.value) == f'unknown event {quote(name)}\nhint: did you mean "{closest}"?'
+
+
+def test_an_unknown_event_that_is_close_to_none_is_named_with_the_page_of_all() -> None:
+    """A control character in its name is escaped."""
+    with pytest.raises(events.UnknownEventError) as caught:
+        events.resolve_event("zzz\n")
+    assert caught.value.closest is None
+    assert str(caught.value) == f"unknown event {quote('zzz' + chr(10))}\nhint: `hookrun help events` lists the events"
 
 
 def test_an_event_resolves_by_any_name_and_the_agents_own_comes_first() -> None:
@@ -176,15 +183,15 @@ def test_which_events_can_carry_a_tool() -> None:
     ]
 
 
-@pytest.mark.parametrize("event", DESIGN)
-@pytest.mark.parametrize("arguments", [None, {}, {"command": "ls"}])
+@rows("event", DESIGN)
+@rows("arguments", [None, {}, {"command": "ls"}])
 def test_arguments_can_be_changed_before_something_is_done(event: str, arguments: dict[str, object] | None) -> None:
     """Only events before the deed have arguments to change, whatever the context carries."""
     expected = event in {"pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"}
     assert events.can_modify(event, arguments) is expected
 
 
-@pytest.mark.parametrize(("arguments", "expected"), [(None, False), ({}, True), ({"a": 1}, True)])
+@rows("arguments, expected", [(None, False), ({}, True), ({"a": 1}, True)])
 def test_a_programs_own_event_has_arguments_when_it_carries_some(
     arguments: dict[str, object] | None, expected: bool
 ) -> None:

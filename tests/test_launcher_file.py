@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from hookrun import launcher_file
 from hookrun.launcher_file import LauncherFile, parse, read, update_socket, write
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,14 +30,14 @@ def test_what_is_written_is_read_back(command: list[str], socket: str | None) ->
     assert (found.command, found.socket) == (command, socket)
 
 
-@pytest.mark.parametrize("word", ["a\nexec b", "a\0b"])
+@rows("word", ["a\nexec b", "a\0b"])
 def test_a_word_that_no_line_can_hold_is_refused(word: str) -> None:
     """A line break in a path would be another line."""
     with pytest.raises(ValueError, match="line break"):
         LauncherFile([word]).text()
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",

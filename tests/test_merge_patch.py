@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from hookrun import verdicts
+from tests.rows import rows
 
 APPENDIX_A = [
     ('{"a":"b"}', '{"a":"c"}', '{"a":"c"}'),
@@ -52,7 +53,7 @@ def set_in(target: dict[str, object], path: tuple[str, ...]) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("original", "patch", "expected"), APPENDIX_A)
+@rows("original, patch, expected", APPENDIX_A)
 def test_the_cases_of_rfc_7396(original: str, patch: str, expected: str) -> None:
     """Every test case of the RFC's appendix A gives the result it states."""
     assert exact(verdicts.merge_patch(json.loads(original), json.loads(patch))) == exact(json.loads(expected))
@@ -129,7 +130,7 @@ def test_each_change_is_a_real_one(one: dict[str, object], other: dict[str, obje
         assert exact(verdicts.apply(one, rest)) != exact(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [(1, True), (0, False), (1, 1.0), ([1], [True]), ({"x": 0}, {"x": False})])
+@rows("one, other", [(1, True), (0, False), (1, 1.0), ([1], [True]), ({"x": 0}, {"x": False})])
 def test_values_that_python_calls_equal_are_told_apart(one: object, other: object) -> None:
     """True is not 1 and 1 is not 1.0, within lists and objects too."""
     assert not verdicts.json_equal(one, other)
@@ -174,8 +175,8 @@ def test_without_a_conflict_the_order_does_not_matter(
     assert exact(forth) == exact(back)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
+@rows(
+    "one, other, expected",
     [
         ({"a": 2}, {"a": 3}, [("a",)]),
         ({"a": 2}, {"a": 2}, []),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from hookrun.agents import claude, load_sender
 from hookrun.agents.base import Message, detect_agent, knows_tool
 from hookrun.agents.callers import CALLERS, take_unknown_tool
 from hookrun.agents.known_tools import MORE_TOOLS, native_tools
 from tests.golden import golden
+from tests.rows import rows
 
 Json = dict[str, Any]
 
@@ -65,13 +64,13 @@ def read(payload: Json) -> Message:
     return found
 
 
-@pytest.mark.parametrize("name", GROKS)
+@rows("name", GROKS)
 def test_every_message_of_grok_s_is_told_to_be_grok_s(name: str) -> None:
     """Those before the first prompt included, which have no transcript."""
     assert detect_agent(claude, GROKS[name]) == "grok"
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@rows("caller", CALLERS)
 def test_a_caller_is_told_by_its_message(caller: str) -> None:
     """Without a tool, Devin's messages cannot be distinguished from Claude Code's, whose format they use."""
     own = next(iter(CALLERS[caller].TOOLS))
@@ -170,7 +169,7 @@ CALLS: list[tuple[str, str, Json, str, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(("caller", "tool", "args", "ours", "named"), CALLS)
+@rows("caller, tool, args, ours, named", CALLS)
 def test_a_tool_and_its_arguments_have_hookrun_s_names(
     caller: str, tool: str, args: Json, ours: str, named: Json
 ) -> None:
@@ -179,15 +178,20 @@ def test_a_tool_and_its_arguments_have_hookrun_s_names(
     assert (fields["tool_name"], fields["tool_args"], fields["agent_tool_name"]) == (ours, named, tool)
 
 
-@pytest.mark.parametrize(("caller", "tool", "args", "ours", "named"), [each for each in CALLS if each[2] != each[4]])
-def test_changed_arguments_have_the_caller_s_names_again(
-    caller: str, tool: str, args: Json, ours: str, named: Json
-) -> None:
-    """Unless they are several words of a command, which cannot be distinguished from one line."""
-    found = read(message(caller, tool, **args))
-    expected = None if not {"cmd", "args", "task"}.isdisjoint(args) else args
-    assert found.to_native_args([named]) == expected
-    assert found.calls[0].fields["tool_name"] == ours
+RENAMED = [(*each[:3], each[4]) for each in CALLS if each[2] != each[4]]
+SEVERAL_WORDS = [each for each in RENAMED if not {"cmd", "args", "task"}.isdisjoint(each[2])]
+
+
+@rows("caller, tool, args, named", [each for each in RENAMED if each not in SEVERAL_WORDS])
+def test_changed_arguments_have_the_caller_s_names_again(caller: str, tool: str, args: Json, named: Json) -> None:
+    """The agent is given them as it named them."""
+    assert read(message(caller, tool, **args)).to_native_args([named]) == args
+
+
+@rows("caller, tool, args, named", SEVERAL_WORDS)
+def test_several_words_of_a_command_are_not_changed(caller: str, tool: str, args: Json, named: Json) -> None:
+    """They cannot be distinguished from one line."""
+    assert read(message(caller, tool, **args)).to_native_args([named]) is None
 
 
 def test_a_message_that_names_no_event_of_claude_code_s_is_an_unknown_agent_s() -> None:
@@ -223,7 +227,7 @@ def test_a_call_about_several_files_is_one_for_each() -> None:
         assert found.to_native_args([{"file_path": "/c"}, None]) is None
 
 
-@pytest.mark.parametrize("tool", sorted({*native_tools("claude"), "mcp__a__b"}))
+@rows("tool", sorted({*native_tools("claude"), "mcp__a__b"}))
 def test_a_tool_of_claude_code_s_is_not_told_by_its_arguments(tool: str) -> None:
     """One that has no name of hookrun's keeps its own, whatever its arguments."""
     payload = {**message("unknown", tool, command="ls", file_path="/a", content="x"), "transcript_path": "/t"}
@@ -245,14 +249,14 @@ def test_a_new_tool_of_claude_code_s_is_claude_code_s() -> None:
     assert (found.calls[0].fields["tool_name"], found.calls[0].fields["agent"]) == ("bash", "claude")
 
 
-@pytest.mark.parametrize("tool", ["server__run", "mcp_server_run", "MCP:run"])
-@pytest.mark.parametrize("caller", ["grok", "cursor", "vscode", "unknown"])
+@rows("tool", ["server__run", "mcp_server_run", "MCP:run"])
+@rows("caller", ["grok", "cursor", "vscode", "unknown"])
 def test_a_tool_of_a_server_is_not_told_by_its_arguments(caller: str, tool: str) -> None:
     """A guard on shell commands is not about it."""
     assert read(message(caller, tool, command="ls")).calls[0].fields["tool_name"] == tool
 
 
-@pytest.mark.parametrize("value", [None, "x", 5, ["x"], {}, {"command": None}, {"files": [1]}, {"path": {}}])
+@rows("value", [None, "x", 5, ["x"], {}, {"command": None}, {"files": [1]}, {"path": {}}])
 def test_odd_arguments_are_no_error(value: object) -> None:
     """The tool keeps its name, or gets the canonical one if that is known."""
     for caller, tool in (("grok", "run_terminal_command"), ("unknown", "x"), ("vscode", "editFiles")):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hookrun.agents import cline
 from hookrun.agents.base import Message
+from tests.rows import rows
 
 
 def read(tool: str, args: object, **more: object) -> Message:
@@ -15,8 +14,8 @@ def read(tool: str, args: object, **more: object) -> Message:
     return cline.read({"hookName": name, "taskId": "s1", name: about}, "")
 
 
-@pytest.mark.parametrize(
-    ("tool", "args", "name", "seen"),
+@rows(
+    "tool, args, name, seen",
     [
         ("run_commands", {"commands": ["ls", "pwd"]}, "bash", [{"command": "ls"}, {"command": "pwd"}]),
         ("run_commands", {"command": "ls"}, "bash", [{"command": "ls"}]),
@@ -47,8 +46,8 @@ def test_every_thing_is_a_call(tool: str, args: object, name: str, seen: list[ob
     assert seen is None or [call.fields["tool_args"] for call in calls] == seen
 
 
-@pytest.mark.parametrize(
-    ("tool", "args", "wanted", "own"),
+@rows(
+    "tool, args, wanted, own",
     [
         ("run_commands", {"commands": ["a", "b"]}, [None, {"command": "c"}], {"commands": ["a", "c"]}),
         ("run_commands", "a", [{"command": "c"}], {"commands": ["c"]}),

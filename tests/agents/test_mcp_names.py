@@ -12,6 +12,7 @@ from hookrun.agents.base import message_from_context
 from hookrun.agents.mcp_names import name_mcp_tool
 from hookrun.conditions import ConditionEvaluator
 from tests.fire.agents import Agent, says
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,29 +120,29 @@ def test_a_project_s_servers_rule_no_reading_out(project: Project) -> None:
     assert _recorded(project) == {"guard": "block"}
 
 
-@pytest.mark.parametrize(
-    ("name", "server", "own"),
+@rows(
+    "name, server, own, canonical",
     [
-        ("copilot", "My Files.v2", "My-Files-v2-make"),
-        ("opencode", "a b.c", "a_b_c_make"),
-        ("cline", "io.github/files", "io_github_files__make_ea40cd60"),
+        ("copilot", "My Files.v2", "My-Files-v2-make", "mcp__My_Files_v2__make"),
+        ("opencode", "a b.c", "a_b_c_make", "mcp__a_b_c__make"),
+        ("cline", "io.github/files", "io_github_files__make_ea40cd60", "mcp__io_github_files__make"),
     ],
 )
-@pytest.mark.parametrize("known", ["known", ""])
-def test_a_server_whose_name_the_agent_changes(tmp_path: Path, name: str, server: str, own: str, known: str) -> None:
-    """As measured; its canonical name is the one that Claude Code has for it."""
-    canonical = "".join(char if char.isalnum() else "_" for char in server)
-    if known:
-        _servers(tmp_path, name, server)
+def test_a_server_whose_name_the_agent_changes(
+    tmp_path: Path, name: str, server: str, own: str, canonical: str
+) -> None:
+    """As measured; its canonical name is the one that Claude Code has for it, and is matched if it is not known."""
     agent = agents.load(name)
-    message = message_from_context(agent, "pre_tool_use", {"tool_name": own})
-    name_mcp_tool(agent, message, home=str(tmp_path))
-    fields = message.calls[0].fields
-    assert fields["tool_name"] == (f"mcp__{canonical}__make" if known else own)
-    assert ConditionEvaluator(fields).tool_matches([f"mcp__{canonical}__make"])
+    for called in (own, canonical):
+        message = message_from_context(agent, "pre_tool_use", {"tool_name": own})
+        name_mcp_tool(agent, message, home=str(tmp_path))
+        fields = message.calls[0].fields
+        assert fields["tool_name"] == called
+        assert ConditionEvaluator(fields).tool_matches([canonical])
+        _servers(tmp_path, name, server)
 
 
-@pytest.mark.parametrize("name", ["copilot", "opencode", "cline"])
+@rows("name", ["copilot", "opencode", "cline"])
 def test_what_is_no_tool_of_a_server_has_no_other_name(name: str) -> None:
     """The agent's own tools, a name without a server or without a tool, a very long one."""
     agent = agents.load(name)
@@ -153,11 +154,13 @@ def test_what_is_no_tool_of_a_server_has_no_other_name(name: str) -> None:
     assert len(str(fields["possible_tool_names"])) < 1_000_000
 
 
-@pytest.mark.parametrize(("name", "own"), [("codex", "spawn_agent"), ("copilot", "Agent"), ("copilot", "task")])
-def test_the_tool_that_starts_a_subagent_is_task(name: str, own: str) -> None:
+@rows(
+    "name, own, argument",
+    [("codex", "spawn_agent", "message"), ("copilot", "Agent", "prompt"), ("copilot", "task", "prompt")],
+)
+def test_the_tool_that_starts_a_subagent_is_task(name: str, own: str, argument: str) -> None:
     """With its text as `prompt`, and back."""
     agent = agents.load(name)
-    argument = "message" if name == "codex" else "prompt"
     message = agent.read(
         {"hook_event_name": "PreToolUse", "tool_name": own, "tool_input": {argument: "look"}}, "PreToolUse"
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.agents import codex, copilot, patch
+from tests.rows import rows
 
 
 def of(*lines: str) -> list[tuple[str, dict[str, object]]]:
@@ -56,8 +56,8 @@ def test_a_header_cannot_be_hidden() -> None:
     assert len(of("*** Add File: a", "+*** Delete File: b", "+x")) == 1
 
 
-@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "   \t"])
-@pytest.mark.parametrize(("header", "tool"), [("Add", "write"), ("Update", "edit"), ("Delete", "delete")])
+@rows("blank", [" ", "\t", "\u00a0", "   \t"])
+@rows("header, tool", [("Add", "write"), ("Update", "edit"), ("Delete", "delete")])
 def test_blanks_before_a_header_hide_no_file(blank: str, header: str, tool: str) -> None:
     """Codex 0.169.0 and Copilot 1.0.102 take them: seen on disk."""
     guarded = f"{blank}*** {header} File: guarded"
@@ -67,13 +67,13 @@ def test_blanks_before_a_header_hide_no_file(blank: str, header: str, tool: str)
     ]
 
 
-@pytest.mark.parametrize("path", ["guarded", " guarded", "   guarded  "])
+@rows("path", ["guarded", " guarded", "   guarded  "])
 def test_blanks_around_a_path_hide_no_file(path: str) -> None:
     """OpenCode 1.18.33 takes a header without any, Copilot, Cline and OpenCode drop those there are: seen on disk."""
     assert of(f"*** Add File:{path}", "+1")[0] == ("write", {"file_path": "guarded", "content": "1\n"})
 
 
-@pytest.mark.parametrize("lines", [(" *** Move to: b", "-x", "+y"), ("-x", "+y", "*** Move to: b")])
+@rows("lines", [(" *** Move to: b", "-x", "+y"), ("-x", "+y", "*** Move to: b")])
 def test_a_move_that_not_every_agent_would_make_hides_neither_place(lines: tuple[str, ...]) -> None:
     """Copilot reads the first as a move, OpenCode and Codex do not: the file is changed in place, or deleted."""
     found = of("*** Update File: a", *lines)
@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_moved_is_told_of_where_it_is() -> None:
     assert [(tool, args["file_path"]) for tool, args in of("*** Move to: b")] == [("edit", "b")]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@rows("end", ["\n", "\r\n"])
 def test_lines_end_as_agents_have_them(end: str) -> None:
     """Either way; no other character ends a line."""
     text = end.join(("*** Begin Patch", "*** Add File: a", "+1\u2028\x0b2", "*** End Patch", ""))
@@ -97,7 +97,7 @@ def test_lines_end_as_agents_have_them(end: str) -> None:
 TEXT = "*** Begin Patch\n*** Update File: p.txt\n@@\n-hello\n+bye\n*** Add File: q.txt\n+q\n*** End Patch"
 
 
-@pytest.mark.parametrize(
+@rows(
     "payload",
     [
         {"sessionId": "s", "timestamp": 1795295232787, "cwd": "/p", "toolName": "apply_patch", "toolArgs": TEXT},
@@ -111,7 +111,7 @@ def test_copilot_sends_patches_as_texts(payload: dict[str, object]) -> None:
     assert seen == [("pre_tool_use", "edit"), ("pre_tool_use", "write")]
 
 
-@pytest.mark.parametrize(("result", "changes"), [("success", 2), ("failure", 0)])
+@rows("result, changes", [("success", 2), ("failure", 0)])
 def test_copilot_s_patches_change_files_when_they_could_be_applied(result: str, changes: int) -> None:
     """Then there is a `file_changed` for each."""
     told = {"result_type": result, "text_result_for_llm": "said"}

@@ -9,6 +9,7 @@ import pytest
 from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
 from hookrun.agents.base import CUT_OFF, UnreadableMessageError, detect_agent
 from tests.golden import golden
+from tests.rows import rows
 
 Json = dict[str, Any]
 CLAUDES = golden.recorded("claude")
@@ -16,13 +17,13 @@ COPILOTS = golden.recorded("copilot")
 OTHERS = {name: golden.recorded(name) for name in ("codex", "gemini", "qwen", "cline", "opencode")}
 
 
-@pytest.mark.parametrize("name", CLAUDES)
+@rows("name", CLAUDES)
 def test_a_message_of_claude_s_is_told_to_be_claude_s(name: str) -> None:
     """Every one that was recorded, and every one that is documented."""
     assert detect_agent(claude, CLAUDES[name][1]) == "claude"
 
 
-@pytest.mark.parametrize("name", COPILOTS)
+@rows("name", COPILOTS)
 def test_a_message_of_copilot_s_is_told_from_claude_s(name: str) -> None:
     """In both dialects, every one that was recorded."""
     assert detect_agent(claude, COPILOTS[name][1]) == "copilot"
@@ -34,7 +35,7 @@ def test_a_later_claude_may_tell_the_time() -> None:
     assert detect_agent(claude, {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
 
 
-@pytest.mark.parametrize("agent", OTHERS)
+@rows("agent", OTHERS)
 def test_through_its_own_wiring_nobody_is_taken_for_another(agent: str) -> None:
     """Only Claude's settings are read by others."""
     assert {detect_agent(load(agent), data) for _, data in OTHERS[agent].values()} == {agent}
@@ -45,8 +46,8 @@ def before(tool: str, **more: object) -> Json:
     return {"hook_event_name": "BeforeTool", "tool_name": tool, "tool_input": {}, **more}
 
 
-@pytest.mark.parametrize(
-    ("message", "name"),
+@rows(
+    "message, name",
     [
         (before("mcp_db_run_query"), "mcp__db__run_query"),
         (before("mcp_my_db_query", mcp_context={"server_name": "my_db", "tool_name": "query"}), "mcp__my_db__query"),
@@ -61,7 +62,7 @@ def test_gemini_s_tools(message: Json, name: str) -> None:
     assert gemini.read(message, "").calls[0].fields["tool_name"] == name
 
 
-@pytest.mark.parametrize("error", ["it broke", {"message": "it broke", "type": "edit_failed"}])
+@rows("error", ["it broke", {"message": "it broke", "type": "edit_failed"}])
 def test_a_failure_of_gemini_s_is_one(error: object) -> None:
     """It has one event for both; no file has changed then."""
     response = {"llmContent": "Error", "returnDisplay": "Error", "error": error}
@@ -74,8 +75,8 @@ def test_a_failure_of_gemini_s_is_one(error: object) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "fired"),
+@rows(
+    "fields, fired",
     [
         ({"prompt": "do it", "submitted_prompt": "do it"}, True),
         ({"prompt": "do it"}, True),
@@ -89,8 +90,8 @@ def test_a_prompt_that_nobody_wrote_is_not_fired(fields: Json, fired: bool) -> N
     assert bool(qwen.read({"hook_event_name": "UserPromptSubmit", **fields}, "").calls) is fired
 
 
-@pytest.mark.parametrize(
-    ("arguments", "seen"),
+@rows(
+    "arguments, seen",
     [({"command": "ls"}, {"command": "ls"}), ('{"command": "ls"}', {"command": "ls"}), ("{", None)],
 )
 def test_copilot_s_arguments_may_be_a_text(arguments: object, seen: object) -> None:
@@ -108,8 +109,8 @@ def test_copilot_s_failure_is_no_changed_file() -> None:
         assert [call.event for call in read.calls] == events
 
 
-@pytest.mark.parametrize(
-    ("native", "camel", "of_session", "of_subagent"),
+@rows(
+    "native, camel, of_session, of_subagent",
     [
         ("UserPromptSubmit", "userPromptSubmitted", "user_prompt_submit", "subagent_start"),
         ("Stop", "agentStop", "stop", "subagent_stop"),
@@ -126,8 +127,8 @@ def test_copilot_s_prompt_and_stop_of_a_subagent_are_no_prompt_and_no_end_of_a_t
     assert [call.event for call in copilot.read({"sessionId": "s2", "agentId": "s2"}, camel).calls] == [of_subagent]
 
 
-@pytest.mark.parametrize(
-    ("name", "of_session", "of_subagent"),
+@rows(
+    "name, of_session, of_subagent",
     [("agent_start", "session_start", "subagent_start"), ("agent_end", "stop", "subagent_stop")],
 )
 def test_cline_s_start_and_end_of_a_subagent_are_its_own(name: str, of_session: str, of_subagent: str) -> None:
@@ -147,8 +148,8 @@ def test_opencode_s_patch_is_read_into_its_files() -> None:
     assert message.to_native_args([{"file_path": "c"}, None]) is None
 
 
-@pytest.mark.parametrize(
-    ("module", "message"),
+@rows(
+    "module, message",
     [
         (cline, {"hookName": "tool_call", "tool_call": {"name": "editor", "input": "rm -rf /"}}),
         (copilot, {"toolName": "bash", "toolArgs": "rm -rf /"}),
@@ -162,8 +163,8 @@ def test_arguments_that_are_no_object_are_not_taken_for_none(module: Any, messag
     assert (call.fields["tool_args"], call.fields.get("arguments_cut_off")) == (None, CUT_OFF)
 
 
-@pytest.mark.parametrize(
-    ("module", "message"),
+@rows(
+    "module, message",
     [
         (cline, {"hookName": "tool_call", "tool_call": {"name": "run_commands", "input": ["ls"]}}),
         (copilot, {"toolName": "apply_patch", "toolArgs": "*** Begin Patch\n*** Delete File: b\n*** End Patch"}),
@@ -176,7 +177,7 @@ def test_arguments_that_are_read_are_not_cut_off(module: Any, message: Json) -> 
     assert "arguments_cut_off" not in call.fields
 
 
-@pytest.mark.parametrize("module", [copilot, gemini, opencode, qwen])
+@rows("module", [copilot, gemini, opencode, qwen])
 def test_a_message_without_an_event_is_one_of_the_wiring_s_or_cannot_be_read(module: Any) -> None:
     """The installed line names the event after --agent where the message does not."""
     assert module.read({}, module.PRE_TOOL_EVENT).native == module.PRE_TOOL_EVENT

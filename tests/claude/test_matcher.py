@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from time import process_time
 
-import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.claude.matcher import globs_of
 from hookrun.claude.regex import Expression
 from hookrun.globs import glob
+from tests.rows import rows
 
 PARTS = ("Edit", "Notebook", "mcp__", "a", "b", "^", "$", ".*", "|", "(", ")", "-", "_", "*", ".")
 TOOLS = ("Edit", "NotebookEdit", "mcp__a__b", "a", "b", "ab", "ba", "", "EditX", "a-b", "aB")
@@ -26,8 +26,8 @@ def test_globs_match_what_the_expression_matches(matcher: str) -> None:
     assert matched == [tool for tool in TOOLS if expression.search(tool)]
 
 
-@pytest.mark.parametrize(
-    ("matcher", "globs"),
+@rows(
+    "matcher, globs",
     [
         ("Edit.*|^Write$", ["*Edit**", "Write"]),
         ("^(Edit|Write)$", ["Edit", "Write"]),
@@ -45,7 +45,7 @@ def test_common_matchers_need_no_expression(matcher: str, globs: list[str] | Non
     assert globs_of(matcher) == globs
 
 
-@pytest.mark.parametrize(
+@rows(
     "pattern",
     [r"\S" * 4000, r"[\s\S]" * 1000, "(?:(?:a{1000}){1000}){1000}", ".*" * 50 + "x", "(?:a|b){40}x", "(?<!^.*a)b"],
 )

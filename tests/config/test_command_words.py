@@ -10,13 +10,14 @@ from hypothesis import given, strategies as st
 
 from hookrun.config.command_words import program_and_script, relative_words
 from hookrun.config.executed import file_words
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
+@rows(
+    "line, words",
     [
         ("./a.sh", ["./a.sh"]),
         ("  ./a.sh one 'two'  ", ["./a.sh"]),
@@ -52,7 +53,7 @@ def test_what_is_named_plainly(line: str, words: list[str]) -> None:
     assert program_and_script("command", line) == words
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "",
@@ -102,8 +103,8 @@ def test_what_is_not_plain_names_nothing(line: str) -> None:
     assert program_and_script("command", line) == []
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
+@rows(
+    "line, words",
     [
         ("python3 -c 'x' hook.py", ["python3"]),
         ("python3 -m pytest", ["python3"]),
@@ -125,8 +126,8 @@ def test_script_is_named_only_if_it_is_sure(line: str, words: list[str]) -> None
     assert program_and_script("command", line) == words
 
 
-@pytest.mark.parametrize(
-    ("argv", "words"),
+@rows(
+    "argv, words",
     [
         (["./a b"], ["./a b"]),
         (["python3", "-u", "$x.py"], ["python3", "$x.py"]),
@@ -146,8 +147,8 @@ def test_other_kinds_name_nothing() -> None:
     assert program_and_script("python", "a:b") == program_and_script("url", "http://x/y") == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "target", "words"),
+@rows(
+    "kind, target, words",
     [
         ("command", "./a", ["./a"]),
         ("command", "hooks/a", ["hooks/a"]),
@@ -216,8 +217,8 @@ def test_what_is_named_is_what_a_shell_runs(tmp_path: Path, line: str) -> None:
     assert done.stdout == b"ran\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
+@rows(
+    "line, word",
     [
         ("./a.sh", "a.sh"),
         ("cd x && ./a.sh --strict", "x/a.sh"),
@@ -241,8 +242,8 @@ def test_a_path_is_found_wherever_it_stands_in_a_line(line: str, word: str) -> N
     assert word in file_words("command", line)
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
+@rows(
+    "line, word",
     [("./a.sh > out.log", "out.log"), ("./a.sh >>'o.log' 2>e.log", "e.log"), ("a &>> o.log", "o.log"), ("a -x", "-x")],
 )
 def test_what_a_line_writes_and_its_options_are_none(line: str, word: str) -> None:

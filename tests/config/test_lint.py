@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from hookrun.agents import AGENTS
 from hookrun.agents.known_tools import ARGUMENTS, native_tools
 from hookrun.config.lint import can_be_mcp
 from hookrun.recipes import catalog
 from tests.config.declared import errors, examined, warnings
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +27,8 @@ def doubts(path: Path, fields: dict[str, object]) -> list[str]:
     return [str(each) for each in warnings(result)]
 
 
-@pytest.mark.parametrize(
-    ("matcher", "says"),
+@rows(
+    "matcher, says",
     [
         ("Bahs", 'did you mean "bash"?'),
         ("Bahs*", 'did you mean "bash"?'),
@@ -57,8 +56,8 @@ def test_a_matcher_that_no_tool_has(tmp_path: Path, matcher: str, says: str) -> 
     assert any(says in each for each in doubts(tmp_path, {"matcher": matcher}))
 
 
-@pytest.mark.parametrize(
-    ("fields", "says"),
+@rows(
+    "fields, says",
     [
         (
             {"when": {"tool_args.comand": "*rm*"}},
@@ -86,7 +85,7 @@ def test_a_condition_that_cannot_hold(tmp_path: Path, fields: dict[str, object],
     assert says in found
 
 
-@pytest.mark.parametrize(
+@rows(
     "fields",
     [
         {"matcher": "*"},
@@ -162,8 +161,8 @@ def test_no_recipe_is_doubted(tmp_path: Path) -> None:
     assert [str(each) for each in warnings(examined(tmp_path / "coder.json", {"hooks": hooks}))] == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "can"),
+@rows(
+    "pattern, can",
     [
         ("mcp__s__t", True),
         ("mcp__a_b__c.d", True),

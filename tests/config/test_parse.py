@@ -14,6 +14,7 @@ from hookrun.config import document, parse, parse_yaml
 from hookrun.config.document import Diagnostic, SourceError, key_text, read
 from hookrun.config.parse import MAX_DEPTH, ParseError
 from hookrun.text import escape
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,8 +104,8 @@ def test_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
     assert read(str(path)).position(("a",)) == (1, 7)
 
 
-@pytest.mark.parametrize(
-    ("text", "position", "message", "hint"),
+@rows(
+    "text, position, message, hint",
     [
         ("", (1, 1), "the file is empty", '{"hooks": []}'),
         (" \n\t", (1, 1), "the file is empty", '{"hooks": []}'),
@@ -147,8 +148,8 @@ def test_json_errors_say_what_to_do(
     assert hint.replace("\\\\", "\\") in (problem.hint or "")
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
+@rows(
+    "text, line, column, message",
     [
         ("# only a comment\n", 1, 1, "the file is empty"),
         ("a: 1\na: 2\n", 2, 1, 'duplicate key "a"'),

@@ -14,6 +14,7 @@ from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAU
 from hookrun.events import EVENTS
 from tests import tour
 from tests.config.declared import errors, examined
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -176,7 +177,7 @@ def test_checker_and_schema_agree(
         assert found != []
 
 
-@pytest.mark.parametrize("field", [field.name for field in HOOK_FIELDS])
+@rows("field", [field.name for field in HOOK_FIELDS])
 def test_every_field_is_generated(field: str) -> None:
     """The agreement of schema and checker is tested for every field of a hook."""
     assert field in VALUES

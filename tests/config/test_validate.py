@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.config.declared import errors, examined, warnings
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +45,8 @@ def test_defaults_of_a_hook(tmp_path: Path) -> None:
     assert (made.source, made.line, made.look) == (str(tmp_path / "a.json"), 1, ["x"])
 
 
-@pytest.mark.parametrize(
-    ("fields", "name", "value"),
+@rows(
+    "fields, name, value",
     [
         ({"event": ["PreToolUse", "stop"]}, "events", ["pre_tool_use", "stop"]),
         ({"matcher": "bash|mcp__*"}, "matcher", ["bash", "mcp__*"]),
@@ -82,8 +81,8 @@ def test_fields_in_the_form_a_hook_keeps(tmp_path: Path, fields: dict[str, objec
     assert getattr(made, name) == value
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@rows(
+    "fields, message",
     [
         ({"timeout": "5"}, '`timeout` must be a number greater than 0, not "5"; write a number without quotes or unit'),
         ({"timeout": 0}, "`timeout` must be a number greater than 0, not 0"),
@@ -150,8 +149,8 @@ def test_mistakes_in_a_hook(tmp_path: Path, fields: dict[str, object], message: 
     assert made.error.isprintable()
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
+@rows(
+    "entry, message",
     [
         ({"command": "x"}, 'the hook has no event; add "event": "pre_tool_use" or another event'),
         ({"evnt": "stop", "command": "x"}, 'rename "evnt" to "event"'),
@@ -181,8 +180,8 @@ def test_event_that_can_be_read_beside_one_that_cannot(tmp_path: Path) -> None:
     assert len(declarations.problems) == 1
 
 
-@pytest.mark.parametrize(
-    ("fields", "on_failure"),
+@rows(
+    "fields, on_failure",
     [
         ({"timeout": 0}, "continue"),
         ({"timeout": 0, "on_failure": "block"}, "block"),
@@ -233,8 +232,8 @@ def test_names_are_unique_in_a_file(tmp_path: Path) -> None:
     assert [made.error is not None for made in hooks] == [False, True, False, False, False, False]
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@rows(
+    "fields, message",
     [
         ({"timeout": 5000}, "write 5 if you mean milliseconds"),
         ({"matcher": "bash"}, "stop has no tool, so the matcher never matches"),
@@ -253,7 +252,7 @@ def test_what_is_doubtful_is_a_warning(tmp_path: Path, fields: dict[str, object]
     assert result.declarations.problems == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "fields",
     [
         {"command": "./a"},
@@ -274,8 +273,8 @@ def test_relative_paths_above_the_project(tmp_path: Path, fields: dict[str, obje
         assert "a user or managed" in error
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
+@rows(
+    "settings, message",
     [
         ([], "`hookrun` must be an object of settings, not an empty list"),
         ({"default": {}}, 'did you mean "defaults"?'),

@@ -13,6 +13,7 @@ from hookrun.config.document import field_name
 from hookrun.edit.file_change import FileError
 from hookrun.edit.json_edit import Json
 from hookrun.wiring.targets import SettingsFile
+from tests.rows import rows
 from tests.wiring.texts import FEWER_EXAMPLES, wired, written
 
 NESTED = SettingsFile("claude", "/settings.json", claude.INSTALL)
@@ -62,7 +63,7 @@ def test_an_old_handler_is_replaced_where_it_stands() -> None:
     assert NESTED.remove_handlers(put, Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
 
 
-@pytest.mark.parametrize("beside", [[], [{"type": "command", "command": "other"}]])
+@rows("beside", [[], [{"type": "command", "command": "other"}]])
 def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> None:
     """Where we are alone in the group the matcher is removed; other handlers keep theirs, and ours gets a new group."""
     new = WANTED["Stop"]
@@ -73,7 +74,7 @@ def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> N
     assert NESTED.add_handlers(put, {"Stop": new}).text == put.text
 
 
-@pytest.mark.parametrize("matcher", ["", "*", ".*"])
+@rows("matcher", ["", "*", ".*"])
 def test_a_matcher_that_matches_everything_stays(matcher: str) -> None:
     """A matcher that excludes nothing stays as the user wrote it."""
     new = WANTED["Stop"]
@@ -88,7 +89,7 @@ def test_another_agents_handler_is_foreign() -> None:
     assert NESTED.remove_handlers(Json(text, "json"), None).text == text
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "touch PWNED; hookrun fire --agent claude",
@@ -128,8 +129,8 @@ def test_empty_lists_that_were_there_stay() -> None:
     assert NESTED.remove_handlers(NESTED.add_handlers(before, WANTED), before).text == text
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
+@rows(
+    "text, path",
     [
         ("[]", ()),
         ('{"hooks": []}', ("hooks",)),

@@ -24,6 +24,7 @@ from hookrun.wiring.wired_command import (
     read_argv,
     this_program,
 )
+from tests.rows import rows
 from tests.wiring.texts import FEWER_EXAMPLES, argv, launcher_argv, launcher_line, shell_line
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ def test_a_line_that_needs_no_shell_is_read_back(home: str, event: str) -> None:
     assert (call.agent, call.arguments) == ("claude", ["--agent", "claude", event, "--home", home])
 
 
-@pytest.mark.parametrize(
-    ("handler", "line"),
+@rows(
+    "handler, line",
     [
         ({"command": "a b"}, "a b"),
         ({"command": "/a b", "args": []}, "'/a b'"),
@@ -94,7 +95,7 @@ OLDER = SHORT.removeprefix("exec ")
 GUARDED = launcher_line("/h/.local/share/hookrun/claude", FireFlags("claude", "Stop"), GONE)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         f"touch PWNED; {SHORT}",
@@ -146,7 +147,7 @@ def test_other_readers_of_shell_see_the_call(line: str) -> None:
     assert (call.agent, call.arguments) == ("claude", ["--agent", "claude", "Stop"])
 
 
-@pytest.mark.parametrize("name", ["gone", "launcher.conf", "../claude", "Claude", "claude.stop", "gone.Stop.x"])
+@rows("name", ["gone", "launcher.conf", "../claude", "Claude", "claude.stop", "gone.Stop.x"])
 def test_what_is_no_launcher_fires_nothing(name: str) -> None:
     """Other files in the directory, or in another one."""
     assert read(f"/h/.local/share/hookrun/{name} Stop", "claude") is None
@@ -187,7 +188,7 @@ def test_a_program_that_is_gone_is_told_and_the_agent_goes_on(shell: str, gone: 
 OURS = shell_line(HookrunProgram("/v/python3", "/v/hookrun/__main__.py"), FireFlags("claude", "Stop", 595.0), GONE)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         f"touch PWNED; {OURS}",
@@ -221,7 +222,7 @@ def test_only_what_install_could_have_written_is_ours(line: str) -> None:
     assert (found.is_ours, found.program) == (False, None)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "# hookrun fire --agent claude",
