@@ -101,7 +101,7 @@ def test_a_change_is_made_or_refused(claude: Agent, caller: str) -> None:
         assert '{"command": "echo new"}' in str(refusal(told, caller))
         return
     assert refusal(told, caller) is None
-    assert told.command == "echo new"
+    assert told.args == {"command": "echo new"}
     assert told.json.get("updated_input") == ({"command": "echo new"} if caller == "cursor" else None)
 
 
