@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
 
 Json = dict[str, Any]
+PROGRAMS = Path(__file__).with_name("programs")
 
 AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 SAYS = "cat >/dev/null; echo '{answer}'"
@@ -39,7 +40,7 @@ NATIVE: dict[str, dict[str, str]] = {
 }
 """What each agent calls these events."""
 
-SHELL = {"gemini": "run_shell_command", "qwen": "run_shell_command"}
+SHELL = {"gemini": "run_shell_command", "qwen": "run_shell_command", "cline": "run_commands", "opencode": "bash"}
 WRITES: dict[str, tuple[str, Json]] = {
     "claude": ("Write", {"file_path": "{path}", "content": "x"}),
     "codex": ("apply_patch", {"command": "*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n"}),
@@ -60,27 +61,23 @@ class Agent:
         self.project = project
         self.events = NATIVE[name]
 
-    def shell(self, command: str = "ls") -> Json:
-        """Return the message before a shell command is run."""
-        if self.name == "cline":
-            return self._message("pre", "run_commands", {"commands": [command]})
-        return self._message(
-            "pre", SHELL.get(self.name, "bash" if self.name == "opencode" else "Bash"), {"command": command}
-        )
+    def shell(self, command: str = "ls", **more: object) -> Json:
+        """Return the message before a shell command is run, with `more` arguments."""
+        return self._message("pre", *self._shell_call(command, more))
 
     def ran(self, command: str = "ls", output: str = "out") -> Json:
         """Return the message after a shell command was run."""
-        if self.name == "cline":
-            return self._message("post", "run_commands", {"commands": [command]}, output)
-        return self._message(
-            "post", SHELL.get(self.name, "bash" if self.name == "opencode" else "Bash"), {"command": command}, output
-        )
+        return self._message("post", *self._shell_call(command, {}), output)
 
-    def write(self, path: str, when: str = "pre") -> Json:
+    def _shell_call(self, command: str, more: Json) -> tuple[str, Json]:
+        about: Json = {"commands": [command]} if self.name == "cline" else {"command": command}
+        return SHELL.get(self.name, "Bash"), {**about, **more}
+
+    def write(self, path: str, when: str = "pre", **more: object) -> Json:
         """Return the message before or after a file is written."""
         tool, args = WRITES[self.name]
         filled = json.loads(json.dumps(args).replace("{path}", path))
-        return self._message(when, tool, filled, "written" if when == "post" else None)
+        return self._message(when, tool, {**filled, **more}, "written" if when == "post" else None)
 
     def prompt(self, text: str = "do it") -> Json:
         """Return the message about a prompt."""
@@ -125,7 +122,7 @@ class Agent:
         if when == "post" and self.name == "copilot":
             message["tool_result"] = {"result_type": "success", "text_result_for_llm": output}
         elif when == "post":
-            message["tool_response"] = {"llmContent": output} if self.name in SHELL else output
+            message["tool_response"] = {"llmContent": output} if self.name in ("gemini", "qwen") else output
         return message
 
     def fire(
@@ -152,6 +149,18 @@ class Agent:
             capture_output=True,
             cwd=cwd or self.project.root,
             env=self.project.environment(**(env or {})),
+            check=False,
+        )
+        return Told(self, done)
+
+    def fire_changed(self, program: str, message: Json | bytes, *arguments: str, **env: str) -> Told:
+        """Send a message to a hookrun that has been changed, by a file of `programs`, and return the answer."""
+        done = subprocess.run(
+            [sys.executable, str(PROGRAMS / program), "fire", "--agent", self.name, *arguments],
+            input=message if isinstance(message, bytes) else json.dumps(message).encode(),
+            capture_output=True,
+            cwd=self.project.root,
+            env=self.project.environment(**env),
             check=False,
         )
         return Told(self, done)
@@ -227,15 +236,11 @@ class Told:
         return "\n".join(str(text) for text in found if text)
 
     @property
-    def command(self) -> str | None:
-        """The shell command that the tool is to run instead, None where it is not changed."""
-        args = self.own.get(
-            "updatedInput", self.own.get("tool_input", self.json.get("modifiedArgs", self.json.get("args")))
-        )
-        if self.agent.name == "cline":
-            commands = self.json.get("overrideInput", {}).get("commands")
-            return str(commands[0]) if commands else None
-        return str(args["command"]) if args else None
+    def args(self) -> Json | None:
+        """All arguments that the tool gets instead, None where they are not changed."""
+        places = [(self.own, "updatedInput"), (self.own, "tool_input")]
+        places += [(self.json, name) for name in ("modifiedArgs", "args", "overrideInput")]
+        return next((found[name] for found, name in places if name in found), None)
 
 
 def person_of(agent: Agent, told: Told, session: str = "s1") -> str:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun import agents
+from hookrun.wiring.presence import user_wiring_answers
 from tests.cli.command import hookrun
-from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher, launcher_conf, run_line, settings_file, wired_line
+from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher, run_line, settings_file, wired_line
 from tests.conftest import Project
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LINES_OF_INSTALL = pytest.mark.only_cold("starts the launcher of the test's own home, which has no server")
+ASKS_IN_PROCESS = pytest.mark.only_cold("decides in the test's own process")
 IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
 
@@ -34,7 +39,7 @@ def _count(project: Project) -> int:
 
 
 @LINES_OF_INSTALL
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("agent", IN_LINES)
 def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> None:
     """The user's line answers; the project's prints nothing, runs nothing, and records that it yielded."""
@@ -46,44 +51,18 @@ def test_a_hook_runs_once_where_both_are_wired(project: Project, agent: str) -> 
     assert ["the user's settings of" in str(record["left_to"]) for record in project.audit()] == [True]
     run_line(project, user, message)
     assert _count(project) == 1
-
-
-@LINES_OF_INSTALL
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("agent", IN_LINES)
-def test_alone_the_projects_answers(project: Project, agent: str) -> None:
-    """Without the user's line the project's runs the hooks."""
-    _, ours = _both_wired(project, agent)
     shutil.rmtree(settings_file(project, agent).parent)
-    run_line(project, ours, before_tool(project, agent))
-    assert _count(project) == 1
+    run_line(project, ours, message)
+    assert _count(project) == 2  # alone the project's answers
 
 
-@LINES_OF_INSTALL
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        "broken",
-        "other event",
-        "program gone",
-        "foreign",
-        "a text",
-        "piped away",
-        "of a project",
-        "narrowed",
-        "arguments",
-        "no list",
-        "directory",
-        "conf",
-    ],
-)
-def test_where_the_persons_cannot_answer_the_projects_does(project: Project, trouble: str) -> None:
+@ASKS_IN_PROCESS
+def test_where_the_persons_cannot_answer_the_projects_does(project: Project) -> None:
     """Settings that cannot be read, another event, a program that is gone: otherwise the hooks would not run at all."""
-    _, ours = _both_wired(project, "claude")
-    path = settings_file(project, "claude")
+    _both_wired(project, "claude")
+    path, home = settings_file(project, "claude"), str(project.home)
     text, started = path.read_text(), launcher(project, "claude")
-    earlier = f'"exec {started} PreToolUse --home {project.home}"'
+    earlier = f'"exec {started} PreToolUse --home {home}"'
     by_shell = text.replace('"args": [],', "").replace(f'"{started}.PreToolUse"', earlier)
     changed = {
         "broken": text[:-3],
@@ -91,35 +70,51 @@ def test_where_the_persons_cannot_answer_the_projects_does(project: Project, tro
         "program gone": text.replace("/.local/", "/gone/.local/"),
         "foreign": text.replace("hookrun/claude", "hookrun/other"),
         "a text": by_shell.replace('"command": "exec /', '"command": "echo /'),
-        "piped away": by_shell.replace(f"--home {project.home}", f"--home {project.home} > /dev/null"),
+        "piped away": by_shell.replace(f"--home {home}", f"--home {home} > /dev/null"),
         "of a project": by_shell.replace(" --home", " --scope project --home"),
         "arguments": text.replace('"args": []', '"args": ["--scope", "project"]'),
         "no list": text.replace('"args": []', '"args": null'),
         "narrowed": text.replace('"hooks": [', '"matcher": "Write", "hooks": ['),
-        "directory": text + "\n",
-        "conf": text + "\n",
     }
-    assert changed[trouble] != text
-    if trouble == "directory":
-        launcher(project, "claude.PreToolUse").unlink()
-        launcher(project, "claude.PreToolUse").mkdir()
-    if trouble == "conf":
-        launcher_conf(project).unlink()
-    path.write_text(changed[trouble])
+    assert text not in changed.values()
+    answered = {}
+    for trouble, written in {"": text, "by a shell": by_shell, **changed}.items():
+        path.write_text(written)
+        answered[trouble] = user_wiring_answers(agents.load("claude"), "PreToolUse", home)
+    assert answered == {"": True, "by a shell": True, **dict.fromkeys(changed, False)}
+
+
+def _replace_by_a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@LINES_OF_INSTALL
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("name", "spoil"), [("claude.PreToolUse", _replace_by_a_directory), ("launcher.conf", os.unlink)]
+)
+def test_where_the_persons_launcher_does_not_start_the_projects_answers(
+    project: Project, name: str, spoil: Callable[[Path], None]
+) -> None:
+    """The settings are as they were."""
+    _, ours = _both_wired(project, "claude")
+    spoil(launcher(project, name))
     run_line(project, ours, before_tool(project, "claude"))
     assert _count(project) == 1
 
 
-@LINES_OF_INSTALL
-@pytest.mark.parametrize("change", ["no trust", "switched off"])
-def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Project, change: str) -> None:
+@ASKS_IN_PROCESS
+def test_where_codex_would_not_run_the_persons_the_projects_answers(project: Project) -> None:
     """Codex skips untrusted hooks: such a line does not count."""
-    _, ours = _both_wired(project, "codex")
+    _both_wired(project, "codex")
     config = project.home / ".codex" / "config.toml"
-    text = config.read_text() if config.exists() else ""
-    config.write_text("" if change == "no trust" else text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
-    run_line(project, ours, before_tool(project, "codex"))
-    assert _count(project) == 1
+    text, codex = config.read_text(), agents.load("codex")
+    answered = []
+    for written in (text, "", text.replace("trusted_hash", "enabled = false\ntrusted_hash")):
+        config.write_text(written)
+        answered.append(user_wiring_answers(codex, "PreToolUse", str(project.home)))
+    assert answered == [True, False, False]
 
 
 def _copilots_message(project: Project) -> dict[str, object]:

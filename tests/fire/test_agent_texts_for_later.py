@@ -106,4 +106,4 @@ def test_a_question_with_changed_arguments_is_a_refusal_on_copilot(project: Proj
     told = agent.fire(agent.shell("ls"))
     assert told.reason is not None
     assert '{"command": "ls -l"}' in told.reason
-    assert told.command is None
+    assert told.args is None

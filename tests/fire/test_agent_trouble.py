@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,24 +16,16 @@ from hookrun import agents as table
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
 from hookrun.state import CurrentRun
-from tests.conftest import ROOT, Project
+from tests.conftest import Project
 from tests.fire.agents import AGENTS, Agent, person_of, says, without_origin
+from tests.rows import rows
+from tests.waiting import limit
 
-pytestmark = pytest.mark.sampled(3)
+AgentOf = Callable[[str], Agent]
+
+pytestmark = pytest.mark.sampled(7)
 
 NOTHING = (0, b"", "")
-
-
-@pytest.fixture(params=AGENTS)
-def agent(request: pytest.FixtureRequest, project: Project) -> Agent:
-    """Return each agent in turn."""
-    return Agent(request.param, project)
-
-
-@pytest.fixture
-def claude(project: Project) -> Agent:
-    """Return Claude Code."""
-    return Agent("claude", project)
 
 
 @pytest.fixture
@@ -47,7 +39,6 @@ def pre(agent: Agent) -> str:
     return agent.events["pre"]
 
 
-@pytest.mark.sampled(7)
 def test_declarations_that_cannot_be_read_refuse_nothing_and_are_told_once(agent: Agent) -> None:
     """Once in a session: the next tool call is not bothered, another session is."""
     (agent.project.root / "coder.json").write_text('{"hooks": [')
@@ -72,7 +63,6 @@ def test_other_hooks_still_have_their_say(agent: Agent) -> None:
     assert str(agent.fire(agent.shell(), event=pre(agent)).reason).startswith("no")
 
 
-@pytest.mark.sampled(3)
 def test_trouble_refuses_where_the_user_asks_for_it(agent: Agent) -> None:
     """`on_error: block` in the user's settings; every time, not once."""
     agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
@@ -90,19 +80,34 @@ def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
     assert claude.fire(claude.shell()).reason is None
 
 
-@pytest.mark.sampled(9)
-@pytest.mark.parametrize("sent", [b"nonsense", b"", b"[1]", b"{}", b'{"a":', b"\xff\xfe"])
-def test_a_message_that_cannot_be_read_refuses_nothing(agent: Agent, sent: bytes) -> None:
+BAD = (b"nonsense", b"", b"[1]", b'{"a":', b"\xff\xfe")
+
+
+@rows("name, sent", [*(("claude", sent) for sent in BAD), *((name, b"nonsense") for name in AGENTS if name != "cline")])
+def test_a_message_that_cannot_be_read_refuses_nothing(name: str, sent: bytes, agent_of: AgentOf) -> None:
     """It is reported; with `on_error: block` it is answered as a tool call is, unless the line names another event."""
+    agent = agent_of(name)
     told = agent.fire(sent, event=pre(agent))
     assert told.reason is None
-    assert sent == b"{}" or "hookrun failed" in told.person
+    assert "hookrun failed" in told.person
     agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
-    refused = agent.fire(sent)
-    if agent.name == "cline":  # of which tool it is cannot be known: then only the run can be refused
-        assert refused.json.get("cancel", sent == b"{}")
-    elif sent != b"{}":
-        assert "hookrun failed" in str(refused.reason)
+    assert "hookrun failed" in str(agent.fire(sent).reason)
+
+
+def test_a_message_that_cannot_be_read_ends_clines_run(project: Project) -> None:
+    """With `on_error: block`: of which tool it is cannot be known, and then only the run can be refused."""
+    cline = Agent("cline", project)
+    told = cline.fire(b"nonsense", event=pre(cline))
+    assert told.reason is None
+    assert "hookrun failed" in told.person
+    project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
+    assert cline.fire(b"nonsense").json["cancel"]
+
+
+def test_an_empty_message_refuses_nothing(agent: Agent) -> None:
+    """It names no event and no tool."""
+    agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
+    assert agent.fire({}, event=pre(agent)).reason is None
 
 
 def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
@@ -113,14 +118,14 @@ def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
     assert 'unknown event "AfterBreakfast"' in str(agent.project.audit()[-1]["error"])
 
 
-@pytest.mark.parametrize("sent", ["BeforeBreakfast", "PreToolUseV2"])
-def test_the_installed_event_counts_where_the_message_s_is_unknown(agent: Agent, sent: str) -> None:
+@rows("name, sent", [*((name, "BeforeBreakfast") for name in AGENTS), ("claude", "PreToolUseV2")])
+def test_the_installed_event_counts_where_the_message_s_is_unknown(name: str, sent: str, agent_of: AgentOf) -> None:
     """A refusal is given in the form of that event, and the user is notified once a session."""
+    agent = agent_of(name)
     agent.project.hooks({"name": "guard", "matcher": "bash", "command": "cat > seen; echo no >&2; exit 2"})
     message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', f'"{sent}"'))
     told = agent.fire(message, event=pre(agent))
-    assert told.reason is not None
-    assert told.reason.startswith("no")
+    assert str(told.reason).startswith("no")
     seen = json.loads((agent.project.root / "seen").read_text())
     assert (seen["event"], seen["agent_event"]) == ("pre_tool_use", sent)
     notice = f'sent an event that hookrun does not know: "{sent}" is treated as {pre(agent)}'
@@ -130,9 +135,13 @@ def test_the_installed_event_counts_where_the_message_s_is_unknown(agent: Agent,
     assert notice not in str(again.json)
 
 
-@pytest.mark.parametrize("sent", ["preToolUse", "BeforeTool", "tool.execute.before", "pre_tool_use"])
-def test_another_agent_s_name_of_an_event_loses_no_refusal(agent: Agent, sent: str) -> None:
+OTHER_NAMES = ("preToolUse", "BeforeTool", "tool.execute.before", "pre_tool_use")
+
+
+@rows("name, sent", [*(("claude", sent) for sent in OTHER_NAMES), *((name, "pre_tool_use") for name in AGENTS[1:])])
+def test_another_agent_s_name_of_an_event_loses_no_refusal(name: str, sent: str, agent_of: AgentOf) -> None:
     """With or without an event in the installed line, which counts even if that name means another event to hookrun."""
+    agent = agent_of(name)
     agent.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
     message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', f'"{sent}"'))
     for event in ("", pre(agent)):
@@ -166,7 +175,6 @@ def test_fields_of_a_later_version_change_nothing(agent: Agent) -> None:
     assert (seen["agent"], seen["metadata"], seen["version"]) == (agent.name, {}, 1)
 
 
-@pytest.mark.sampled(4)
 def test_a_large_message_is_read(agent: Agent) -> None:
     """A command of three million characters is accepted."""
     agent.project.hooks({"matcher": "bash", "when": {"tool_args.command": "*rm -rf*"}, "command": "exit 2"})
@@ -175,12 +183,13 @@ def test_a_large_message_is_read(agent: Agent) -> None:
     assert agent.fire(agent.shell(command + "; rm -rf /"), event=pre(agent)).reason is not None
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",)],
-)
-def test_a_wiring_that_is_wrong_refuses_nothing(agent: Agent, arguments: tuple[str, ...]) -> None:
+WRONG = (("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",))
+
+
+@rows("name, arguments", [*(("copilot", each) for each in WRONG), *((name, ("--bogus",)) for name in AGENTS)])
+def test_a_wiring_that_is_wrong_refuses_nothing(name: str, arguments: tuple[str, ...], agent_of: AgentOf) -> None:
     """Exit status 0 and a message for the user: on Copilot any other status would refuse every tool."""
+    agent = agent_of(name)
     told = agent.fire(agent.shell(), *arguments)
     assert told.reason is None
     assert "hookrun failed" in told.person
@@ -200,32 +209,35 @@ def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project)
         assert b'unknown agent "copliot"; did you mean "copilot"?' in done.stderr
 
 
-@pytest.mark.sampled(4)
 def test_an_audit_that_cannot_be_written_changes_nothing(agent: Agent) -> None:
-    """Neither the verdict nor what is remembered of a session depends on it."""
+    """The verdict does not depend on it."""
     state = agent.project.home / ".local" / "state"
     state.mkdir(parents=True)
     (state / "hookrun").write_text("a file where a directory should be")
     agent.project.hooks({"command": "exit 2"})
     assert agent.fire(agent.shell(), event=pre(agent)).reason is not None
-    agent.project.hooks({"event": "stop", "command": says(action="block", message="R")})
-    stop = agent.fire(agent.stop(), event=agent.events["stop"])
-    assert agent.name == "cline" or "R" in stop.json.values()
 
 
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize(
-    "env",
-    [
-        {"HOOKRUN": "0"},
-        {"HOOKRUN_SKIP": "guard"},
-        {"HOME": "/nowhere"},
-        {"XDG_CONFIG_HOME": "/nowhere", "XDG_STATE_HOME": "/nowhere"},
-        {"HOOKRUN_TRUST": "all"},
-    ],
-    ids=lambda env: next(iter(env)),
+def test_a_session_that_cannot_be_remembered_changes_nothing(claude: Agent) -> None:
+    """How often a turn was kept going is not known then."""
+    state = claude.project.home / ".local" / "state"
+    state.mkdir(parents=True)
+    (state / "hookrun").write_text("a file where a directory should be")
+    claude.project.hooks({"event": "stop", "command": says(action="block", message="R")})
+    assert claude.fire(claude.stop()).json["reason"] == "R"
+
+
+ENVIRONMENTS = (
+    {"HOOKRUN": "0"},
+    {"HOOKRUN_SKIP": "guard"},
+    {"HOME": "/nowhere"},
+    {"XDG_CONFIG_HOME": "/nowhere", "XDG_STATE_HOME": "/nowhere"},
+    {"HOOKRUN_TRUST": "all"},
 )
-def test_the_environment_switches_no_guard_off(agent: Agent, env: dict[str, str]) -> None:
+
+
+@rows("env", ENVIRONMENTS, ids=map(str, ENVIRONMENTS))
+def test_the_environment_switches_no_guard_off(env: dict[str, str], agent: Agent) -> None:
     """A project can set an agent's environment: it is ignored."""
     agent.project.user_hooks({"name": "guard", "command": "echo guarded >&2; exit 2"})
     assert agent.fire(agent.shell(), env=env, event=pre(agent)).reason == "guarded"
@@ -252,93 +264,43 @@ def test_hooks_within_hooks_end_at_three(claude: Agent) -> None:
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_a_mistake_of_ours_loses_no_refusal(project: Project) -> None:
     """If the answer cannot be built in full, a plain refusal is sent."""
-    program = (
-        "import sys, hookrun.session\n"
-        "def broken(*given): raise MemoryError('no more')\n"
-        "hookrun.session.count_stop_block = hookrun.session.mark_notice_shown = broken\n"
-        "import hookrun.agents.formats\n"
-        "hookrun.agents.formats.reply_from_verdict = broken\n"
-        "sys.argv = ['hookrun', 'fire', '--agent', 'codex', '--home', sys.argv[1]]\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
+    codex = Agent("codex", project)
     project.hooks({"command": "echo no >&2; exit 2"})
     project.approve()
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(project.home)],
-        input=json.dumps(Agent("codex", project).shell()).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=True,
-    )
-    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"] == "no"
+    told = codex.fire_changed("no_answer.py", codex.shell(), "--home", str(project.home))
+    assert told.own["permissionDecisionReason"] == "no"
     assert "MemoryError" in str(project.audit()[-1]["error"])
 
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
-def test_the_home_is_the_account_s(project: Project) -> None:
+def test_the_home_is_the_account_s(claude: Agent) -> None:
     """As in the password database; HOME is ignored."""
-    program = (
-        "import os, pwd, sys\n"
-        "entry = pwd.getpwuid(os.getuid())\n"
-        "class Entry: pw_dir = sys.argv[1]\n"
-        "pwd.getpwuid = lambda number: Entry\n"
-        "sys.argv = ['hookrun', 'fire', '--agent', 'claude']\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
-    project.user_hooks({"command": "echo guarded >&2; exit 2"})
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(project.home)],
-        input=json.dumps(Agent("claude", project).shell()).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(HOME="/nowhere"),
-        check=True,
-    )
-    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"] == "guarded"
+    claude.project.user_hooks({"command": "echo guarded >&2; exit 2"})
+    home = {"HOME_OF_ACCOUNT": str(claude.project.home), "HOME": "/nowhere"}
+    assert claude.fire_changed("another_account.py", claude.shell(), **home).reason == "guarded"
 
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
-@pytest.mark.parametrize("of_account", [True, False])
+@rows("account, option", [("a home", ""), (".", " --home '{home}'")])
 def test_a_proposed_command_names_the_home_only_where_it_is_another(
-    project: Project, tmp_path: Path, *, of_account: bool
+    account: str, option: str, claude: Agent, tmp_path: Path
 ) -> None:
     """A launcher names the account's, too; for a shell the home is quoted."""
     home = tmp_path / "a home"
-    project.home.rename(home)
-    program = (
-        "import os, pwd, sys\n"
-        "class Entry: pw_dir = sys.argv[1]\n"
-        "pwd.getpwuid = lambda number: Entry\n"
-        "sys.argv = ['hookrun', 'fire', '--agent', 'claude', 'PreToolUse', '--home', sys.argv[2]]\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
     (home / ".config/hookrun").mkdir(parents=True, exist_ok=True)
     (home / ".config/hookrun/hooks.json").write_text('{"hooks": [{"event": "pre_tool_use", "command": "exit 2"}]}')
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(home if of_account else tmp_path), str(home)],
-        input=json.dumps(Agent("claude", project).shell()).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
-        check=True,
-    )
-    option = "" if of_account else f" --home '{home}'"
-    assert re.search(rf"`hookrun why [0-9a-f]{{8}}{re.escape(option)}`", json.loads(done.stdout)["systemMessage"])
+    given = (claude.shell(), "PreToolUse", "--home", str(home))
+    told = claude.fire_changed("another_account.py", *given, HOME_OF_ACCOUNT=str(tmp_path / account))
+    assert re.search(rf"`hookrun why [0-9a-f]{{8}}{re.escape(option.format(home=home))}`", told.shown)
 
 
 def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> None:
-    """Codex gives SessionEnd one second: the hook is a timeout in the audit, not a process that was killed with us."""
+    """Codex gives SessionEnd one second, of which a part is for the answer: a hook that needs 0.7 s has timed out."""
     agent = Agent("codex", project)
-    project.hooks({"event": "session_end", "command": "sleep 300"})
-    took: list[float] = []
-    while not took or (min(took) >= 1000 and len(took) < 3):  # the best of three counts: others work here
-        told = agent.fire({**agent.stop(), "hook_event_name": "SessionEnd"})
-        assert told.status == 0
-        record = [record for record in project.audit() if record["kind"] == "hook"][-1]
-        assert record["failure"] == "timeout"
-        took.append(float(str(record["ms"])))
-    assert min(took) < 1000
+    project.hooks({"event": "session_end", "command": "sleep 0.7"})
+    assert agent.fire({**agent.stop(), "hook_event_name": "SessionEnd"}).status == 0
+    [record] = [record for record in project.audit() if record["kind"] == "hook"]
+    assert (record["failure"], record["detail"]) == ("timeout", "no answer by the deadline")
 
 
 @pytest.mark.only_cold("runs in this process")
@@ -357,7 +319,6 @@ def test_half_a_second_of_an_agent_s_limit_is_kept_for_the_answer(
         assert fire.command.deadline == pytest.approx(fire.command.started + limit)
 
 
-@pytest.mark.sampled(4)
 def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
     """A hook that has not answered by then has timed out, and `on_failure` decides."""
     agent.project.hooks({"command": "sleep 300", "on_failure": "block"})
@@ -365,39 +326,49 @@ def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
     assert "(timeout)" in str(told.reason)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-@pytest.mark.parametrize("moment", ["before the message", "while a hook runs"])
-def test_copilot_sees_no_other_exit_status_than_0(copilot: Agent, number: signal.Signals, moment: str) -> None:
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+@rows("number", SIGNALS)
+def test_copilot_sees_no_other_exit_status_than_0(number: signal.Signals, agent_of: AgentOf) -> None:
     """A signal is no refusal: with any other exit status it would be one."""
-    project = copilot.project
-    os.mkfifo(project.root / "running")
-    project.hooks({"command": "echo > running; sleep 300"})
-    project.approve()
-    process = project.open("fire", "--agent", "copilot", "--home", str(project.home))
-    assert process.stdin is not None
-    if moment == "while a hook runs":
-        process.stdin.write(json.dumps(copilot.shell()).encode())
-        process.stdin.close()
-        process.stdin = None
-        (project.root / "running").read_text()
-    else:
-        process.stdin.write(b" " * (1 << 20))  # more than a pipe holds: this returns when some of it was read
-        process.stdin.flush()
+    copilot = agent_of("copilot")
+    process = running_hook(copilot)
     process.send_signal(number)
-    stdout, _ = process.communicate(timeout=60)
+    stdout, _ = process.communicate(timeout=limit())
+    assert (process.returncode, stdout) == (0, b"")
+
+
+@rows("number", SIGNALS)
+def test_copilot_sees_none_either_before_the_message_is_read(number: signal.Signals, agent_of: AgentOf) -> None:
+    """There is no event yet."""
+    copilot = agent_of("copilot")
+    process = copilot.project.open("fire", "--agent", "copilot", "--home", str(copilot.project.home))
+    assert process.stdin is not None
+    process.stdin.write(b" " * (1 << 20))  # more than a pipe holds: this returns when some of it was read
+    process.stdin.flush()
+    process.send_signal(number)
+    stdout, _ = process.communicate(timeout=limit())
     assert (process.returncode, stdout) == (0, b"")
 
 
 def test_a_signal_ends_the_others_with_its_number(claude: Agent) -> None:
     """As without an agent: 128 + n, and every hook is ended."""
-    os.mkfifo(claude.project.root / "running")
-    claude.project.hooks({"command": "echo > running; sleep 300"})
-    claude.project.approve()
-    process = claude.project.start(claude.shell(), "fire", "--agent", "claude", "--home", str(claude.project.home))
-    (claude.project.root / "running").read_text()
+    process = running_hook(claude)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=limit())
     assert process.returncode == 128 + signal.SIGTERM
+
+
+def running_hook(agent: Agent) -> subprocess.Popen[bytes]:
+    """Start a run whose hook runs and does not end by itself."""
+    project = agent.project
+    os.mkfifo(project.root / "running")
+    project.hooks({"command": "echo > running; sleep 300"})
+    project.approve()
+    process = project.start(agent.shell(), "fire", "--agent", agent.name, "--home", str(project.home))
+    (project.root / "running").read_text()
+    return process
 
 
 @pytest.mark.may_be_cold({"streams"})
@@ -456,52 +427,50 @@ def test_the_project_is_where_the_agent_says(claude: Agent, tmp_path: Path) -> N
     assert (claude.project.root / "here").read_text().strip() == str(claude.project.root)
 
 
-class TestCopilotReadsClaudeSSettings:
-    """Copilot CLI runs the hooks of a project's `.claude/settings.json` too."""
+def test_copilot_is_answered_in_its_own_words_through_claudes_settings(claude: Agent, copilot: Agent) -> None:
+    """It runs the hooks of a project's `.claude/settings.json`, too; hooks get the real agent."""
+    copilot.project.hooks({"matcher": "bash", "agents": ["copilot"], "command": "echo no >&2; exit 2"})
+    told = claude.fire(copilot.shell())
+    said = {name: without_origin(str(value)) for name, value in told.json.items()}
+    assert said == {"permissionDecision": "deny", "permissionDecisionReason": "no"}
+    assert claude.fire(claude.shell()).json == {}
 
-    def test_it_is_answered_in_its_own_words(self, claude: Agent, copilot: Agent) -> None:
-        """Its message distinguishes it from Claude; hooks get the real agent."""
-        copilot.project.hooks({"matcher": "bash", "agents": ["copilot"], "command": "echo no >&2; exit 2"})
-        told = claude.fire(copilot.shell())
-        said = {name: without_origin(str(value)) for name, value in told.json.items()}
-        assert said == {"permissionDecision": "deny", "permissionDecisionReason": "no"}
-        assert claude.fire(claude.shell()).json == {}
 
-    @pytest.mark.parametrize("place", ["home/.copilot/hooks/hookrun.json", "project/.github/hooks/any.json"])
-    @pytest.mark.parametrize("name", ["PreToolUse", "preToolUse"])
-    def test_a_wiring_of_its_own_has_precedence(self, copilot: Agent, tmp_path: Path, place: str, name: str) -> None:
-        """No hook runs twice: this line yields to that one, and the audit records it."""
-        copilot.project.hooks({"command": "echo ran >> ran; exit 2"})
-        path = tmp_path / place
-        path.parent.mkdir(parents=True)
-        command = {"type": "command", "bash": "/usr/bin/hookrun fire --agent copilot PreToolUse"}
-        path.write_text(json.dumps({"version": 1, "hooks": {name: [command]}}))
-        through_claude = Agent("claude", copilot.project)
-        told = through_claude.fire(copilot.shell())
-        assert (told.status, told.stdout) == (0, b"")
-        assert not (copilot.project.root / "ran").exists()
-        assert "Copilot CLI has its own installation for PreToolUse" in str(copilot.project.audit()[-1]["left_to"])
-        assert copilot.fire(copilot.shell()).reason is not None
+@rows("place", ["home/.copilot/hooks/hookrun.json", "project/.github/hooks/any.json"])
+@rows("name", ["PreToolUse", "preToolUse"])
+def test_a_wiring_of_copilots_own_has_precedence(place: str, name: str, agent_of: AgentOf) -> None:
+    """No hook runs twice: this line yields to that one, and the audit records it."""
+    copilot = agent_of("copilot")
+    copilot.project.hooks({"command": "echo ran >> ran; exit 2"})
+    path = copilot.project.root.parent / place
+    path.parent.mkdir(parents=True)
+    command = {"type": "command", "bash": "/usr/bin/hookrun fire --agent copilot PreToolUse"}
+    path.write_text(json.dumps({"version": 1, "hooks": {name: [command]}}))
+    through_claude = Agent("claude", copilot.project)
+    told = through_claude.fire(copilot.shell())
+    assert (told.status, told.stdout) == (0, b"")
+    assert not (copilot.project.root / "ran").exists()
+    assert "Copilot CLI has its own installation for PreToolUse" in str(copilot.project.audit()[-1]["left_to"])
+    assert copilot.fire(copilot.shell()).reason is not None
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "{",
-            '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot"}]}}',
-            '{"hooks": {"PreToolUse": []}}',
-            '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot", "timeoutSec": 1%s}]}}' % ("0" * 400),
-            '{"hooks": {"PreToolUse": [{"matcher": "edit", "hooks": [{"bash": "hookrun fire --agent copilot"}]}]}}',
-        ],
-    )
-    def test_a_wiring_that_does_not_fire_this_event_does_not_count(
-        self, copilot: Agent, tmp_path: Path, text: str
-    ) -> None:
-        """Better twice than never."""
-        copilot.project.hooks({"command": "exit 2"})
-        path = tmp_path / "home" / ".copilot" / "hooks" / "hookrun.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        assert Agent("claude", copilot.project).fire(copilot.shell()).json["permissionDecision"] == "deny"
+
+@rows(
+    "text",
+    [
+        "{",
+        '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot"}]}}',
+        '{"hooks": {"PreToolUse": []}}',
+        '{"hooks": {"Stop": [{"bash": "hookrun fire --agent copilot", "timeoutSec": 1%s}]}}' % ("0" * 400),
+        '{"hooks": {"PreToolUse": [{"matcher": "edit", "hooks": [{"bash": "hookrun fire --agent copilot"}]}]}}',
+    ],
+)
+def test_a_wiring_of_copilots_that_does_not_fire_this_event_does_not_count(text: str, copilot: Agent) -> None:
+    """Better twice than never."""
+    copilot.project.hooks({"command": "exit 2"})
+    path = copilot.project.home / ".copilot" / "hooks" / "hookrun.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    assert Agent("claude", copilot.project).fire(copilot.shell()).json["permissionDecision"] == "deny"
 
 
 def test_every_agent_has_what_an_agent_s_module_must_have() -> None:

@@ -5,113 +5,121 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.cli.command import hookrun
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, ORIGIN, Agent, says, without_origin
+from tests.fire.agents import AGENTS, ORIGIN, Agent, person_of, says, without_origin
+from tests.rows import rows
 
-pytestmark = pytest.mark.sampled(3)
+AgentOf = Callable[[str], Agent]
 
-MODIFIES = {"claude", "codex", "gemini", "copilot", "cline", "opencode"}
-"""The agents that take changed arguments; Qwen Code does not."""
-ASKS = {"claude", "qwen", "copilot"}
-"""The agents that ask the user."""
-CONTEXT_BEFORE = {"claude", "codex", "copilot", "cline", "opencode"}
-"""The agents that give the model a text beside a tool call that continues."""
-
-
-@pytest.fixture(params=AGENTS)
-def agent(request: pytest.FixtureRequest, project: Project) -> Agent:
-    """Return each agent in turn."""
-    return Agent(request.param, project)
+CHANGED: dict[str, object] = {"command": "ls -l", "description": "look"}
+MODIFIED: dict[str, dict[str, object]] = {
+    **dict.fromkeys(("claude", "codex", "gemini", "copilot", "opencode"), CHANGED),
+    "cline": {"commands": ["ls -l"]},
+}
+"""The agents that take changed arguments -> what they run the tool with; Qwen Code does not take them."""
 
 
-def test_a_block_reaches_the_model_with_its_reason(agent: Agent) -> None:
+@rows("name", AGENTS)
+def test_a_block_reaches_the_model_with_its_reason(name: str, agent_of: AgentOf) -> None:
     """The hook is written in canonical words; the agent gets its own."""
-    agent.project.hooks(
-        {
-            "matcher": "bash",
-            "when": {"tool_args.command": "*git push*"},
-            "command": says(action="block", message="no pushing"),
-        }
-    )
+    agent = agent_of(name)
+    blocks = {"when": {"tool_args.command": "*git push*"}, "command": says(action="block", message="no pushing")}
+    agent.project.hooks({"matcher": "bash", **blocks})
     assert agent.fire(agent.shell("git push origin"), event=agent.events["pre"]).reason == "no pushing"
     went_on = agent.fire(agent.shell("git status"), event=agent.events["pre"])
     assert (went_on.status, went_on.stdout, went_on.stderr) == (0, b"", "")
 
 
+@pytest.mark.sampled(7)
 def test_an_exit_status_of_2_is_a_block_too(agent: Agent) -> None:
     """The hook's stderr is the reason."""
     agent.project.hooks({"command": "echo not today >&2; exit 2"})
     assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "not today"
 
 
-def test_changed_arguments_are_the_tool_s(agent: Agent) -> None:
-    """Or, where arguments cannot be changed, a block with the call that the model should make instead."""
-    agent.project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "ls -l"})})
-    told = agent.fire(agent.shell("ls"), event=agent.events["pre"])
-    if agent.name in MODIFIES:
-        assert (told.command, told.reason) == ("ls -l", None)
-    else:
-        assert told.reason is not None
-        assert '{"command": "ls -l"}' in told.reason
-        assert "modify -> block" in str(agent.project.audit()[-1]["degraded"])
-
-
-@pytest.mark.parametrize("agent", sorted(MODIFIES - {"cline"}), indirect=True)
-def test_arguments_that_were_not_changed_are_kept(agent: Agent) -> None:
+@rows("name", MODIFIED)
+def test_changed_arguments_are_the_tool_s(name: str, agent_of: AgentOf) -> None:
     """Every agent replaces all arguments: what a patch leaves alone is there too."""
+    agent = agent_of(name)
     agent.project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "ls -l"})})
-    message = agent.shell("ls")
-    (message["output"]["args"] if agent.name == "opencode" else message["tool_input"])["description"] = "look"
-    told = agent.fire(message, event=agent.events["pre"])
-    given = (
-        told.json.get("args") or told.json.get("modifiedArgs") or told.own.get("updatedInput") or told.own["tool_input"]
-    )
-    assert given == {"command": "ls -l", "description": "look"}
+    told = agent.fire(agent.shell("ls", description="look"), event=agent.events["pre"])
+    assert (told.args, told.reason) == (MODIFIED[name], None)
 
 
-def test_who_is_to_be_asked_is_asked_or_it_is_refused(agent: Agent) -> None:
-    """Natively where that neither hangs nor allows; else a refusal that names the missing approval."""
+def test_arguments_that_cannot_be_changed_are_the_model_s_to_change(project: Project) -> None:
+    """Qwen Code: a block with the call that the model should make instead."""
+    qwen = Agent("qwen", project)
+    project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "ls -l"})})
+    assert '{"command": "ls -l"}' in str(qwen.fire(qwen.shell("ls")).reason)
+    assert "modify -> block" in str(project.audit()[-1]["degraded"])
+
+
+@rows("name", ["claude", "qwen", "copilot"])
+def test_who_is_to_be_asked_is_asked(name: str, agent_of: AgentOf) -> None:
+    """Natively where that neither hangs nor allows."""
+    agent = agent_of(name)
     agent.project.hooks({"command": says(action="ask", message="this reaches production")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
-    if agent.name in ASKS:
-        said = told.own or told.json
-        assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("ask", "this reaches production")
-    else:
-        assert told.reason == "needs the user's approval: this reaches production"
+    said = told.own or told.json
+    assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("ask", "this reaches production")
 
 
+@rows("name", ["codex", "gemini", "cline", "opencode"])
+def test_where_nobody_can_be_asked_it_is_refused(name: str, agent_of: AgentOf) -> None:
+    """The refusal names the missing approval."""
+    agent = agent_of(name)
+    agent.project.hooks({"command": says(action="ask", message="this reaches production")})
+    told = agent.fire(agent.shell(), event=agent.events["pre"])
+    assert told.reason == "needs the user's approval: this reaches production"
+
+
+@pytest.mark.sampled(7)
 def test_a_skip_says_who_skipped(agent: Agent) -> None:
     """It is a refusal everywhere."""
     agent.project.hooks({"name": "lazy", "command": says(action="skip", message="done already")})
     assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "skipped by lazy: done already"
 
 
-@pytest.mark.sampled(3)
-def test_a_stop_never_lets_the_tool_run(agent: Agent) -> None:
-    """It ends the turn where the agent supports that, and refuses the call everywhere."""
+@rows(
+    "name, ends",
+    [
+        ("claude", {"continue": False}),
+        ("gemini", {"continue": False, "stopReason": "enough", "systemMessage": ""}),
+        ("cline", {"cancel": True, "errorMessage": "enough"}),
+    ],
+)
+def test_a_stop_ends_the_turn(name: str, ends: dict[str, object], agent_of: AgentOf) -> None:
+    """Where the agent supports that."""
+    agent = agent_of(name)
     agent.project.hooks({"command": says(action="stop", message="enough")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
-    said = {name: without_origin(value) if isinstance(value, str) else value for name, value in told.json.items()}
-    ends = {
-        "claude": told.json.get("continue") is False and told.reason == "enough",
-        "gemini": said == {"continue": False, "stopReason": "enough", "systemMessage": ""},
-        "cline": said == {"cancel": True, "errorMessage": "enough"},
-    }
-    assert ends.get(agent.name, told.reason == "enough"), told.json
+    said = {key: without_origin(value) if isinstance(value, str) else value for key, value in told.json.items()}
+    assert {key: said.get(key) for key in ends} == ends
 
 
-def test_the_user_sees_which_hook_blocked_and_how_to_ask_why(agent: Agent) -> None:
+@rows("name", ["claude", "codex", "qwen", "copilot", "opencode"])
+def test_a_stop_refuses_the_call(name: str, agent_of: AgentOf) -> None:
+    """Also where the turn does not end."""
+    agent = agent_of(name)
+    agent.project.hooks({"command": says(action="stop", message="enough")})
+    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "enough"
+
+
+@rows("name, in_reason", [(name, name in ("qwen", "copilot", "cline")) for name in AGENTS])
+def test_the_user_sees_which_hook_blocked_and_how_to_ask_why(name: str, in_reason: bool, agent_of: AgentOf) -> None:
     """Once, and where the agent shows users a text of their own, the model's reason has nothing of it."""
+    agent = agent_of(name)
     agent.project.hooks({"name": "guard", "command": says(action="block", message="enough")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     shown = "\n".join(filter(None, (told.refusal, told.shown if told.shown != told.refusal else "")))
     [command] = [first or second for first, second in ORIGIN.findall(shown)]
     assert shown.count("guard") == 1
-    in_reason = agent.name in ("qwen", "copilot", "cline")
     assert (told.refusal == "enough") is not in_reason
     done = hookrun(agent.project, *shlex.split(command)[1:])
     assert done.stdout.splitlines()[0] == "pre_tool_use bash: blocked by guard: enough"
@@ -135,21 +143,28 @@ def test_without_an_audit_nothing_is_proposed_that_cannot_work(project: Project)
     assert claude.fire(claude.shell()).shown == "hookrun: blocked by guard"
 
 
-@pytest.mark.sampled(3)
-def test_text_for_the_model_before_a_tool(agent: Agent) -> None:
-    """It reaches the model, or waits until after the tool."""
+@rows("name", ["claude", "codex", "copilot", "cline", "opencode"])
+def test_text_for_the_model_before_a_tool(name: str, agent_of: AgentOf) -> None:
+    """It is given beside a tool call that continues."""
+    agent = agent_of(name)
     agent.project.hooks({"command": says(action="continue", additional_context="mind the gap")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
-    assert told.reason is None
-    if agent.name in CONTEXT_BEFORE:
-        assert told.context == "mind the gap"
-    else:
-        assert agent.project.audit()[-1]["degraded"] == ["context -> later"]
+    assert (told.reason, told.context) == (None, "mind the gap")
 
 
-@pytest.mark.sampled(3)
-def test_text_for_the_model_after_a_tool(agent: Agent) -> None:
+@rows("name", ["gemini", "qwen"])
+def test_text_for_the_model_waits_until_after_a_tool(name: str, agent_of: AgentOf) -> None:
+    """Where the agent gives it none before."""
+    agent = agent_of(name)
+    agent.project.hooks({"command": says(action="continue", additional_context="mind the gap")})
+    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason is None
+    assert agent.project.audit()[-1]["degraded"] == ["context -> later"]
+
+
+@rows("name", AGENTS)
+def test_text_for_the_model_after_a_tool(name: str, agent_of: AgentOf) -> None:
     """It reaches the model on every agent, and so does the reason of a block."""
+    agent = agent_of(name)
     agent.project.hooks(
         {"name": "tell", "event": "post_tool_use", "command": says(action="continue", additional_context="tested")},
         {"name": "stop", "event": "post_tool_use", "command": says(action="block", message="it is broken")},
@@ -159,44 +174,60 @@ def test_text_for_the_model_after_a_tool(agent: Agent) -> None:
     assert "it is broken" in (told.context + str(told.json.get("reason")))
 
 
-@pytest.mark.sampled(3)
-def test_what_a_tool_gave_is_seen(agent: Agent) -> None:
+@rows("name", AGENTS)
+def test_what_a_tool_gave_is_seen(name: str, agent_of: AgentOf) -> None:
     """As text, whatever the agent wraps it in."""
+    agent = agent_of(name)
     agent.project.hooks({"event": "post_tool_use", "matcher": "bash", "command": "cat > seen"})
     agent.fire(agent.ran("ls", "a file"), event=agent.events["post"])
     seen = json.loads((agent.project.root / "seen").read_text())
     assert (seen["tool_result_output"], seen["tool_args"]["command"]) == ("a file", "ls")
-    assert (seen["agent"], seen["event"], seen["session_id"]) == (agent.name, "post_tool_use", "s1")
+    assert (seen["agent"], seen["event"], seen["session_id"]) == (name, "post_tool_use", "s1")
     assert "payload" not in seen
 
 
-@pytest.mark.sampled(3)
-def test_a_prompt_can_be_kept_from_the_model(agent: Agent) -> None:
-    """And text can be added to it; Cline CLI has no such event."""
-    agent.project.hooks(
-        {
-            "event": "user_prompt_submit",
-            "unless": {"user_prompt": "hello"},
-            "command": says(action="block", message="not that"),
-        },
-        {
-            "name": "tell",
-            "event": "user_prompt_submit",
-            "command": says(action="continue", additional_context="it is Monday"),
-        },
-    )
+PROMPT_HOOKS: tuple[dict[str, Any], ...] = (
+    {
+        "event": "user_prompt_submit",
+        "unless": {"user_prompt": "hello"},
+        "command": says(action="block", message="not that"),
+    },
+    {
+        "name": "tell",
+        "event": "user_prompt_submit",
+        "command": says(action="continue", additional_context="it is Monday"),
+    },
+)
+
+
+@rows("name", [name for name in AGENTS if name != "cline"])
+def test_a_prompt_can_be_kept_from_the_model(name: str, agent_of: AgentOf) -> None:
+    """And text can be added to it."""
+    agent = agent_of(name)
+    agent.project.hooks(*PROMPT_HOOKS)
     told = agent.fire(agent.prompt("the secret"), event=agent.events["prompt"])
-    if agent.name == "cline":
-        assert told.json == {}
-        assert "block -> nothing" in str(agent.project.audit()[-1]["degraded"])
-        return
     assert without_origin(str(told.json.get("reason", told.json.get("refuse")))) == "not that"
     assert agent.fire(agent.prompt("hello"), event=agent.events["prompt"]).context == "it is Monday"
 
 
+def test_cline_keeps_no_prompt_from_the_model(project: Project) -> None:
+    """It has no such event."""
+    cline = Agent("cline", project)
+    project.hooks(*PROMPT_HOOKS)
+    assert cline.fire(cline.prompt("the secret"), event=cline.events["prompt"]).json == {}
+    assert "block -> nothing" in str(project.audit()[-1]["degraded"])
+
+
+NOTICE = "the turn may end now, after being blocked 8 times in a row: run the tests"
+
+
 @pytest.mark.sampled
-@pytest.mark.parametrize("agent", [name for name in AGENTS if name != "cline"], indirect=True)
-def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent) -> None:
+@pytest.mark.parametrize(
+    ("agent", "person"),
+    [*((name, NOTICE) for name in ("claude", "codex", "gemini", "qwen", "opencode")), ("copilot", "")],
+    indirect=["agent"],
+)
+def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent, person: str) -> None:
     """A block of the end of a turn is the next instruction, eight times in a row; then it may end, with a notice."""
     agent.project.hooks({"event": "stop", "command": says(action="block", message="run the tests")})
     for _ in range(8):
@@ -205,8 +236,7 @@ def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent) -> None:
     told = agent.fire(agent.stop(), event=agent.events["stop"])
     assert "decision" not in told.json
     assert "go_on" not in told.json
-    if agent.name != "copilot":
-        assert "8 times in a row" in told.person
+    assert told.person == person
     told = agent.fire(agent.stop(), event=agent.events["stop"])
     assert told.json.get("reason", told.json.get("go_on")) == "run the tests"
 
@@ -228,9 +258,10 @@ def test_an_end_that_nobody_minds_begins_the_count_anew(agent: Agent) -> None:
         assert "R" in agent.fire(agent.stop(), event=agent.events["stop"]).json.values()
 
 
-@pytest.mark.sampled(3)
-def test_a_file_that_is_written_is_seen_as_a_write(agent: Agent) -> None:
+@rows("name", AGENTS)
+def test_a_file_that_is_written_is_seen_as_a_write(name: str, agent_of: AgentOf) -> None:
     """Before it is written by its path and content, and afterwards as a file that changed."""
+    agent = agent_of(name)
     path = agent.project.root / "src" / "a.py"
     agent.project.hooks(
         {"name": "pre", "matcher": "write", "when": {"file_path": "*/src/*.py"}, "command": "cat > pre"},
@@ -245,27 +276,33 @@ def test_a_file_that_is_written_is_seen_as_a_write(agent: Agent) -> None:
     assert "blocked by changed" in (told.context + str(told.json.get("reason")))
 
 
-def test_no_hook_means_no_word(agent: Agent) -> None:
+@rows("name", AGENTS)
+def test_no_hook_means_no_word(name: str, agent_of: AgentOf) -> None:
     """Where nothing is declared for the event nothing is printed, and the tool runs."""
-    for message, event in (
-        (agent.shell(), "pre"),
-        (agent.ran(), "post"),
-        (agent.prompt(), "prompt"),
-        (agent.stop(), "stop"),
-    ):
+    agent = agent_of(name)
+    messages = {"pre": agent.shell(), "post": agent.ran(), "prompt": agent.prompt(), "stop": agent.stop()}
+    for event, message in messages.items():
         told = agent.fire(message, event=agent.events[event])
-        assert (told.status, told.stdout, told.stderr) == (0, b"", "")
+        assert (told.status, told.stdout, told.stderr) == (0, b"", ""), event
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("broken", ["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"])
-def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(agent: Agent, broken: str) -> None:
+def check_failure(agent: Agent, broken: str) -> None:
     """With `on_failure: continue` the tool runs and the user is notified; with `block` it does not."""
     agent.project.hooks({"command": broken, "timeout": 0.3})
     went_on = agent.fire(agent.shell(), event=agent.events["pre"])
     assert went_on.reason is None
-    if agent.name == "qwen":  # it shows the user a text at the end of a turn only
-        went_on = agent.fire(agent.stop())
-    assert "hook hook failed" in went_on.person
+    assert "hook hook failed" in person_of(agent, went_on)
     agent.project.hooks({"command": broken, "timeout": 0.3, "on_failure": "block"})
     assert "hook hook failed" in str(agent.fire(agent.shell(), event=agent.events["pre"]).reason)
+
+
+@rows("broken", ["exit 7", "./nowhere.sh", "sleep 300", "echo gibberish", "kill -9 $$"])
+def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(broken: str, agent_of: AgentOf) -> None:
+    """In whichever way it fails."""
+    check_failure(agent_of("claude"), broken)
+
+
+@rows("name", AGENTS)
+def test_every_agent_hears_of_a_hook_that_fails(name: str, agent_of: AgentOf) -> None:
+    """In the form of each."""
+    check_failure(agent_of(name), "exit 7")

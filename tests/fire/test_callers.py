@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.agents.test_callers import message
-from tests.conftest import Project
+from tests.cli.command import hookrun
 from tests.fire.agents import Agent, Told, says, without_origin
-
-pytestmark = pytest.mark.sampled(3)
+from tests.rows import rows
 
 Json = dict[str, Any]
+AgentOf = Callable[[str], Agent]
 
 SHELL = {
     "grok": "run_terminal_command",
@@ -25,15 +23,9 @@ SHELL = {
 }
 """A caller -> its tool for shell commands."""
 
-CALLER = pytest.mark.parametrize("caller", SHELL)
+CALLERS = rows("caller", SHELL)
 BY_STATUS = ("devin", "unknown")
 """Callers that are refused by exit status and stderr as well."""
-
-
-@pytest.fixture
-def claude(project: Project) -> Agent:
-    """The agent whose settings they read."""
-    return Agent("claude", project)
 
 
 def shell(claude: Agent, caller: str, command: str = "echo hi", **more: object) -> Json:
@@ -41,20 +33,6 @@ def shell(claude: Agent, caller: str, command: str = "echo hi", **more: object) 
     root = str(claude.project.root)
     about = {"workspace_roots": [root]} if caller == "cursor" else {"cwd": root}
     return {**message(caller, SHELL[caller], command=command), **about, **more}
-
-
-def hookrun(claude: Agent, command: str) -> str:
-    """Run a command about Claude Code, and return what it printed."""
-    done = subprocess.run(
-        claude.project.command(command, "claude", "--home", str(claude.project.home)),
-        capture_output=True,
-        cwd=claude.project.root,
-        env=claude.project.environment(),
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def refusal(told: Told, caller: str) -> str | None:
@@ -71,11 +49,16 @@ def refusal(told: Told, caller: str) -> str | None:
     return without_origin(reason)
 
 
-@pytest.mark.sampled(7)
-@CALLER
-@pytest.mark.parametrize("guard", [{"matcher": "bash"}, {"matcher": "Bash"}, {"agents": ["claude"]}, {}])
-def test_a_guard_holds(claude: Agent, caller: str, guard: Json) -> None:
+@rows(
+    "caller, guard",
+    [
+        *((caller, {"matcher": "bash"}) for caller in SHELL),
+        *(("grok", guard) for guard in ({"matcher": "Bash"}, {"agents": ["claude"]}, {})),
+    ],
+)
+def test_a_guard_holds(caller: str, guard: Json, agent_of: AgentOf) -> None:
     """By hookrun's name of the tool, by Claude Code's, and if it is for Claude Code alone."""
+    claude = agent_of("claude")
     claude.project.hooks({"name": "guard", "command": "echo no >&2; exit 2", **guard})
     told = claude.fire(shell(claude, caller))
     assert refusal(told, caller) == "no"
@@ -83,37 +66,49 @@ def test_a_guard_holds(claude: Agent, caller: str, guard: Json) -> None:
     assert (fire["agent"], fire["through"], fire["tool"]) == (caller, "claude", "bash")
 
 
-@CALLER
-def test_a_guard_in_claude_s_dialect_holds(claude: Agent, caller: str) -> None:
+@CALLERS
+def test_a_guard_in_claude_s_dialect_holds(caller: str, agent_of: AgentOf) -> None:
     """It reads Claude Code's name of the tool in a message of Claude Code's form."""
+    claude = agent_of("claude")
     script = """grep -q '"tool_name":"Bash"' && { echo no >&2; exit 2; }"""
     handler = {"matcher": "Bash", "hooks": [{"type": "command", "command": script}]}
     (claude.project.root / "coder.json").write_text(json.dumps({"hooks": {"PreToolUse": [handler]}}))
     assert refusal(claude.fire(shell(claude, caller)), caller) == "no"
 
 
-@CALLER
-def test_a_change_is_made_or_refused(claude: Agent, caller: str) -> None:
-    """An unknown caller might run the old command."""
-    claude.project.hooks({"command": says(action="modify", args_patch={"command": "echo new"})})
+NEW = {"command": "echo new"}
+
+
+@rows("caller, its_own", [("grok", None), ("cursor", NEW), ("devin", None), ("vscode", None)])
+def test_a_change_is_made(caller: str, its_own: Json | None, agent_of: AgentOf) -> None:
+    """In Claude Code's words, and in its own as well for Cursor."""
+    claude = agent_of("claude")
+    claude.project.hooks({"command": says(action="modify", args_patch=NEW)})
     told = claude.fire(shell(claude, caller))
-    if caller == "unknown":
-        assert '{"command": "echo new"}' in str(refusal(told, caller))
-        return
-    assert refusal(told, caller) is None
-    assert told.command == "echo new"
-    assert told.json.get("updated_input") == ({"command": "echo new"} if caller == "cursor" else None)
+    assert (refusal(told, caller), told.args, told.json.get("updated_input")) == (None, NEW, its_own)
 
 
-@CALLER
-def test_a_question_is_asked_or_refused(claude: Agent, caller: str) -> None:
-    """Grok Build and VS Code ask; of the others it is not known, or known that they do not."""
+def test_a_change_for_an_unknown_caller_is_refused(claude: Agent) -> None:
+    """It might run the old command."""
+    claude.project.hooks({"command": says(action="modify", args_patch=NEW)})
+    assert json.dumps(NEW) in str(refusal(claude.fire(shell(claude, "unknown")), "unknown"))
+
+
+@rows("caller", ["grok", "vscode"])
+def test_a_question_is_asked(caller: str, agent_of: AgentOf) -> None:
+    """Grok Build and VS Code ask."""
+    claude = agent_of("claude")
     claude.project.hooks({"command": says(action="ask", message="sure?")})
     told = claude.fire(shell(claude, caller))
-    if caller in ("grok", "vscode"):
-        assert (told.status, told.own["permissionDecision"]) == (0, "ask")
-    else:
-        assert refusal(told, caller) == "needs the user's approval: sure?"
+    assert (told.status, told.own["permissionDecision"]) == (0, "ask")
+
+
+@rows("caller", ["cursor", "devin", "unknown"])
+def test_a_question_is_refused(caller: str, agent_of: AgentOf) -> None:
+    """Where it is not known whether they ask, or known that they do not."""
+    claude = agent_of("claude")
+    claude.project.hooks({"command": says(action="ask", message="sure?")})
+    assert refusal(claude.fire(shell(claude, caller)), caller) == "needs the user's approval: sure?"
 
 
 def test_grok_is_not_asked_to_ask_where_it_approves_everything(claude: Agent) -> None:
@@ -123,14 +118,13 @@ def test_grok_is_not_asked_to_ask_where_it_approves_everything(claude: Agent) ->
     assert refusal(told, "grok") == "needs the user's approval: sure?"
 
 
-@pytest.mark.sampled(2)
-@CALLER
-def test_nothing_to_say_is_said_by_nothing(claude: Agent, caller: str) -> None:
+@rows("caller, notice", [(caller, caller == "unknown") for caller in SHELL])
+def test_nothing_to_say_is_said_by_nothing(caller: str, notice: bool, agent_of: AgentOf) -> None:
     """No notice is needed for a known caller."""
+    claude = agent_of("claude")
     claude.project.hooks({"matcher": "write", "command": "exit 2"})
     told = claude.fire(shell(claude, caller))
-    assert told.status == 0
-    assert bool(told.stdout) is (caller == "unknown")
+    assert (told.status, bool(told.stdout)) == (0, notice)
 
 
 def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: Agent) -> None:
@@ -142,16 +136,21 @@ def test_the_user_is_told_once_of_a_tool_that_is_taken_by_its_arguments(claude: 
     assert "is treated" in claude.fire(shell(claude, "unknown", session_id="s2")).person
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize(("caller", "field"), [("cursor", "continue"), ("vscode", "continue"), ("grok", "decision")])
-def test_a_prompt_is_refused(claude: Agent, caller: str, field: str) -> None:
+@rows(
+    "caller, event, refused",
+    [
+        ("cursor", {"hook_event_name": "beforeSubmitPrompt"}, {"continue": False}),
+        ("vscode", {"hookEventName": "UserPromptSubmit"}, {"continue": False}),
+        ("grok", {"hook_event_name": "UserPromptSubmit"}, {"decision": "block"}),
+    ],
+)
+def test_a_prompt_is_refused(caller: str, event: Json, refused: Json, agent_of: AgentOf) -> None:
     """Each in its own way."""
+    claude = agent_of("claude")
     claude.project.hooks({"event": "user_prompt_submit", "command": "echo no >&2; exit 2"})
-    event = {"cursor": "beforeSubmitPrompt", "vscode": "UserPromptSubmit", "grok": "UserPromptSubmit"}[caller]
-    key = "hookEventName" if caller == "vscode" else "hook_event_name"
     prompt = {name: value for name, value in shell(claude, caller).items() if not name.startswith("tool_")}
-    told = claude.fire({**prompt, key: event, "prompt": "do"})
-    assert told.json[field] == {"continue": False, "decision": "block"}[field]
+    told = claude.fire({**prompt, **event, "prompt": "do"})
+    assert told.json.items() >= refused.items()
     assert without_origin(told.json["reason"]) == "no"
 
 
@@ -178,60 +177,57 @@ def test_the_hooks_of_a_project_are_those_of_the_message_s_directory(claude: Age
     assert refusal(told, "cursor") == str(claude.project.root)
 
 
-@pytest.mark.sampled
-@CALLER
-def test_a_project_s_wiring_is_silent_where_the_user_s_answers(claude: Agent, caller: str) -> None:
+def test_a_project_s_wiring_is_silent_where_the_user_s_answers(claude: Agent) -> None:
     """For callers that read the user's settings of Claude Code, too; no guard is lost for another."""
     claude.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
-    hookrun(claude, "install")
-    told = claude.fire(shell(claude, caller), "--scope", "project")
-    assert bool(told.stdout) is (caller in BY_STATUS)
+    assert hookrun(claude.project, "install", "claude").status == 0
+    answered = [caller for caller in SHELL if claude.fire(shell(claude, caller), "--scope", "project").stdout]
+    assert answered == [*BY_STATUS]
 
 
-@pytest.mark.sampled
-@CALLER
-def test_doctor_names_who_else_fires(claude: Agent, caller: str) -> None:
+def test_doctor_names_who_else_fires(claude: Agent) -> None:
     """And does not take it for Claude Code."""
     claude.project.hooks({"command": says(action="continue")})
-    hookrun(claude, "install")
-    claude.fire(shell(claude, caller))
-    told = hookrun(claude, "doctor")
-    title = {"grok": "Grok Build", "cursor": "Cursor", "devin": "Devin", "vscode": "VS Code"}
-    (line,) = (line for line in told.splitlines() if "other agents" in line)
-    assert f"{title.get(caller, 'an unknown agent')}, last 20" in line
+    assert hookrun(claude.project, "install", "claude").status == 0
+    for caller in SHELL:
+        claude.fire(shell(claude, caller))
+    told = hookrun(claude.project, "doctor", "claude").stdout
+    lines = "\n".join(line for line in told.splitlines() if "other agents" in line)
+    titles = ("Grok Build", "Cursor", "Devin", "VS Code", "an unknown agent")
+    assert [title for title in titles if f"{title}, last 20" in lines] == [*titles]
     assert "no run in the log yet" in told
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("guard", "reason"),
+CUT_OFF = "hooks (guard) cannot read all of this: the agent does not pass all of its arguments: do it in smaller parts"
+
+
+@rows(
+    "guard, reason",
     [
         ({"matcher": "write", "when": {"tool_args.file_path": "*/secret"}, "command": "echo no >&2; exit 2"}, "no"),
-        ({"matcher": "write", "when": {"tool_args.content": "*never*"}, "command": "exit 2"}, "in smaller parts"),
-        ({"matcher": "write", "command": says(action="continue")}, "in smaller parts"),
+        ({"matcher": "write", "when": {"tool_args.content": "*never*"}, "command": "exit 2"}, CUT_OFF),
+        ({"matcher": "write", "command": says(action="continue")}, CUT_OFF),
         ({"matcher": "bash", "command": "exit 2"}, None),
     ],
 )
-def test_arguments_that_are_cut_off_are_not_let_pass(claude: Agent, guard: Json, reason: str | None) -> None:
+def test_arguments_that_are_cut_off_are_not_let_pass(guard: Json, reason: str | None, agent_of: AgentOf) -> None:
     """Grok Build gives hooks the first 128 KiB of them: a guard on the tool cannot judge the rest."""
+    claude = agent_of("claude")
     claude.project.hooks({"name": "guard", **guard})
     args = json.dumps({"file_path": "/p/secret", "content": "x" * 1000})[:500] + " [truncated]"
     about = message("grok", "write")
     told = claude.fire({**about, "cwd": str(claude.project.root), "tool_input": args, "toolInputTruncated": True})
-    assert reason in refusal(told, "grok") if reason else refusal(told, "grok") is None  # type: ignore[operator]
+    assert refusal(told, "grok") == reason
 
 
-@pytest.mark.parametrize("given", ["echo hi", ["echo hi"], 1])
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen"])
-def test_arguments_that_are_no_object_are_not_let_pass(project: Project, agent: str, given: object) -> None:
+@rows("given", ["echo hi", ["echo hi"], 1])
+@rows("name", ["claude", "codex", "gemini", "qwen"])
+def test_arguments_that_are_no_object_are_not_let_pass(name: str, given: object, agent_of: AgentOf) -> None:
     """A guard on the tool would see a call without arguments; the log of all calls is no guard."""
-    wired = Agent(agent, project)
-    event = "BeforeTool" if agent == "gemini" else "PreToolUse"
-    tool = "run_shell_command" if agent in {"gemini", "qwen"} else "Bash"
-    about = {"session_id": "s", "cwd": str(project.root), "hook_event_name": event, "tool_name": tool}
-    project.hooks({"name": "guard", "matcher": "bash", "when": {"tool_args.command": "*never*"}, "command": "exit 2"})
-    told = wired.fire({**about, "tool_input": given})
-    assert "in smaller parts" in str(told.refusal)
-    assert wired.fire({**about, "tool_input": None}).refusal is None
-    project.hooks({"name": "log", "command": says(action="continue"), "background": True})
-    assert wired.fire({**about, "tool_input": given}).refusal is None
+    agent = agent_of(name)
+    guard: Json = {"name": "guard", "matcher": "bash", "when": {"tool_args.command": "*never*"}, "command": "exit 2"}
+    agent.project.hooks(guard)
+    assert "in smaller parts" in str(agent.fire({**agent.shell(), "tool_input": given}).refusal)
+    assert agent.fire({**agent.shell(), "tool_input": None}).refusal is None
+    agent.project.hooks({"name": "log", "command": says(action="continue"), "background": True})
+    assert agent.fire({**agent.shell(), "tool_input": given}).refusal is None

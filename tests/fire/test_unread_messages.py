@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.cli.terminal import at_terminal
-from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, Told, person_of, says
+from tests.fire.agents import AGENTS, SHELL, Agent, Told, person_of, says
+from tests.rows import rows
 
-pytestmark = pytest.mark.sampled(3)
+AgentOf = Callable[[str], Agent]
 
 OBSERVED = "cat > seen"
 DIGITS = b"7" * 5000
@@ -46,27 +44,9 @@ UNREADABLE = {
 """Messages of which nothing can be read."""
 
 
-@pytest.fixture
-def claude(project: Project) -> Agent:
-    """Return Claude Code."""
-    return Agent("claude", project)
-
-
-@pytest.fixture(params=AGENTS)
-def agent(request: pytest.FixtureRequest, project: Project) -> Agent:
-    """Return each agent in turn."""
-    return Agent(request.param, project)
-
-
-def message(agent: Agent, literal: bytes, about: Any = None) -> bytes:
-    """Return a tool call (by default of the shell) with these bytes as the value of one more argument."""
-    data = about or agent.shell()
-    places = {"cline": ("tool_call", "input"), "opencode": ("output", "args")}.get(agent.name, ("tool_input",))
-    args = data
-    for each in places:
-        args = args[each]
-    args["more"] = "@"
-    return json.dumps(data).encode().replace(b'"@"', literal)
+def message(agent: Agent, literal: bytes) -> bytes:
+    """Return a call of the shell with these bytes as the value of one more argument."""
+    return json.dumps(agent.shell(more="@")).encode().replace(b'"@"', literal)
 
 
 def fire(agent: Agent, sent: bytes, *, wired: bool = True) -> Told:
@@ -86,19 +66,30 @@ def refused(told: Told) -> str | None:
     return str(told.json["errorMessage"]) if told.json.get("cancel") else told.refusal
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:9].decode())
-def test_a_number_that_does_not_fit_is_a_text_for_hooks(agent: Agent, number: bytes) -> None:
-    """The guard is asked and decides; it reads everything else unchanged."""
+def check_number(agent: Agent, number: bytes) -> dict[str, object]:
+    """Check that the guard is asked and decides; return the arguments that it reads."""
     agent.project.hooks({"matcher": "bash", "command": OBSERVED})
     told = fire(agent, message(agent, number))
     assert (refused(told), told.json) == (None, {})
-    seen = json.loads((agent.project.root / "seen").read_text())
-    assert seen["tool_args"]["command"] == "ls"
-    assert seen["tool_args"].get("more", NUMBERS[number]) == NUMBERS[number]
     agent.project.hooks({"matcher": "bash", "command": "echo no >&2; exit 2"})
     assert str(refused(fire(agent, message(agent, number)))).startswith("no")
+    args: dict[str, object] = json.loads((agent.project.root / "seen").read_text())["tool_args"]
+    return args
 
 
+@rows("number", NUMBERS, ids=[number[:9].decode() for number in NUMBERS])
+def test_a_number_that_does_not_fit_is_a_text_for_hooks(number: bytes, agent_of: AgentOf) -> None:
+    """Each kind of number; everything else is unchanged."""
+    assert check_number(agent_of("claude"), number) == {"command": "ls", "more": NUMBERS[number]}
+
+
+@rows("name", AGENTS)
+def test_the_hooks_of_every_agent_see_such_a_number(name: str, agent_of: AgentOf) -> None:
+    """Cline CLI's arguments become others, but its guard is asked as well."""
+    assert check_number(agent_of(name), b"1e999")["command"] == "ls"
+
+
+@pytest.mark.sampled(7)
 def test_arguments_with_such_a_number_are_not_changed(agent: Agent) -> None:
     """The agent would get a text instead of the number: the model is asked to make the changed call itself."""
     agent.project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "pwd"})})
@@ -106,9 +97,12 @@ def test_arguments_with_such_a_number_are_not_changed(agent: Agent) -> None:
     assert '"command": "pwd"' in str(refused(told))
 
 
-@pytest.mark.parametrize("kind", PARTLY)
-def test_arguments_that_hooks_cannot_get_are_refused_by_the_tool_s_hooks(agent: Agent, kind: str) -> None:
+@rows("name, kind", [*(("claude", kind) for kind in PARTLY), *((name, "not UTF-8") for name in AGENTS[1:])])
+def test_arguments_that_hooks_cannot_get_are_refused_by_the_tool_s_hooks(
+    name: str, kind: str, agent_of: AgentOf
+) -> None:
     """Every time, even if the hook would allow the rest; it is asked, and the audit has the call."""
+    agent = agent_of(name)
     literal, cause = PARTLY[kind]
     agent.project.hooks({"matcher": "bash", "command": OBSERVED})
     for _ in range(2):
@@ -117,28 +111,31 @@ def test_arguments_that_hooks_cannot_get_are_refused_by_the_tool_s_hooks(agent: 
     assert {record["tool"] for record in agent.project.audit()} == {"bash"}
 
 
-@pytest.mark.parametrize("kind", PARTLY)
-def test_no_other_tool_is_refused(agent: Agent, kind: str) -> None:
+@rows("name, kind", [*(("claude", kind) for kind in PARTLY), *((name, "not UTF-8") for name in AGENTS[1:])])
+def test_no_other_tool_is_refused(name: str, kind: str, agent_of: AgentOf) -> None:
     """A guard of the shell does not refuse a write that it would not be asked about; nor does a hook that observes."""
-    literal, _ = PARTLY[kind]
+    agent = agent_of(name)
+    write = json.dumps(agent.write(str(agent.project.root / "a.txt"), more="@")).encode()
+    sent = write.replace(b'"@"', PARTLY[kind][0])
     agent.project.hooks(
         {"matcher": "bash", "command": "exit 2"}, {"name": "observer", "command": "true", "mode": "advise"}
     )
-    told = fire(agent, message(agent, literal, agent.write(str(agent.project.root / "a.txt"))))
-    assert refused(told) is None
+    assert refused(fire(agent, sent)) is None
     agent.project.hooks({"when": {"tool_name": "bash"}, "command": "exit 2"}, {"unless": {"tool_name": "write"}})
-    told = fire(agent, message(agent, literal, agent.write(str(agent.project.root / "a.txt"))))
-    assert refused(told) is None
+    assert refused(fire(agent, sent)) is None
 
 
-@pytest.mark.parametrize("where", ["beside it", "in the name of the tool"])
-def test_a_real_replacement_character_hides_no_wrong_byte(agent: Agent, where: str) -> None:
-    """The character that stands for unreadable bytes may be in the message itself."""
+@rows("name", AGENTS)
+def test_a_real_replacement_character_hides_no_wrong_byte(name: str, agent_of: AgentOf) -> None:
+    """The character that stands for unreadable bytes may be in the message itself: beside them, or beside the tool."""
+    agent = agent_of(name)
     agent.project.hooks({"matcher": "bash", "when": {"tool_args.command": "*rm*"}, "command": "exit 2"})
-    sent = message(agent, '"\N{REPLACEMENT CHARACTER}"'.encode(), agent.shell("r~m"))
-    tool = next(name for name in (b'"Bash"', b'"bash"', b'"run_shell_command"', b'"run_commands"') if name in sent)
-    sent = sent.replace(b"r~m", b"r\xffm") if where == "beside it" else sent.replace(tool, tool[:-1] + b'\xff"')
-    assert "UTF-8" in str(refused(fire(agent, sent)))
+    sent = json.dumps(agent.shell("r~m", more="@")).encode()
+    sent = sent.replace(b"@", "\N{REPLACEMENT CHARACTER}".encode())
+    tool = SHELL.get(name, "Bash").encode()
+    assert tool + b'"' in sent
+    for unreadable in (sent.replace(b"r~m", b"r\xffm"), sent.replace(tool + b'"', tool + b'\xff"')):
+        assert "UTF-8" in str(refused(fire(agent, unreadable)))
 
 
 def test_a_project_whose_path_is_not_utf8_is_found(claude: Agent) -> None:
@@ -153,56 +150,45 @@ def test_a_project_whose_path_is_not_utf8_is_found(claude: Agent) -> None:
     assert str(refused(told)).startswith("no")
 
 
-@pytest.mark.parametrize("sent", ["partly", "unreadable"])
-@pytest.mark.parametrize("decision", ["disable", "deny", "pause"])
-def test_a_hook_that_is_switched_off_refuses_nothing(claude: Agent, sent: str, decision: str) -> None:
+NESTED_CALL = b'{"tool_name": "Bash", "tool_input": {"command": "ls", "more": ' + nested(300) + b"}}"
+
+
+@rows("decision", ["disable", "deny", "pause"])
+def test_a_hook_that_is_switched_off_refuses_nothing(decision: str, agent_of: AgentOf) -> None:
     """Neither what it cannot read in part, nor what cannot be read at all."""
+    claude = agent_of("claude")
     claude.project.hooks({"name": "guard", "matcher": "bash", "command": "exit 2", "on_failure": "block"})
     claude.project.approve()
     done = at_terminal(claude.project, decision, "guard")
     assert done.status == 0, done.screen
-    data = b"nonsense" if sent == "unreadable" else message(claude, nested(300))
-    assert refused(fire(claude, data)) is None
+    assert [refused(fire(claude, sent)) for sent in (message(claude, nested(300)), b"nonsense")] == [None, None]
 
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
-@pytest.mark.parametrize("sent", ["partly", "unreadable"])
-def test_a_mistake_of_ours_refuses_what_cannot_be_read(claude: Agent, sent: str) -> None:
+@pytest.mark.sampled
+@pytest.mark.parametrize("sent", [NESTED_CALL, b"nonsense"], ids=["partly", "unreadable"])
+def test_a_mistake_of_ours_refuses_what_cannot_be_read(claude: Agent, sent: bytes) -> None:
     """Whether a hook might refuse it is not known then."""
-    program = (
-        "import sys, hookrun.fire.invocation\n"
-        "def broken(*given): raise MemoryError('no more')\n"
-        "hookrun.fire.invocation.EventFire.decisions = broken\n"
-        "sys.argv = ['hookrun', 'fire', '--agent', 'claude', 'PreToolUse', '--home', sys.argv[1]]\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
-    project = claude.project
-    project.user_hooks({"matcher": "bash", "command": "true"})
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(project.home)],
-        input=b"nonsense" if sent == "unreadable" else message(claude, nested(300)),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
-    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert b"MemoryError" in done.stdout
+    claude.project.user_hooks({"matcher": "bash", "command": "true"})
+    told = claude.fire_changed("no_decisions.py", sent, "PreToolUse", "--home", str(claude.project.home))
+    assert told.own["permissionDecision"] == "deny"
+    assert b"MemoryError" in told.stdout
 
 
-@pytest.mark.parametrize("on_failure", ["continue", "block"])
-@pytest.mark.parametrize("sent", ["partly", "unreadable"])
-def test_an_unapproved_hook_refuses_as_its_failure_would(project: Project, sent: str, on_failure: str) -> None:
+@rows("on_failure, refuses", [("continue", False), ("block", True)])
+def test_an_unapproved_hook_refuses_as_its_failure_would(on_failure: str, refuses: bool, agent_of: AgentOf) -> None:
     """A repository whose hooks you have not approved does not refuse more because of them."""
-    project.hooks({"name": "guard", "matcher": "bash", "command": "exit 2", "on_failure": on_failure})
-    claude = Agent("claude", project)
-    data = b"nonsense" if sent == "unreadable" else message(claude, nested(300))
-    told = claude.fire(data, event="PreToolUse", approved=False)
-    assert (refused(told) is not None) is (on_failure == "block")
+    claude = agent_of("claude")
+    claude.project.hooks({"name": "guard", "matcher": "bash", "command": "exit 2", "on_failure": on_failure})
+    for sent in (message(claude, nested(300)), b"nonsense"):
+        told = claude.fire(sent, event="PreToolUse", approved=False)
+        assert (refused(told) is not None) is refuses, sent[:9]
 
 
-def test_what_cannot_be_read_is_trouble(agent: Agent) -> None:
+@rows("name", AGENTS)
+def test_what_cannot_be_read_is_trouble(name: str, agent_of: AgentOf) -> None:
     """Without a hook that could refuse, `on_error: block` refuses, and else the user is notified; numbers are none."""
+    agent = agent_of(name)
     told = fire(agent, message(agent, nested(300)))
     assert refused(told) is None
     assert "the message cannot be read in full: it is nested more than 200 deep" in person_of(agent, told)
@@ -211,26 +197,37 @@ def test_what_cannot_be_read_is_trouble(agent: Agent) -> None:
     assert refused(fire(agent, message(agent, b"1e999"))) is None
 
 
-@pytest.mark.parametrize("kind", UNREADABLE)
-def test_a_message_that_cannot_be_read_is_refused_where_a_hook_would_be_asked(agent: Agent, kind: str) -> None:
+@rows(
+    "name, kind, status",
+    [*(("claude", kind, 2) for kind in UNREADABLE), *((name, "text", 0) for name in AGENTS if name != "claude")],
+)
+def test_a_message_that_cannot_be_read_is_refused_where_a_hook_would_be_asked(
+    name: str, kind: str, status: int, agent_of: AgentOf
+) -> None:
     """By any hook of the event, whatever its tool is; every time, also without a session."""
+    agent = agent_of(name)
     agent.project.user_hooks({"name": "guard", "matcher": "bash", "command": "true"})
     for wired in (True, True, False):
         told = fire(agent, UNREADABLE[kind], wired=wired)
         assert "guard cannot check this, so it is blocked" in str(refused(told))
-        assert (told.status == 2) is (agent.name == "claude")
+        assert told.status == status
     assert str(agent.project.audit()[-1]["error"]).startswith("stdin: ")
 
 
-@pytest.mark.parametrize(
-    "hook",
-    [{"event": "post_tool_use"}, {"mode": "advise"}, {"mode": "off"}, {"agents": ["other"]}],
-    ids=lambda hook: str(next(iter(hook.values()))),
+NO_GUARDS: tuple[dict[str, object], ...] = (
+    {"event": "post_tool_use"},
+    {"mode": "advise"},
+    {"mode": "off"},
+    {"agents": ["cline"]},
 )
-def test_it_is_not_refused_where_none_could_refuse(agent: Agent, hook: dict[str, object]) -> None:
-    """Of another event, only advising, switched off, or for other agents."""
-    agents = [each for each in AGENTS if each != agent.name]
-    agent.project.user_hooks({"command": "exit 2", **hook, **({"agents": agents} if "agents" in hook else {})})
+"""A hook of another event, only advising, switched off, or for another agent."""
+
+
+@rows("name, hook", [*(("codex", hook) for hook in NO_GUARDS), *((name, {"mode": "advise"}) for name in AGENTS)])
+def test_it_is_not_refused_where_none_could_refuse(name: str, hook: dict[str, object], agent_of: AgentOf) -> None:
+    """The user is notified."""
+    agent = agent_of(name)
+    agent.project.user_hooks({"command": "exit 2", **hook})
     told = fire(agent, b"nonsense")
     assert refused(told) is None
     assert "hookrun failed" in told.person
