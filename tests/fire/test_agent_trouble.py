@@ -312,11 +312,11 @@ def test_half_a_second_of_an_agent_s_limit_is_kept_for_the_answer(
         monkeypatch.setattr(CurrentRun, name, getattr(CurrentRun, name))  # the run sets them, for its process
     codex, options = table.load("codex"), FireOptions()
     options.home, options.ctx = str(project.home), str(project.root / "message.json")
-    for event, limit in (("SessionEnd", 0.5), ("PreToolUse", 599.5)):
+    for event, kept in (("SessionEnd", 0.5), ("PreToolUse", 599.5)):
         (project.root / "message.json").write_text(json.dumps({"hook_event_name": event, "cwd": str(project.root)}))
         fire = AgentFire(codex, options, "")
         assert (fire.run(), fire.errors) == (0, [])
-        assert fire.command.deadline == pytest.approx(fire.command.started + limit)
+        assert fire.command.deadline == pytest.approx(fire.command.started + kept)
 
 
 def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
