@@ -29,9 +29,8 @@ FOLDER = "HOOKRUN_TESTS_FOLDER"
 """The environment variable that names the folder of a run, which its workers share."""
 PREFIX = "hr-tests-"
 ACCOUNTS_FOLDERS = (".config/hookrun", ".local/share/hookrun", ".local/state/hookrun", ".cache/hookrun")
-HANDLED = tuple(
-    getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGCHLD", "SIGPIPE", "SIGALRM")
-)
+HANDLED = tuple(getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGCHLD", "SIGPIPE"))
+"""The signals whose handlers are compared. SIGALRM is pytest-timeout's."""
 LARGEST_LOOKED_AT = 1 << 22  # bytes of a file's end in which the run's folders are looked for
 
 
@@ -145,14 +144,14 @@ class Guard:
         self.before = {path: _changed(path) for path in _outside()}
         self.found: list[str] = []
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: pytest.Config) -> None:
         """Let a worker know the account, by xdist's way."""
         node.workerinput["account"] = json.dumps(  # type: ignore[attr-defined]  # xdist has no types
             [Account.environment, str(Account.home), str(Account.temporary)]
         )
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)  # within the terminal's, which shows the results
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         """Compare the account's folders and the temporary folder with how they were."""
         result = yield
