@@ -145,7 +145,9 @@ class _Dumper(yaml.SafeDumper):
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         """Write several lines as a block if possible; PyYAML alone puts blank lines between them."""
-        style = None if text.isprintable() else "|" if text.replace("\n", "").isprintable() else '"'
+        # Blank lines at the end are quoted: a block with them ends the document in PyYAML's output (`...`).
+        can_be_block = text.replace("\n", "").isprintable() and text != "\n" and not text.endswith("\n\n")
+        style = None if text.isprintable() else "|" if can_be_block else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hookrun.edit import editor_for
 from hookrun.edit.json_edit import EditError
@@ -130,6 +130,8 @@ def test_what_stands_elsewhere_is_not_edited(text: str) -> None:
         set_expectations(text, ((0, "expect", "action"), "ask"))
 
 
+@example(value="\n", name="a.yaml")
+@example(value=["a\n\n"], name="a.yaml")
 @given(value=VALUES, name=st.sampled_from(["a.yaml", "a.json"]))
 @settings(max_examples=80)
 def test_any_value_can_be_written(value: object, name: str) -> None:
