@@ -1,13 +1,12 @@
 """What must hold of every commit, in a fresh clone.
 
-.ci/run [--list] [--only STAGE]...
-
 Two lanes side by side: tests, the README's two commands first; linters, documentation and real agents. The rest is in
 .ci/nightly. Exit with 75 if nothing failed, but the machine kept a stage from running.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -21,7 +20,6 @@ from common import (
     NIGHTLY_ONLY,
     PYTEST,
     ROOT,
-    commit,
     live,
     on_newest,
     readme,
@@ -31,12 +29,13 @@ from stages import Result, Runner, Stage, of_machine, shown, verdict
 MOST_FLAKES = 3  # of all stages
 FLAKES = ROOT / "flakes.json"
 
-QUARTER = f"-m slow --quarter {commit()} --ignore tests/live {' '.join(f'--ignore {file}' for file in NIGHTLY_ONLY)}"
+IGNORED = " ".join(f"--ignore {path}" for path in ("tests/live", *NIGHTLY_ONLY))
+QUARTER = f"{PYTEST} -m slow --quarter $(git rev-parse HEAD) {IGNORED}"
 
 TESTS = (
     Stage("try", "the README's command to try hookrun", readme("try")),
     Stage("test", "the README's command to test it", readme("test"), after=("try",)),
-    Stage("slow-quarter", "a quarter of the slow tests, by the commit", f"{PYTEST} {QUARTER}", after=("test",)),
+    Stage("slow-quarter", "a quarter of the slow tests, by the commit", QUARTER, after=("test",)),
     Stage(
         "newest",
         "on the newest other Python: the rooms that depend on it",
@@ -96,19 +95,21 @@ LANES = (TESTS, OTHERS)
 def main(arguments: list[str]) -> int:
     """Run the stages. Returns the exit status."""
     stages = {stage.name: stage for lane in LANES for stage in lane}
-    if "--list" in arguments:
+    parser = argparse.ArgumentParser(prog=".ci/run", description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print the stages")
+    parser.add_argument(
+        "--only", action="append", choices=stages, metavar="STAGE", help="run this stage only; may be repeated"
+    )
+    options = parser.parse_args(arguments)
+    if options.list:
         print("\n".join(f"{name:14} {stage.what}" for name, stage in stages.items()))
         return 0
-    only = [name for name in arguments if name != "--only"]
-    if arguments[:1] == ["--help"] or set(only) - set(stages):
-        print(__doc__)
-        return 0 if arguments[:1] == ["--help"] else 2
     FLAKES.unlink(missing_ok=True)
 
     def done(result: Result) -> None:
         print("\n".join(shown(stages[result.name], result)), flush=True)
 
-    lanes = [[stage for stage in lane if not only or stage.name in only] for lane in LANES]
+    lanes = [[stage for stage in lane if not options.only or stage.name in options.only] for lane in LANES]
     # the same commit gets the same answer; a run by hand looks for new examples
     results = Runner(LOGS, {"HYPOTHESIS_DERANDOMIZE": "1"}, done).run(lanes)
     print("\n".join(of_machine(results)))

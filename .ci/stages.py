@@ -42,7 +42,7 @@ class Stage(NamedTuple):
     what: str
     lines: str
     after: tuple[str, ...] = ()
-    shows: str = r"^FLAKY "
+    shows: str = r"^FLAKY |^SKIPPED "
 
 
 class Result(NamedTuple):
