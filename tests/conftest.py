@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hookrun.trust.project import approve_all
-from tests import flakes, isolation
+from tests import chosen, flakes, isolation
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:
@@ -362,11 +362,15 @@ class WorkerResults:
             node.config.stash[SLOW] = count  # type: ignore[attr-defined]  # xdist has no types
 
 
+pytest_addoption = chosen.pytest_addoption
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the hooks of pytest-xdist, which may not be loaded, and what keeps the tests and the account apart."""
     config.pluginmanager.register(isolation.Keeper(), "hookrun-keeper")
     if account := getattr(config, "workerinput", {}).get("account"):
         isolation.take_over(account)
+    chosen.register(config)
     flakes.register(config, getattr(isolation.Account, "environment", None))
     if hasattr(config, "workerinput") or not hasattr(isolation.Account, "home"):
         return

@@ -1,12 +1,15 @@
-"""Which tests run by default: the others are slow, and CI runs both."""
+"""Which tests run: by default, and with the options that choose among them."""
 
 from __future__ import annotations
 
-import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, pytest_collection_modifyitems
+from tests.chosen import SMOKE, in_quarter, of_agents, shuffled
+from tests.conftest import pytest_collection_modifyitems
 
 
 class Case(pytest.Item):
@@ -14,15 +17,6 @@ class Case(pytest.Item):
 
     def runtest(self) -> None:
         """Do nothing."""
-
-
-def test_ci_runs_what_the_default_leaves_out() -> None:
-    """The README's command takes the default; a command beside it takes the rest."""
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
-    commands = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert "-m 'not slow and not lint'" in options
-    assert 'bash -c "$(readme_command test)"' in commands
-    assert ".venv/bin/python -m pytest -m slow" in commands
 
 
 @pytest.mark.parametrize(
@@ -46,3 +40,51 @@ def test_of_a_sampled_test_some_cases_run_by_default(
     pytest_collection_modifyitems(cases)
     left = [case.name for case in cases if case.get_closest_marker("slow") is None]
     assert left == [f"{test}[{letter}]" for test in ("one", "two") for letter in run]
+
+
+def test_a_seed_names_a_quarter() -> None:
+    """The same seed, the same quarter; of many seeds no test is left out."""
+    names = [f"tests/test_a.py::test_{number}[é {number}]" for number in range(400)]
+    quarters = [[name for name in names if in_quarter(name, str(seed))] for seed in range(60)]
+    assert quarters[0] == [name for name in names if in_quarter(name, "0")]
+    assert all(60 < len(quarter) < 140 for quarter in quarters)
+    assert set().union(*quarters) == set(names)
+
+
+def test_shuffled_tests_stay_with_their_file() -> None:
+    """Files and tests change places; fixtures of a file are still made once. A seed names one order."""
+    items = [(file, number) for file in "abcdefgh" for number in range(9)]
+    first, second = (shuffled(items, seed, lambda item: Path(item[0])) for seed in ("1", "2"))
+    assert sorted(first) == sorted(second) == items
+    assert first == shuffled(items, "1", lambda item: Path(item[0])) != second
+    files = [file for file, _ in first]
+    assert files[::9] == list(dict.fromkeys(files)) != list("abcdefgh")
+    assert [number for _, number in first[:9]] != list(range(9))
+
+
+def test_of_the_agents_some_are_tested_and_the_others_once() -> None:
+    """What concerns no agent runs, too. A test that compares two agents runs for each of them."""
+
+    def item(name: str, file: str = "test_tools", *, fixtures: tuple[str, ...] = (), **params: object) -> Any:
+        return SimpleNamespace(
+            name=name, nodeid=f"{file}::{name}", path=Path(f"{file}.py"), fixturenames=fixtures,
+            callspec=SimpleNamespace(params=params),
+        )  # fmt: skip
+
+    smoke = min(SMOKE)
+    items = [
+        item(f"{smoke}[qwen-a]", agent="qwen", way="a"),
+        item(f"{smoke}[qwen-b]", agent="qwen", way="b"),
+        item("test_other[qwen]", agent="qwen"),
+        item("test_other[codex]", agent="codex"),
+        item("test_more", fixtures=("codex",)),
+        item("test_alone", "test_model"),
+        item("test_compared[codex]", "test_same_as_claude", agent="codex"),
+        item("test_it", "test_same_as_claude"),
+    ]
+    kept = {"test_model::test_alone", f"test_tools::{smoke}[qwen-a]"}
+    of_codex = {"test_tools::test_other[codex]", "test_tools::test_more", "test_same_as_claude::test_compared[codex]"}
+    assert of_agents(items, set()) == kept
+    assert of_agents(items, {"codex"}) == kept | of_codex
+    compared = {"test_same_as_claude::test_compared[codex]", "test_same_as_claude::test_it"}
+    assert of_agents(items, {"claude"}) == kept | compared

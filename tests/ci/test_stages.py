@@ -1,0 +1,126 @@
+"""Stages of CI: lanes side by side, logs, what fails, and what the machine keeps from running."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import stages
+from stages import CANNOT, Result, Runner, Stage, blames_machine, of_machine, shown, table, verdict
+
+from tests import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PLENTY = 1 << 40  # bytes
+TESTS = "=== test session starts ===\n"
+
+
+def stage(name: str, lines: str, *after: str) -> Stage:
+    """Return a stage."""
+    return Stage(name, "", lines, after=after)
+
+
+def run(directory: Path, *lanes: Sequence[Stage], keeps_going: bool = False) -> dict[str, Result]:
+    """Run lanes with plenty of space on the disk, and return the results by their stages' names."""
+    environment = {"HERE": str(directory)}
+    runner = Runner(directory / "logs", environment, lambda _: None, keeps_going=keeps_going, space=lambda: PLENTY)
+    return {each.name: each for each in runner.run(lanes)}
+
+
+def test_lanes_run_side_by_side_and_wait_for_the_stages_they_need(tmp_path: Path) -> None:
+    """Each of two stages waits for the other's file; a third begins after both, with what its lane did before."""
+    meet = 'touch "$HERE/{0}"; until [ -e "$HERE/{1}" ]; do sleep 0.01; done; echo met'
+    first = [stage("a", meet.format("a", "b")), stage("last", 'ls "$HERE"; echo done', "b2")]
+    second = [stage("b", meet.format("b", "a")), stage("b2", 'touch "$HERE/b2"')]
+    done = run(tmp_path, first, second)
+    assert {each.name: each.status for each in done.values()} == dict.fromkeys(("a", "b", "b2", "last"), 0)
+    assert Path(done["last"].log).read_text().split() == ["a", "b", "b2", "logs", "done"]
+    assert (done["a"].last, done["b2"].last, done["last"].last) == ("met", "(nothing was printed)", "done")
+    assert list(done)[-1] == "last"
+
+
+def test_a_stage_that_fails_ends_the_run(tmp_path: Path) -> None:
+    """Its log is shown whole; what runs beside it is ended with its children, and nothing else begins."""
+    sleeper = 'sleep 600 & echo $! >"$HERE/pid"; mv "$HERE/pid" "$HERE/ready"; wait'
+    failing = 'until [ -e "$HERE/ready" ]; do sleep 0.01; done; echo one; echo two; (exit 3); echo never'
+    lanes = [stage("bad", failing), stage("next", ":")], [stage("long", sleeper)]
+    done = run(tmp_path, *lanes)
+    assert {each.name: each.status for each in done.values()} == {"bad": 3, "long": None}
+    assert shown(lanes[0][0], done["bad"])[1:] == ["one", "two", "== bad: FAILED (3): two"]
+    assert verdict(list(done.values())) == 3
+    pid = int((tmp_path / "ready").read_text())
+    waiting.until(lambda: not is_running(pid), "the stage's child ends")
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process runs: one that has ended and is not collected does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return state.strip()[:1] not in ("", "Z")
+
+
+def test_a_nightly_run_continues_after_a_failure(tmp_path: Path) -> None:
+    """The exit status is that of the first stage that failed."""
+    done = list(run(tmp_path, [stage("a", "exit 4"), stage("b", "exit 5"), stage("c", ":")], keeps_going=True).values())
+    assert [each.status for each in done] == [4, 5, 0]
+    assert verdict(done) == 4
+
+
+def test_the_machine_is_blamed_by_its_own_exit_status(tmp_path: Path) -> None:
+    """The others run; the run says which stages could not and why, and exits with 75 if all else passed."""
+    done = list(run(tmp_path, [stage("a", "echo npm is away; exit 75"), stage("b", ":")]).values())
+    assert [each.status for each in done] == [CANNOT, 0]
+    assert of_machine(done) == ["1 of 2 stages could not be run because of the machine:", "  a: npm is away"]
+    assert verdict(done) == CANNOT
+    assert verdict([*done, Result("c", 1, 0, "", "")]) == 1
+    assert of_machine(done[1:]) == []
+    assert verdict(done[1:]) == 0
+
+
+REASONS = [
+    ("plain failure\n", PLENTY, ""),
+    ("", 100 << 20, "the disk is full: 100 MB are free"),
+    (
+        "npm error network request failed: ENOTFOUND registry\nmore\n",
+        PLENTY,
+        "npm error network request failed: ENOTFOUND",
+    ),
+    (
+        "ERROR: Could not install packages due to an OSError: No space left on device\n",
+        PLENTY,
+        "ERROR: Could not install",
+    ),
+    (
+        "WARNING: Retrying (Retry(total=4)) after connection broken by ...\n",
+        PLENTY,
+        "WARNING: Retrying (Retry(total=4))",
+    ),
+    (f"{TESTS}npm error ENOTFOUND\n1 failed\n", PLENTY, ""),
+    ("ERROR: No matching distribution found for hookrum\n", PLENTY, ""),
+]
+
+
+def test_the_machine_is_blamed_for_what_installers_say_but_not_where_tests_ran() -> None:
+    """Tests fail installers and fill disks on purpose, and print it."""
+    found = [(log, blames_machine(1, log, free), expected) for log, free, expected in REASONS]
+    assert [row for row in found if not row[1].startswith(row[2]) or bool(row[1]) != bool(row[2])] == []
+    assert blames_machine(CANNOT, "pip says no\n", PLENTY) == "pip says no"
+
+
+def test_a_stage_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so, and is no affair of the machine's."""
+    monkeypatch.setattr(stages, "LIMIT", 0.05)
+    (done,) = run(tmp_path, [stage("a", "sleep 600")]).values()
+    assert (done.status, done.last) == (-15, "took more than 0 s")
+
+
+def test_what_is_printed_of_a_stage_that_passed(tmp_path: Path) -> None:
+    """The last line, which is pytest's, and the lines that the stage wants to be seen."""
+    lines = "echo noise; echo codex 1.2: NOT RUN, away; echo '== 5 passed in 2.00s =='; echo"
+    one = Stage("live", "", lines, shows=r"NOT RUN")
+    done = run(tmp_path, [one])["live"]
+    assert shown(one, done)[1:] == ["   codex 1.2: NOT RUN, away", "   == 5 passed in 2.00s =="]
+    assert table([done])[2:] == ["| live | passed | 0 s | 5 passed in 2.00s |"]
