@@ -13,6 +13,7 @@ import pytest
 from tests.cli.command import Done, hookrun, hookrun_process
 from tests.conftest import ROOT
 from tests.fire.agents import says
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -238,8 +239,8 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
     assert "call 2 of 2: b.py\n#  HOOK  STATE     WHY\n1  docs  no match  when: file_path is " in screen
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@rows(
+    "arguments, error",
     [
         (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
@@ -322,8 +323,8 @@ def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) 
     assert done.stderr.count("~/.config/hookrun/hooks.json:1:12: ") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "fields", "fails"),
+@rows(
+    "text, fields, fails",
     [
         ("#!/bin/sh\n", {"command": "./g.sh"}, False),
         ("exit 0\n", {"command": "./g.sh"}, False),

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal, started_at_terminal, until_closed
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -63,7 +64,7 @@ def test_only_a_hook_that_blocks_on_failure_is_said_to_block(project: Project) -
     assert after.rstrip().endswith("agents do not run it until then")
 
 
-@pytest.mark.parametrize("arguments", [("deny", "x"), ("pause",), ("config", "schema", "--home", ".")])
+@rows("arguments", [("deny", "x"), ("pause",), ("config", "schema", "--home", ".")])
 def test_an_option_that_many_commands_have_names_none_of_them(project: Project, arguments: tuple[str, ...]) -> None:
     """`hookrun log` has --json, but so have twenty others: the command's own help is what helps."""
     done = hookrun(project, *arguments, *(["--json"] if "--home" not in arguments else []))
@@ -72,9 +73,7 @@ def test_an_option_that_many_commands_have_names_none_of_them(project: Project, 
     assert "has it" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")]
-)
+@rows("command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")])
 def test_a_hook_in_a_broken_file_is_not_just_unknown(project: Project, command: tuple[str, ...]) -> None:
     """`hookrun list` would not list it either."""
     project.script("coder.json", '{"hooks": [', 0o644)
@@ -319,7 +318,7 @@ def test_a_new_config_outside_a_repository_says_where_it_applies(project: Projec
     assert text not in " ".join(hookrun(project, "add", "notify").stdout.split())
 
 
-@pytest.mark.parametrize("command", [("list",), ("status",), ("try", "ls")])
+@rows("command", [("list",), ("status",), ("try", "ls")])
 def test_a_misspelled_key_is_named_where_there_are_no_hooks(project: Project, command: tuple[str, ...]) -> None:
     """Not only by `validate` and `explain`."""
     project.script("coder.json", '{"hook": []}', 0o644)

@@ -10,6 +10,7 @@ import pytest
 
 from hookrun.config.claude_migrate import globs
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -28,8 +29,8 @@ def group(matcher: str | None = None, **fields: object) -> dict[str, object]:
     return {**({} if matcher is None else {"matcher": matcher}), "hooks": [handler]}
 
 
-@pytest.mark.parametrize(
-    ("matcher", "expected"),
+@rows(
+    "matcher, expected",
     [
         ("Bash", ["bash"]),
         ("Edit|Write, Task", ["edit", "write", "task"]),
@@ -222,10 +223,9 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     assert [hook["event"] for hook in declared["hooks"]] == ["stop"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
+@rows(
+    "name, text, message",
     [
-        (".claude/settings.json", None, "no Claude Code settings here"),
         (".claude/settings.json", "{}", "no hooks in Claude Code's format"),
         (".claude/settings.json", '{"hooks": []}', "`hooks` must be an object of events"),
         ("hookrun.yaml", "hooks: []", "cannot add to YAML"),
@@ -233,17 +233,22 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
         ("coder.json", '{"hooks": {}}', "`hooks` is not a list"),
     ],
 )
-def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | None, message: str) -> None:
+def test_what_cannot_be_done_is_said(project: Project, name: str, text: str, message: str) -> None:
     """In at most three lines, with status 1."""
     settings(project, Stop=[group()])
-    if text is None:
-        (project.root / name).unlink()
-    else:
-        (project.root / name).write_text(text)
+    project.script(name, text)
     done = hookrun(project, "migrate", "--write", "--yes")
+    (project.root / name).unlink()
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) <= 3
+
+
+def test_without_settings_there_is_nothing_to_migrate(project: Project) -> None:
+    """The hint names the command for another file."""
+    done = hookrun(project, "migrate", "--write", "--yes")
+    assert (done.status, done.stdout, len(done.stderr.splitlines()) <= 3) == (1, "", True)
+    assert "no Claude Code settings here" in done.stderr
 
 
 def test_settings_that_were_included_are_not_any_more(project: Project) -> None:

@@ -23,6 +23,7 @@ from hookrun.library.event_contexts import (
 from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
 from hookrun.observe.database import default_path
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -201,8 +202,8 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     assert not (project.root / ".local").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
+@rows(
+    "arguments, says",
     [
         (("--db", "/nowhere/x.db"), '--db: no such file: "/nowhere/x.db"'),
         (("--home", "/nowhere"), 'no such directory: "/nowhere"'),
