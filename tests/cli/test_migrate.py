@@ -101,16 +101,7 @@ def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
     assert [hook["env"] for hook in hooks] == [{"MODE": "strict"}] * 2
 
 
-HOOKIFY = """#!/usr/bin/env python3
-import os, sys
-sys.path.insert(0, os.environ.get("CLAUDE_PLUGIN_ROOT", "/nowhere") + "/core")
-try:
-    import rules
-except ImportError:
-    sys.exit(0)
-print(rules.REASON, file=sys.stderr)
-sys.exit(2)
-"""
+HOOKIFY = Path(__file__).parent / "programs" / "hookify.py"
 """A hook as the plugin hookify has them: it finds its modules by the plugin's root, and without it lets all pass."""
 
 
@@ -119,7 +110,7 @@ def plugin(project: Project, *groups: dict[str, object]) -> Path:
     root = project.home / "plugins" / "hookify"
     for name, text in (
         ("core/rules.py", "REASON = 'not here'\n"),
-        ("hooks/pre.py", HOOKIFY),
+        ("hooks/pre.py", HOOKIFY.read_text()),
         (".claude-plugin/plugin.json", '{"name": "hookify"}'),
         ("hooks/hooks.json", json.dumps({"description": "x", "hooks": {"PreToolUse": list(groups)}})),
     ):
@@ -149,12 +140,12 @@ def test_hooks_of_a_plugin_keep_its_root(project: Project, fields: dict[str, obj
     assert sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts) == before
 
 
-@pytest.mark.parametrize("manifest", [True, False])
-def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, manifest: bool) -> None:
+@pytest.mark.parametrize("name", [".claude-plugin/plugin.json", "another.json"])
+def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, name: str) -> None:
     """Neither from within it nor from a directory of it, whether it has a manifest or not."""
     path = plugin(project, group("Bash"))
-    if not manifest:
-        (path.parents[1] / ".claude-plugin" / "plugin.json").unlink()
+    manifest = path.parents[1] / ".claude-plugin" / "plugin.json"
+    manifest.rename(path.parents[1] / name)
     for directory in (path.parent, path.parents[1]):
         done = hookrun(project, "migrate", str(path), "--write", cwd=directory)
         assert (done.status, done.stdout) == (1, "")

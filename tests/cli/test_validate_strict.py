@@ -151,15 +151,14 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
     assert not (project.root / "coder.json").exists()
 
 
-@pytest.mark.parametrize(
-    "directory", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
-)
-def test_every_way_to_write_a_protected_directory(project: Project, directory: str) -> None:
+def test_every_way_to_write_a_protected_directory(project: Project) -> None:
     """Each is the directory that it names."""
-    path = str(project.home / "work") if directory.startswith("~") else "/srv/data"
-    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={directory}").status == 0
-    fired = project.fire({"tool_name": "bash", "tool_args": {"command": f"rm -rf {path}"}})
-    assert fired.action == "block"
+    directories = "~/a ~/b/ /srv//c/ /srv/x/../d"
+    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={directories}").status == 0
+    for path in (project.home / "a", project.home / "b", "/srv/c", "/srv/d"):
+        fired = project.fire({"tool_name": "bash", "tool_args": {"command": f"rm -rf {path}"}})
+        assert (path, fired.action) == (path, "block")
+    assert project.fire({"tool_name": "bash", "tool_args": {"command": "rm -rf /srv/x/e"}}).action == "ask"
 
 
 @rows(
