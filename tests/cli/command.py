@@ -19,7 +19,7 @@ from hookrun import boot_writer
 from hookrun.cli import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tests.conftest import Project
@@ -54,25 +54,27 @@ def hookrun(project: Project, *arguments: str, cwd: Path | None = None, **env: s
     are restored afterwards. Use `hookrun_process` for `fire`, signals, streams that fail, and variables that an
     interpreter reads when it starts.
     """
-    assert arguments[:1] != ("fire",), "hookrun fire ends its process: use hookrun_process"
-    with (
-        tempfile.TemporaryFile() as stdout,
-        tempfile.TemporaryFile() as stderr,
-        open(os.devnull, "rb") as stdin,
-    ):
-        with (
-            _process_state(),
-            _environment(project.environment(**env), cwd or project.root),
-            _standard_streams(stdin.fileno(), stdout.fileno(), stderr.fileno()),
-            mock.patch.object(boot_writer, "build", compiled),
-        ):
-            try:
-                status = run(arguments)
-            except SystemExit as end:  # click ends a completion so
-                status = end.code if isinstance(end.code, int) else 1
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr, open(os.devnull, "rb") as stdin:
+        streams = (stdin.fileno(), stdout.fileno(), stderr.fileno())
+        status = run_here(arguments, streams, project.environment(**env), cwd or project.root)
         stdout.seek(0)
         stderr.seek(0)
         return Done(status, stdout.read(), stderr.read())
+
+
+def run_here(arguments: Sequence[str], streams: Sequence[int], environment: dict[str, str], directory: Path) -> int:
+    """Run `hookrun` in this process, as `hookrun` above does, with these descriptors as streams. Return its status."""
+    assert arguments[:1] != ("fire",), "hookrun fire ends its process: use hookrun_process"
+    with (
+        _process_state(),
+        _environment(environment, directory),
+        _standard_streams(*streams),
+        mock.patch.object(boot_writer, "build", compiled),
+    ):
+        try:
+            return run(arguments)
+        except SystemExit as end:  # click ends a completion so
+            return end.code if isinstance(end.code, int) else 1
 
 
 def hookrun_process(project: Project, *arguments: str, stdout: int = subprocess.PIPE, **env: str) -> Done:

@@ -106,22 +106,30 @@ def test_settings_that_cannot_be_read(project: Project) -> None:
     assert "~/.claude/settings.json:1:2: unexpected" in _found(project, "claude", "settings")["found"]
 
 
+def stop(entry: object) -> str:
+    """Return settings with this entry for the event Stop."""
+    return json.dumps({"hooks": {"Stop": [entry]}})
+
+
 @pytest.mark.parametrize(
-    ("agent", "entry", "found"),
+    ("agent", "text", "found"),
     [
-        ("claude", {"matcher": None, "hooks": []}, "hooks.Stop[0].matcher is null, expected a text"),
-        ("claude", {"matcher": ["Bash"], "hooks": []}, 'hooks.Stop[0].matcher is ["Bash"], expected a text'),
-        ("claude", {"type": "command", "command": "x"}, "expected an object with a list of hooks"),
-        ("claude", {"hooks": [{"command": "x"}]}, 'hooks.Stop[0].hooks[0] is {"command": "x"}, expected an object'),
-        ("codex", None, "version is 1, expected no other key than hooks and description"),
+        ("claude", stop({"matcher": None, "hooks": []}), "hooks.Stop[0].matcher is null, expected a text"),
+        ("claude", stop({"matcher": ["Bash"], "hooks": []}), 'hooks.Stop[0].matcher is ["Bash"], expected a text'),
+        ("claude", stop({"type": "command", "command": "x"}), "expected an object with a list of hooks"),
+        (
+            "claude",
+            stop({"hooks": [{"command": "x"}]}),
+            'hooks.Stop[0].hooks[0] is {"command": "x"}, expected an object',
+        ),
+        ("codex", '{"version": 1}', "version is 1, expected no other key than hooks and description"),
     ],
 )
 def test_a_foreign_entry_for_which_the_agent_drops_the_file(
-    project: Project, agent: str, entry: object, found: str
+    project: Project, agent: str, text: str, found: str
 ) -> None:
     """It reports what the agent does not: with that entry none of the file's hooks runs."""
-    data = {"version": 1} if entry is None else {"hooks": {"Stop": [entry]}}
-    _edit(settings_file(project, agent), lambda _: json.dumps(data))
+    _edit(settings_file(project, agent), lambda _: text)
     hookrun(project, "install", agent, "--trust")
     assert found in _found(project, agent, "settings")["found"]
 
@@ -308,28 +316,23 @@ def test_a_limit_larger_than_a_float(project: Project, sign: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "path", "text"),
+    ("agent", "path", "off"),
     [
-        ("claude", "home/.claude/settings.json", None),
+        ("claude", "home/.claude/settings.json", '{"disableAllHooks": true, OLD'),
         ("claude", "project/.claude/settings.local.json", '{"disableAllHooks": true}'),
         ("qwen", "project/.qwen/settings.json", '{"disableAllHooks": true} // quiet'),
         ("gemini", "project/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
         ("gemini", "project/.gemini/settings.json", '{"hooksConfig": {"disabled": ["other", "hookrun"]}}'),
-        ("codex", "home/.codex/config.toml", None),
+        ("codex", "home/.codex/config.toml", "[features]\nhooks = false\n{OLD"),
         ("copilot", "home/.copilot/settings.json", '{"disableAllHooks": true}'),
     ],
 )
-def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, text: str | None) -> None:
+def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, off: str) -> None:
     """An agent's own setting that disables hooks is found with its location."""
     hookrun(project, "install", agent, "--trust")
     file = project.root.parent / path
-    off = {".json": lambda old: old.replace("{", '{"disableAllHooks": true,', 1), ".toml": _codex_off}
-    _edit(file, off[file.suffix] if text is None else lambda _: text)
+    _edit(file, lambda old: off.replace("{OLD", old).replace("OLD", old.removeprefix("{")))
     assert _found(project, agent, "switched off")["found"].startswith(f"{file}: ")
-
-
-def _codex_off(old: str) -> str:
-    return old + "\n[features]\nhooks = false\n"
 
 
 def test_the_setting_that_counts_most_decides(project: Project) -> None:
@@ -366,34 +369,34 @@ def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folders", "level"),
+    ("folders", "levels"),
     [
-        ({}, "note"),
-        ({"ROOT": "DO_NOT_TRUST"}, "problem"),
-        ({"ROOT": "TRUST_FOLDER"}, None),
-        ({"ABOVE": "TRUST_FOLDER"}, None),
-        ({"ROOT/x": "TRUST_PARENT"}, None),
+        ({}, ["note"]),
+        ({"ROOT": "DO_NOT_TRUST"}, ["problem"]),
+        ({"ROOT": "TRUST_FOLDER"}, []),
+        ({"ABOVE": "TRUST_FOLDER"}, []),
+        ({"ROOT/x": "TRUST_PARENT"}, []),
     ],
 )
-def test_geminis_folder_trust(project: Project, folders: dict[str, str], level: str | None) -> None:
+def test_geminis_folder_trust(project: Project, folders: dict[str, str], levels: list[str]) -> None:
     """Gemini does not start headless in a folder that it does not trust; a folder above may be the trusted one."""
     hookrun(project, "install", "gemini")
     text = json.dumps(folders).replace("ROOT", str(project.root)).replace("ABOVE", str(project.root.parent))
     _edit(project.home / ".gemini" / "trustedFolders.json", lambda _: text)
     findings = [each["level"] for each in _findings(project, "gemini") if each["check"] == "trust"]
-    assert findings == ([level] if level else [])
+    assert findings == levels
 
 
-@pytest.mark.parametrize(("agent", "asks_for_trust"), [("gemini", False), ("qwen", True)])
-def test_folder_trust_that_is_switched(project: Project, agent: str, asks_for_trust: bool) -> None:
+@pytest.mark.parametrize(("agent", "asks", "levels"), [("gemini", False, []), ("qwen", True, ["note"])])
+def test_folder_trust_that_is_switched(project: Project, agent: str, asks: bool, levels: list[str]) -> None:
     """Gemini asks unless that is switched off, Qwen only if it is switched on."""
     hookrun(project, "install", agent)
     _edit(
         project.root / f".{agent}" / "settings.json",
-        lambda _: json.dumps({"security": {"folderTrust": {"enabled": asks_for_trust}}}),
+        lambda _: json.dumps({"security": {"folderTrust": {"enabled": asks}}}),
     )
     findings = [each["level"] for each in _findings(project, agent) if each["check"] == "trust"]
-    assert findings == (["note"] if asks_for_trust else [])
+    assert findings == levels
 
 
 def test_copilots_folder_trust(project: Project) -> None:

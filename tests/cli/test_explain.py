@@ -13,6 +13,7 @@ import pytest
 from tests.cli.command import Done, hookrun, hookrun_process
 from tests.conftest import ROOT
 from tests.fire.agents import says
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -166,16 +167,13 @@ def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project:
     assert states.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: not approved")
 
 
-@pytest.mark.parametrize("message", ["shell.02.PreToolUse.json", None])
-def test_what_an_agent_would_be_told_to_the_byte(project: Project, message: str | None) -> None:
+@pytest.mark.parametrize("question", [("PreToolUse", "--ctx", "m.json"), PUSH])
+def test_what_an_agent_would_be_told_to_the_byte(project: Project, question: tuple[str, ...]) -> None:
     """For an agent's own message, or for a hookrun context, which is translated into one of the agent's."""
     project.hooks({"name": "asks", "matcher": "Bash", "command": says(action="skip", message="R")})
     project.approve()
-    question: tuple[str, ...] = PUSH
-    if message is not None:
-        recorded = json.loads((ROOT / "tests" / "golden" / "payloads" / "claude" / message).read_text())
-        (project.root / "m.json").write_text(json.dumps({**recorded, "cwd": str(project.root)}))
-        question = ("PreToolUse", "--ctx", "m.json")
+    message = (ROOT / "tests" / "golden" / "payloads" / "claude" / "shell.02.PreToolUse.json").read_text()
+    (project.root / "m.json").write_text(json.dumps({**json.loads(message), "cwd": str(project.root)}))
     done = hookrun(project, "explain", *question, "--agent", "claude", "--run", "--json")
     run = done.json["run"]
     assert isinstance(run, dict)
@@ -238,8 +236,8 @@ def test_a_patch_of_several_files_is_as_many_calls(project: Project) -> None:
     assert "call 2 of 2: b.py\n#  HOOK  STATE     WHY\n1  docs  no match  when: file_path is " in screen
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@rows(
+    "arguments, error",
     [
         (("pre_tool_us",), 'hint: did you mean "pre_tool_use"?'),
         (("stop", "--agent", "claud"), 'hint: did you mean "claude"?'),
@@ -322,29 +320,29 @@ def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) 
     assert done.stderr.count("~/.config/hookrun/hooks.json:1:12: ") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "fields", "fails"),
+@rows(
+    "text, fields, state",
     [
-        ("#!/bin/sh\n", {"command": "./g.sh"}, False),
-        ("exit 0\n", {"command": "./g.sh"}, False),
-        ("exit 0\n", {"args": ["sh", "./g.sh"]}, False),
-        ("exit 0\n", {"args": ["./g.sh"]}, True),
-        ("#!/no/such/sh\n", {"args": ["./g.sh"]}, True),
-        ("#!/no/such/sh\n", {"command": "./g.sh"}, True),
-        ("#! /usr/bin/env sh\n", {"command": "./g.sh"}, False),
-        ("", {"python": "json:dumps"}, False),
-        ("", {"python": "sys:exit"}, False),
-        ("", {"python": "nosuch.module:f"}, True),
+        ("#!/bin/sh\n", {"command": "./g.sh"}, "runs"),
+        ("exit 0\n", {"command": "./g.sh"}, "runs"),
+        ("exit 0\n", {"args": ["sh", "./g.sh"]}, "runs"),
+        ("exit 0\n", {"args": ["./g.sh"]}, "fails"),
+        ("#!/no/such/sh\n", {"args": ["./g.sh"]}, "fails"),
+        ("#!/no/such/sh\n", {"command": "./g.sh"}, "fails"),
+        ("#! /usr/bin/env sh\n", {"command": "./g.sh"}, "runs"),
+        ("", {"python": "json:dumps"}, "runs"),
+        ("", {"python": "sys:exit"}, "runs"),
+        ("", {"python": "nosuch.module:f"}, "fails"),
     ],
 )
 def test_what_can_be_seen_of_a_program_without_running_it(
-    project: Project, text: str, fields: dict[str, object], fails: object
+    project: Project, text: str, fields: dict[str, object], state: str
 ) -> None:
     """A #! line, and the file of a module, are looked at; a shell runs a script without a #! line."""
     project.script("g.sh", text)
     project.hooks({"name": "g", **fields})
     states = fates(hookrun(project, "explain", *PUSH, "--run", "--json"))
-    assert states["g"]["state"] == ("fails" if fails else "runs")
+    assert states["g"]["state"] == state
 
 
 def test_unapproved_guards_are_answered_with_blocked(project: Project) -> None:

@@ -7,13 +7,14 @@ import os
 import re
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal, started_at_terminal, until_closed
+from tests.rows import rows
+from tests.waiting import ended
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -63,18 +64,16 @@ def test_only_a_hook_that_blocks_on_failure_is_said_to_block(project: Project) -
     assert after.rstrip().endswith("agents do not run it until then")
 
 
-@pytest.mark.parametrize("arguments", [("deny", "x"), ("pause",), ("config", "schema", "--home", ".")])
+@rows("arguments", [("deny", "x", "--json"), ("pause", "--json"), ("config", "schema", "--home", ".")])
 def test_an_option_that_many_commands_have_names_none_of_them(project: Project, arguments: tuple[str, ...]) -> None:
     """`hookrun log` has --json, but so have twenty others: the command's own help is what helps."""
-    done = hookrun(project, *arguments, *(["--json"] if "--home" not in arguments else []))
+    done = hookrun(project, *arguments)
     assert done.status == 1
     assert "--help` shows the usage" in done.stderr
     assert "has it" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")]
-)
+@rows("command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")])
 def test_a_hook_in_a_broken_file_is_not_just_unknown(project: Project, command: tuple[str, ...]) -> None:
     """`hookrun list` would not list it either."""
     project.script("coder.json", '{"hooks": [', 0o644)
@@ -167,16 +166,14 @@ def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, .
 @pytest.mark.parametrize("arguments", [("init", "--no-install"), ("trust",)])
 def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[str, ...]) -> None:
     """As `hookrun help exit-codes` documents for every command."""
-    if arguments == ("trust",):
-        project.hooks({"name": "guard", "command": "true"})
+    project.hooks({"name": "guard", "command": "true"})
     process, master = started_at_terminal(project, *arguments)
     screen = b""
     while not re.search(rb"(\[[1-9,]+\]|\[q\]uit):$", screen.rstrip()):
         screen += os.read(master, 4096)
-    while process.poll() is None:  # the first one may come before it reads
-        process.send_signal(signal.SIGINT)
-        time.sleep(1)
-    assert (process.wait(60), b"aborted" in until_closed(master)) == (130, False)
+    process.send_signal(signal.SIGINT)
+    os.write(master, b"\n")  # should the signal come before it reads
+    assert (b"aborted" in until_closed(master), ended(process)) == (False, 130)
 
 
 def test_a_name_that_the_locale_cannot_express_is_not_an_internal_error(project: Project) -> None:
@@ -319,7 +316,7 @@ def test_a_new_config_outside_a_repository_says_where_it_applies(project: Projec
     assert text not in " ".join(hookrun(project, "add", "notify").stdout.split())
 
 
-@pytest.mark.parametrize("command", [("list",), ("status",), ("try", "ls")])
+@rows("command", [("list",), ("status",), ("try", "ls")])
 def test_a_misspelled_key_is_named_where_there_are_no_hooks(project: Project, command: tuple[str, ...]) -> None:
     """Not only by `validate` and `explain`."""
     project.script("coder.json", '{"hook": []}', 0o644)

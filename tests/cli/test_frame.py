@@ -18,6 +18,7 @@ from hookrun.fire.command import parse_arguments
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal
 from tests.cli.test_help import EVERY
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -52,7 +53,7 @@ def test_help_all_lists_every_command(project: Project) -> None:
         assert name in MORE
 
 
-@pytest.mark.parametrize("name", topics())
+@rows("name", topics())
 def test_topics_are_short_and_true(project: Project, name: str) -> None:
     """Each fits an 80-column screen, is named on the first page, and each command in it is one."""
     with open(f"{TOPICS}/{name}.txt", encoding="utf-8") as file:
@@ -88,16 +89,15 @@ def test_help_of_commands(project: Project) -> None:
     )
 
 
-@pytest.mark.parametrize(("old", "new"), OLD_NAMES.items())
+@rows("old, new", OLD_NAMES.items())
 def test_former_names_work(project: Project, old: str, new: str) -> None:
-    """They are the same command."""
-    arguments = ("bash",) if old == "completion" else ()
-    first, second = (hookrun(project, *name.split(), *arguments) for name in (old, new))
+    """They are the same command, also where the shell has to be guessed."""
+    first, second = (hookrun(project, *name.split(), SHELL="/bin/bash") for name in (old, new))
     assert (first.status, first.stdout) == (second.status, second.stdout)
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
+@rows(
+    "words, meant",
     [
         (("rm",), "hookrun remove"),
         (("ls",), "hookrun list"),
@@ -125,8 +125,8 @@ def test_did_you_mean(project: Project, words: tuple[str, ...], meant: str) -> N
     assert done.stderr.count("\n") <= 2
 
 
-@pytest.mark.parametrize(
-    ("option", "argument"),
+@rows(
+    "option, argument",
     [
         (("explain", "--event", "stop"), ("explain", "stop")),
         (("doctor", "--agent=claude"), ("doctor", "claude")),
@@ -159,17 +159,26 @@ def test_version(project: Project) -> None:
     assert hookrun(project, "version", "--json").json["version"] == __version__
 
 
-@pytest.mark.parametrize("name", ["", *sorted(EVERY)])
-@pytest.mark.parametrize("wrong", [("--no-such-option",), ("x",) * 9, ("--json", "--no-such"), ("--color", "pink")])
+WRONG = [("--no-such-option",), ("x",) * 9, ("--json", "--no-such"), ("--color", "pink")]
+
+
+@rows("name", ["", *sorted(EVERY.keys() - {"fire"})])
+@rows("wrong", WRONG)
 def test_no_wrong_usage_exits_with_2(project: Project, name: str, wrong: tuple[str, ...]) -> None:
     """An agent takes 2 for a veto. A wrong argument of a group or command is an error of at most three lines."""
-    run = hookrun_process if name == "fire" else hookrun
-    done = run(project, *name.split(), *wrong)
+    done = hookrun(project, *name.split(), *wrong)
     assert done.status == 1, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["", "config"])
+@rows("wrong", WRONG)
+def test_no_wrong_usage_of_fire_exits_with_2(project: Project, wrong: tuple[str, ...]) -> None:
+    """Neither does the command that has vetoes."""
+    done = hookrun_process(project, "fire", *wrong)
+    assert (done.status, "Traceback" in done.stderr) == (1, False), (done.stdout, done.stderr)
+
+
+@rows("name", ["", "config"])
 def test_a_group_alone_prints_its_help(project: Project, name: str) -> None:
     """On stderr, and the status is 1."""
     done = hookrun(project, *name.split())
@@ -275,16 +284,15 @@ def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
     assert [each["layer"] for each in hookrun(project, "list", "--json").json["hooks"]] == ["project"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
+@rows(
+    "name, message",
     [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook named")],
 )
 def test_what_cannot_be_removed(project: Project, name: str, message: str) -> None:
     """The error gives the reason, and nothing is written."""
     project.hooks({"name": "guard", "command": "true"}, include_claude=True)
-    (project.root / ".claude").mkdir()
     handler = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "theirs"}]}]}}'
-    (project.root / ".claude" / "settings.json").write_text(handler)
+    project.script(".claude/settings.json", handler)
     before = (project.root / "coder.json").read_text()
     done = hookrun(project, "remove", name)
     assert (done.status, done.stdout) == (1, "")

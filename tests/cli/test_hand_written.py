@@ -26,9 +26,11 @@ from tests.cli.wiring import (
     tree,
     wired_line,
 )
+from tests.rows import rows
 from tests.wiring.texts import launcher_line, shell_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Project
@@ -45,6 +47,8 @@ TEXTS = (
     "echo hookrun fire --agent AGENT",
     "touch PWNED # hookrun fire --agent AGENT",
 )
+OF_A_PROJECT = FireFlags("claude", "PreToolUse", scope="project")
+TWICE = ("twice", "problem")
 IN_LINES = [agent for agent in ALL if agent != "opencode"]
 
 
@@ -75,8 +79,8 @@ def _findings(project: Project, agent: str) -> list[dict[str, str]]:
     return list(report[0]["findings"])
 
 
-@pytest.mark.parametrize("line", [*ATTACKS, *TEXTS])
-@pytest.mark.parametrize("scope", ["user", "project"])
+@rows("line", [*ATTACKS, *TEXTS])
+@rows("scope", ["user", "project"])
 def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, line: str) -> None:
     """`doctor --prove` in a clone runs nothing from a project's settings."""
     _write(project, "claude", line, scope)
@@ -87,8 +91,14 @@ def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, l
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("line", ATTACKS)
-@pytest.mark.parametrize("agent", IN_LINES)
-def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -> None:
+@pytest.mark.parametrize(
+    ("agent", "status", "says"),
+    [
+        *((each, 0, "by a handwritten line, so each hook runs twice") for each in IN_LINES if each != "cline"),
+        ("cline", 1, "been changed since"),
+    ],
+)
+def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str, status: int, says: str) -> None:
     """`doctor` and `agents` name it; `install` adds its own line beside it where possible, and says so."""
     path = _write(project, agent, line, "user")
     before = path.read_text()
@@ -96,44 +106,47 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str) -
     assert shown["found"].startswith(f"{path}:1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line: ")
     assert "user (by hand)" in hookrun(project, "agents").stdout
     done = hookrun(project, "install", agent, "--trust")
-    if agent == "cline":
-        assert (done.status, path.read_text()) == (1, before)
-        assert "been changed since" in done.stderr
-    else:
-        assert f":1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line, so each hook runs twice" in done.stderr
-        assert [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == (
-            "twice", "problem")] == [f"{path}: {BEFORE_TOOL[agent]} is installed 2 times"]  # fmt: skip
+    assert (done.status, says in done.stderr) == (status, True)
+    twice = [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == TWICE]
+    assert twice == [f"{path}: {BEFORE_TOOL[agent]} is installed 2 times"] * (1 - status)
     out = hookrun(project, "uninstall", agent)
     assert "hookrun still runs there" in out.stderr
     assert path.read_text() == before
 
 
-@pytest.mark.parametrize("line", TEXTS)
-@pytest.mark.parametrize("agent", IN_LINES)
-def test_a_text_keeps_nobody_from_installing(project: Project, agent: str, line: str) -> None:
+@rows("agent", IN_LINES)
+def test_a_text_keeps_nobody_from_installing(project: Project, agent: str) -> None:
     """A comment in a project's settings installs nothing: the user's line is installed; without one doctor says so."""
-    _write(project, agent, line, "project")
-    found = [each["found"] for each in _findings(project, agent) if each["check"] == "wired"]
-    assert found == ["hookrun is not in its settings"]
+    for line in TEXTS:
+        _write(project, agent, line, "project")
+        found = [each["found"] for each in _findings(project, agent) if each["check"] == "wired"]
+        assert (line, found) == (line, ["hookrun is not in its settings"])
     done = hookrun(project, "install", agent, "--trust")
     assert (done.status, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("through", ["python", "launcher"])
-def test_the_proof_starts_no_program_that_a_project_names(project: Project, through: str) -> None:
+def through_python(evil: str) -> tuple[str, str]:
+    """Return a line that starts a program as Python, and why it is not started."""
+    program = HookrunProgram(evil, this_program().main)
+    return shell_line(program, OF_A_PROJECT, fallback_commands()), "which is not this hookrun"
+
+
+def through_a_launcher(evil: str) -> tuple[str, str]:
+    """Return a line that starts a program as a launcher, and why it is not started."""
+    return launcher_line(evil, OF_A_PROJECT, None), f"{evil} is not the launcher of this account"
+
+
+@pytest.mark.parametrize(
+    ("name", "through"), [("evil", through_python), (".local/share/hookrun/claude", through_a_launcher)]
+)
+def test_the_proof_starts_no_program_that_a_project_names(
+    project: Project, name: str, through: Callable[[str], tuple[str, str]]
+) -> None:
     """A line of the right form may name any program: of a project's, only this very hookrun is started."""
     assert hookrun(project, "install", "claude").status == 0
-    evil = project.root / (".local/share/hookrun/claude" if through == "launcher" else "evil")
-    evil.parent.mkdir(parents=True, exist_ok=True)
-    evil.write_text(f"#!/bin/sh\ntouch {project.root}/PWNED\n")
-    evil.chmod(0o755)
-    shutil.copy(launcher_conf(project), evil.parent)
-    flags = FireFlags("claude", "PreToolUse", scope="project")
-    if through == "launcher":
-        line, why = launcher_line(str(evil), flags, None), f"{evil} is not the launcher of this account"
-    else:
-        program = HookrunProgram(str(evil), this_program().main)
-        line, why = shell_line(program, flags, fallback_commands()), "which is not this hookrun"
+    project.script(name, f"#!/bin/sh\ntouch {project.root}/PWNED\n")
+    shutil.copy(launcher_conf(project), (project.root / name).parent)
+    line, why = through(str(project.root / name))
     _write(project, "claude", line, "project")
     not_tried = [each["cause"] for each in _findings(project, "claude") if each["found"].startswith("not tried")]
     assert any(why in cause for cause in not_tried)

@@ -16,6 +16,7 @@ from hookrun.cli.commands import COMMANDS
 from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
 from tests.cli.terminal import until_closed
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ def help_of(name: str) -> str:
 EVERY = {" ".join(path): command for path, command in commands(cli, ())}
 
 
-@pytest.mark.parametrize("name", sorted(EVERY))
+@rows("name", sorted(EVERY))
 def test_every_command_has_examples_that_can_be_read(name: str) -> None:
     """Each is a command line that its command takes; one is of this command, in its own help."""
     lines = examples(help_of(name))

@@ -26,22 +26,22 @@ def findings(project: Project, agent: str, check: str, path: str | None = None) 
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"),
+    ("name", "scope", "settings"),
     [
-        ("managed-settings.json", {"allowManagedHooksOnly": True}),
-        ("managed-settings.json", {"strictPluginOnlyCustomization": True}),
-        ("managed-settings.json", {"strictPluginOnlyCustomization": ["skills", "hooks"]}),
-        ("managed-settings.d/10-hooks.json", {"allowManagedHooksOnly": True}),
+        ("managed-settings.json", "project", {"allowManagedHooksOnly": True}),
+        ("managed-settings.json", "project", {"strictPluginOnlyCustomization": True}),
+        ("managed-settings.json", "project", {"strictPluginOnlyCustomization": ["skills", "hooks"]}),
+        ("managed-settings.d/10-hooks.json", "user", {"allowManagedHooksOnly": True}),
     ],
 )
 def test_an_administrator_allows_managed_hooks_only(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, settings: object
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str, scope: str, settings: object
 ) -> None:
     """Hookrun's are in other settings: doctor names the file and the setting, and fails."""
-    directory = tmp_path / "claude-code"
+    directory = project.home / "claude-code"
     monkeypatch.setitem(claude.INSTALL, "managed", tuple(f"{directory}/{end}" for end in ENDS))
     project.hooks({"command": "true"})
-    hookrun(project, "install", "claude", "--scope", "project" if name.endswith("settings.json") else "user")
+    hookrun(project, "install", "claude", "--scope", scope)
     assert findings(project, "claude", "switched off") == []
     path = directory / name
     path.parent.mkdir(parents=True)

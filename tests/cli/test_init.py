@@ -12,6 +12,7 @@ from hookrun.scaffold.configured_recipes import kinds, suggest, template_languag
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.cli.wiring import before_tool, run_line, settings_file, tree, wired_line
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -307,8 +308,8 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     assert hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop").status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@rows(
+    "arguments, error",
     [
         (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
         (("new", "../x", "--lang", "sh"), "use letters, digits"),
@@ -356,7 +357,7 @@ def test_from_below_the_root_what_is_run_next_is_said(project: Project) -> None:
     assert (root / "hooks" / "protect-env.sh").exists()
 
 
-@pytest.mark.parametrize("words", [("new", "x", "--lang", "sh"), ("init", "--yes")])
+@rows("words", [("new", "x", "--lang", "sh"), ("init", "--yes")])
 def test_a_matcher_on_an_event_without_a_tool_is_refused(project: Project, words: tuple[str, ...]) -> None:
     """Such a hook never runs: nothing is written."""
     done = hookrun(project, *words, "--event", "Stop", "--matcher", "bash")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +9,10 @@ import pytest
 from hookrun.agents import codex
 from hookrun.wiring.plan import all_events
 from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
 from tests.cli.wiring import settings_file
 from tests.conftest import Project
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,30 +28,6 @@ def _config(project: Project) -> Path:
     return project.home / ".codex" / "config.toml"
 
 
-def _on_a_terminal(project: Project, answer: str, *arguments: str) -> tuple[int, str]:
-    """Run hookrun with a terminal, type an answer, and return the exit status and the output."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        project.command(*arguments),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=project.root,
-        env=project.environment(),
-        start_new_session=True,
-    ) as process:
-        os.close(theirs)
-        os.write(ours, f"{answer}\n".encode())
-        seen = b""
-        try:
-            while piece := os.read(ours, 4096):
-                seen += piece
-        except OSError:  # the other end is closed: everything was read
-            pass
-        os.close(ours)
-        return process.wait(), seen.decode()
-
-
 def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project) -> None:
     """The hooks are written, the trust is not; the status shows that Codex will not run them yet."""
     done = hookrun(project, "install", "codex")
@@ -62,15 +37,12 @@ def test_without_a_terminal_nothing_is_trusted_and_that_is_said(project: Project
     assert "silently skips hooks that are not trusted\nhint: run `hookrun install codex --trust`" in done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.sampled
-@pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 1), ("", 1)])
+@rows("answer, status", [("n", 1), ("", 1), ("y", 0)])
 def test_on_a_terminal_it_is_asked(project: Project, answer: str, status: int) -> None:
     """Only a yes writes the trust."""
-    done, seen = _on_a_terminal(project, answer, "install", "codex")
-    assert "codex runs only hooks that are marked as trusted." in seen
-    assert done == status
-    assert _config(project).exists() == (answer == "y")
+    session = at_terminal(project, "install", "codex", answers=(answer,), question="]: ")
+    assert "codex runs only hooks that are marked as trusted." in session.screen
+    assert (session.status, _config(project).exists()) == (status, answer == "y")
 
 
 def test_what_changes_needs_trust_anew(project: Project) -> None:
@@ -127,14 +99,16 @@ def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize("first_out", ["first", "second"])
-def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, first_out: str, exists: bool) -> None:
+@pytest.mark.parametrize("before", [{}, {"config.toml": 'model = "m"'}], ids=["none", "some"])
+def test_two_projects_trust_is_kept_apart(
+    project: Project, tmp_path: Path, first_out: str, before: dict[str, str]
+) -> None:
     """Both are in the user's config.toml; each is removed separately, and the last one restores the original text."""
-    if exists:
-        _config(project).parent.mkdir()
-        _config(project).write_text('model = "m"')
+    folder = _config(project).parent
+    folder.mkdir()
+    for name, text in before.items():
+        (folder / name).write_text(text)
     other = Project(tmp_path / "another")
     other.home = project.home
     other.hooks({"name": "a", "command": "true"})
@@ -149,8 +123,7 @@ def test_two_projects_trust_is_kept_apart(project: Project, tmp_path: Path, firs
     assert str(out.root) not in _config(project).read_text()
     assert hookrun(left, "doctor", "codex", "--json").stdout.count("Codex CLI does not trust") == 0
     assert hookrun(left, "uninstall", "codex", "--scope", "project").status == 0
-    assert (_config(project).read_text() if exists else None) == ('model = "m"' if exists else None)
-    assert _config(project).exists() == exists
+    assert {path.name: path.read_text() for path in folder.glob("*") if path.is_file()} == before
 
 
 def test_codex_may_write_its_config_meanwhile(project: Project) -> None:

@@ -16,6 +16,7 @@ from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 from tests.fire.agents import Agent, says
+from tests.rows import rows
 
 ENOUGH = 60
 """Seconds: a bound for what must happen, never waited for."""
@@ -102,28 +103,29 @@ def test_a_file_is_shown_relative_to_its_project(project: Project) -> None:
     assert heads(hookrun(project, "log").stdout)[0].endswith("  continue  src/a.py")
 
 
-@pytest.mark.parametrize(
-    ("options", "selected"),
-    [
-        (("--hook", "guard"), [2]),
-        (("--hook", "g*"), [2]),
-        (("--failures",), [1]),
-        (("--action", "modify"), [0]),
-        (("--event", "PreToolUse"), [0, 1, 2]),
-        (("--event", "stop"), []),
-        (("--tool", "read|ba*"), [0, 1, 2]),
-        (("--tool", "read"), []),
-        (("--session", "s"), [0, 1, 2]),
-        (("--session", "t"), []),
-        (("--agent", "claude"), []),
-        (("--since", "1h"), [0, 1, 2]),
-        (("--since", "today", "--until", "now"), [0, 1, 2]),
-        (("--until", "1h30m"), []),
-        (("--since", "2999-01-01"), []),
-        (("--project", "."), [0, 1, 2]),
-        (("--project", "elsewhere"), []),
-    ],
-)
+FILTERS: list[tuple[tuple[str, ...], list[int]]] = [
+    (("--hook", "guard"), [2]),
+    (("--hook", "g*"), [2]),
+    (("--failures",), [1]),
+    (("--action", "modify"), [0]),
+    (("--event", "PreToolUse"), [0, 1, 2]),
+    (("--event", "stop"), []),
+    (("--tool", "read|ba*"), [0, 1, 2]),
+    (("--tool", "read"), []),
+    (("--session", "s"), [0, 1, 2]),
+    (("--session", "t"), []),
+    (("--agent", "claude"), []),
+    (("--since", "1h"), [0, 1, 2]),
+    (("--since", "today", "--until", "now"), [0, 1, 2]),
+    (("--until", "1h30m"), []),
+    (("--since", "2999-01-01"), []),
+    (("--project", "."), [0, 1, 2]),
+    (("--project", "elsewhere"), []),
+]
+"""Options, and which of the three runs they select."""
+
+
+@rows("options, selected", FILTERS)
 def test_filters(fired: tuple[Project, list[str]], options: tuple[str, ...], selected: list[int]) -> None:
     """Each option leaves the runs that match; `--json` gives the records as they were written."""
     project, ids = fired
@@ -132,10 +134,17 @@ def test_filters(fired: tuple[Project, list[str]], options: tuple[str, ...], sel
     assert [each for each in shown if each["kind"] != "start"] == [  # which a run on a slow machine has too
         record for record in project.audit() if record["request_id"] in [ids[index] for index in selected]
     ]
-    why = hookrun(project, "why", *options, "--json")
-    assert why.status == (0 if selected else 1)
-    if selected:
-        assert why.json["fire"] == project.audit()[-1] if selected[-1] == 2 else True
+
+
+@rows("options, latest", [(options, selected[-1:]) for options, selected in FILTERS])
+def test_why_is_about_the_latest_run_that_matches(
+    fired: tuple[Project, list[str]], options: tuple[str, ...], latest: list[int]
+) -> None:
+    """The exit status is 1 where there is none."""
+    project, ids = fired
+    done = hookrun(project, "why", *options, "--json")
+    found = re.findall(r'"fire": *{[^{}]*"request_id": *"(.*?)"', done.stdout)
+    assert (done.status, found) == (1 - len(latest), [ids[index] for index in latest])
 
 
 @pytest.mark.slow
@@ -173,8 +182,8 @@ def test_nothing_found_says_why(project: Project) -> None:
     assert "the setting `audit` is false" in hookrun(project, "log", "--hook", "none").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@rows(
+    "arguments, message",
     [
         (("log", "--since", "soon"), '"soon" is not a time'),
         (("log", "--since", "99999999999w"), "is not a time"),
@@ -196,8 +205,8 @@ def test_wrong_options(fired: tuple[Project, list[str]], arguments: tuple[str, .
     assert done.stderr.count("\n") <= 3
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("90s", timedelta(seconds=90)),
         ("1h30m", timedelta(minutes=90)),

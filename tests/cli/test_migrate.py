@@ -10,6 +10,7 @@ import pytest
 
 from hookrun.config.claude_migrate import globs
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -28,8 +29,8 @@ def group(matcher: str | None = None, **fields: object) -> dict[str, object]:
     return {**({} if matcher is None else {"matcher": matcher}), "hooks": [handler]}
 
 
-@pytest.mark.parametrize(
-    ("matcher", "expected"),
+@rows(
+    "matcher, expected",
     [
         ("Bash", ["bash"]),
         ("Edit|Write, Task", ["edit", "write", "task"]),
@@ -100,16 +101,7 @@ def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
     assert [hook["env"] for hook in hooks] == [{"MODE": "strict"}] * 2
 
 
-HOOKIFY = """#!/usr/bin/env python3
-import os, sys
-sys.path.insert(0, os.environ.get("CLAUDE_PLUGIN_ROOT", "/nowhere") + "/core")
-try:
-    import rules
-except ImportError:
-    sys.exit(0)
-print(rules.REASON, file=sys.stderr)
-sys.exit(2)
-"""
+HOOKIFY = Path(__file__).parent / "programs" / "hookify.py"
 """A hook as the plugin hookify has them: it finds its modules by the plugin's root, and without it lets all pass."""
 
 
@@ -118,7 +110,7 @@ def plugin(project: Project, *groups: dict[str, object]) -> Path:
     root = project.home / "plugins" / "hookify"
     for name, text in (
         ("core/rules.py", "REASON = 'not here'\n"),
-        ("hooks/pre.py", HOOKIFY),
+        ("hooks/pre.py", HOOKIFY.read_text()),
         (".claude-plugin/plugin.json", '{"name": "hookify"}'),
         ("hooks/hooks.json", json.dumps({"description": "x", "hooks": {"PreToolUse": list(groups)}})),
     ):
@@ -148,12 +140,12 @@ def test_hooks_of_a_plugin_keep_its_root(project: Project, fields: dict[str, obj
     assert sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts) == before
 
 
-@pytest.mark.parametrize("manifest", [True, False])
-def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, manifest: bool) -> None:
+@pytest.mark.parametrize("name", [".claude-plugin/plugin.json", "another.json"])
+def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, name: str) -> None:
     """Neither from within it nor from a directory of it, whether it has a manifest or not."""
     path = plugin(project, group("Bash"))
-    if not manifest:
-        (path.parents[1] / ".claude-plugin" / "plugin.json").unlink()
+    manifest = path.parents[1] / ".claude-plugin" / "plugin.json"
+    manifest.rename(path.parents[1] / name)
     for directory in (path.parent, path.parents[1]):
         done = hookrun(project, "migrate", str(path), "--write", cwd=directory)
         assert (done.status, done.stdout) == (1, "")
@@ -222,10 +214,9 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     assert [hook["event"] for hook in declared["hooks"]] == ["stop"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
+@rows(
+    "name, text, message",
     [
-        (".claude/settings.json", None, "no Claude Code settings here"),
         (".claude/settings.json", "{}", "no hooks in Claude Code's format"),
         (".claude/settings.json", '{"hooks": []}', "`hooks` must be an object of events"),
         ("hookrun.yaml", "hooks: []", "cannot add to YAML"),
@@ -233,17 +224,22 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
         ("coder.json", '{"hooks": {}}', "`hooks` is not a list"),
     ],
 )
-def test_what_cannot_be_done_is_said(project: Project, name: str, text: str | None, message: str) -> None:
+def test_what_cannot_be_done_is_said(project: Project, name: str, text: str, message: str) -> None:
     """In at most three lines, with status 1."""
     settings(project, Stop=[group()])
-    if text is None:
-        (project.root / name).unlink()
-    else:
-        (project.root / name).write_text(text)
+    project.script(name, text)
     done = hookrun(project, "migrate", "--write", "--yes")
+    (project.root / name).unlink()
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) <= 3
+
+
+def test_without_settings_there_is_nothing_to_migrate(project: Project) -> None:
+    """The hint names the command for another file."""
+    done = hookrun(project, "migrate", "--write", "--yes")
+    assert (done.status, done.stdout, len(done.stderr.splitlines()) <= 3) == (1, "", True)
+    assert "no Claude Code settings here" in done.stderr
 
 
 def test_settings_that_were_included_are_not_any_more(project: Project) -> None:

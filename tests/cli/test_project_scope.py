@@ -95,6 +95,10 @@ def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
     assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
 
 
+TOLD_BESIDES = {"qwen": ["SessionStart"]}
+"""Events besides the agent's own for messages to the user."""
+
+
 @pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("agent", IN_LINES)
@@ -108,10 +112,10 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
         done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
         assert (done.returncode, done.stderr) == (0, b"")
         messages[each] = done.stdout.decode()
-    assert "uv tool install hookrun" in json.dumps(json.loads(messages.pop(event)))
-    if agent == "qwen":
-        assert "uv tool install hookrun" in messages.pop("SessionStart")
-    assert set(messages.values()) == {""}
+    told = {each: text for each, text in messages.items() if text}
+    assert sorted(told) == sorted({event, *TOLD_BESIDES.get(agent, ())})
+    assert all("uv tool install hookrun" in text for text in told.values())
+    assert json.loads(told[event])
 
 
 @pytest.mark.slow
@@ -140,22 +144,20 @@ def test_when_missing_is_for_projects(project: Project) -> None:
     assert "--when-missing is only for --scope project" in done.stderr
 
 
-@pytest.mark.parametrize("link", [False, True])
-def test_a_hookrun_in_the_clone_is_not_run(project: Project, link: bool) -> None:
+@pytest.mark.parametrize("directory", ["project/bin", "link"])
+def test_a_hookrun_in_the_clone_is_not_run(project: Project, directory: str) -> None:
     """Though PATH names it, or a link to it; the user is notified as if there were none."""
     _install(project, "claude", "--when-missing", "block")
     evil = project.root / "bin" / "hookrun"
     evil.parent.mkdir()
     evil.write_text(f"#!/bin/sh\ntouch {project.root}/PWNED\n")
     evil.chmod(0o755)
-    directory = evil.parent
-    if link:
-        directory = project.home / "link"
-        directory.symlink_to(evil.parent)
+    (project.root.parent / "link").symlink_to(evil.parent)
+    path = f"{project.root.parent / directory}:{NOWHERE}"
     line = wired_line(project, "claude", "PreToolUse", "project")
-    done = run_line(project, line, before_tool(project, "claude"), PATH=f"{directory}:{NOWHERE}")
+    done = run_line(project, line, before_tool(project, "claude"), PATH=path)
     assert b"no tool runs before that" in done.stdout
-    report = hookrun(project, "doctor", "claude", "--prove", PATH=f"{directory}:{NOWHERE}")
+    report = hookrun(project, "doctor", "claude", "--prove", PATH=path)
     assert "the project's settings find no hookrun here" in report.stdout
     assert not (project.root / "PWNED").exists()
 

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
-from hookrun.config.recipe_entries import VERSIONS_FILE
-from hookrun.recipes.recipe import Recipe
+from hookrun import recipes as hookrun_recipes
+from hookrun.config import recipe_entries
+from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import digest
-from tests.cli.command import Done, hookrun, hookrun_process
-from tests.cli.terminal import at_terminal
+from tests.cli.command import Done, hookrun
+from tests.cli.programs import say_no
+from tests.cli.terminal import Session, at_terminal
 from tests.cli.wiring import tree
 from tests.conftest import ROOT
+from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.conftest import Project
 
-MODULE = """
-from hookrun.recipes.recipe import Option, Recipe, option
-
-RECIPE = Recipe(
-    "say-no",
-    "Says no to a word.",
-    hooks=(
-        {"name": "say-no", "event": "pre_tool_use", "matcher": "bash", "cwd": "/",
-         "python": "hookrun.recipes.say_no:check"},
-        {"name": "say-no-later", "event": "stop", "command": "exit 0", "timeout": TIMEOUT},
-    ),
-    options=(Option("word", "no", "The word."),),
-    catches="- The word.",
-    misses="- Other words.",
-)
-
-
-def check(context):
-    word = option(RECIPE, "word")
-    return {"action": "block", "message": f"not {word}"} if word in context["tool_args"]["command"] else None
-"""
+MODULE = (Path(__file__).parent / "programs" / "say_no.py").read_text()
 CASES = """\
 cases:
   - name: the word is refused
@@ -74,16 +63,13 @@ class Recipes:
     def has(self, *, timeout: int) -> None:
         """Let hookrun have a newer version of the recipe, with this timeout."""
         self.timeouts.append(timeout)
-        (self.directory / "say_no.py").write_text(f"TIMEOUT = {timeout}\n{MODULE}")
+        (self.directory / "say_no.py").write_text(MODULE.replace("TIMEOUT = 5", f"TIMEOUT = {timeout}"))
         versions: dict[str, dict[str, object]] = {}
         for number, each in enumerate(self.timeouts, 1):
-            namespace: dict[str, object] = {"TIMEOUT": each}
-            exec(MODULE, namespace)  # noqa: S102  # the recipe above
-            recipe = namespace["RECIPE"]
-            assert isinstance(recipe, Recipe)
-            versions[str(number)] = {"until": "9.0", "hooks": recipe.hooks}
+            first, later = say_no.RECIPE.hooks
+            versions[str(number)] = {"until": "9.0", "hooks": [first, {**later, "timeout": each}]}
         del versions[str(len(versions))]["until"]
-        known = json.loads(Path(VERSIONS_FILE).read_text())
+        known = json.loads(Path(recipe_entries.VERSIONS_FILE).read_text())
         known["say-no"] = {"options": {"word": "HOOKRUN_OPTION_WORD"}, "versions": versions}
         (self.directory / "versions.json").write_text(json.dumps(known))
 
@@ -99,9 +85,30 @@ class Recipes:
         """Where Python finds the recipe and hookrun."""
         return f"{self.directory}:{ROOT}"
 
+    @contextmanager
+    def offered(self) -> Iterator[None]:
+        """Let this process have the recipe, as processes have it by what Python imports at its start."""
+        importlib.invalidate_caches()
+        recipe_entries.recipes.cache_clear()
+        with (
+            mock.patch.object(catalog, "RECIPES", (*hookrun_recipes.RECIPES, "say_no")),
+            mock.patch.object(hookrun_recipes, "__path__", [*hookrun_recipes.__path__, str(self.directory)]),
+            mock.patch.object(recipe_entries, "VERSIONS_FILE", str(self.directory / "versions.json")),
+            mock.patch.object(sys, "dont_write_bytecode", True),  # two versions within a second
+        ):
+            yield
+        sys.modules.pop("hookrun.recipes.say_no", None)
+        recipe_entries.recipes.cache_clear()
+
     def hookrun(self, *arguments: str) -> Done:
-        """Run a command, as a process: the recipe comes with what Python imports at its start."""
-        return hookrun_process(self.project, *arguments, PYTHONPATH=self.path, PYTHONDONTWRITEBYTECODE="1")
+        """Run a command; the hooks that it runs have the recipe too."""
+        with self.offered():
+            return hookrun(self.project, *arguments, PYTHONPATH=self.path, PYTHONDONTWRITEBYTECODE="1")
+
+    def at_terminal(self, *arguments: str, answers: tuple[str, ...] = ()) -> Session:
+        """Run a command at a terminal."""
+        with self.offered():
+            return at_terminal(self.project, *arguments, answers=answers)
 
     def declared(self, file: str = "coder.json") -> list[dict[str, object]]:
         """Return the project's hooks."""
@@ -278,12 +285,12 @@ def test_at_a_terminal_what_was_declared_is_approved(recipes: Recipes) -> None:
     """And nothing else; a module of the project never comes before hookrun's own."""
     recipes.project.hooks({"name": "theirs", "command": "exit 0"})
     env = {"PYTHONPATH": recipes.path}
-    session = at_terminal(recipes.project, "add", "say-no", env=env)
+    session = recipes.at_terminal("add", "say-no")
     assert "approved say-no-later" in session.screen
     assert recipes.states() == {"theirs": "new", "say-no": "approved", "say-no-later": "approved"}
     recipes.hookrun("recipes", "remove", "say-no")
     recipes.project.script("hookrun/recipes/say_no.py", "raise SystemExit('evil')\n")
-    at_terminal(recipes.project, "add", "say-no", env=env)
+    recipes.at_terminal("add", "say-no")
     assert recipes.states()["say-no"] == "approved"
     context = {"tool_name": "bash", "tool_args": {"command": "no"}}
     assert recipes.project.fire(context, env=env).action == "block"
@@ -302,8 +309,7 @@ def test_an_entry_that_was_there_is_not_approved_for_an_option(recipes: Recipes)
     """The rest of a project's entry may be anything: it is shown, and the user decides."""
     recipes.project.hooks()
     recipes.edit("[]", '[{"recipe": "say-no@1", "env": {"PYTHONPATH": "/evil"}}]')
-    env = {"PYTHONPATH": recipes.path}
-    session = at_terminal(recipes.project, "add", "say-no", "--option", "word=x", env=env, answers=("n", "n"))
+    session = recipes.at_terminal("add", "say-no", "--option", "word=x", answers=("n", "n"))
     assert "/evil" in session.screen
     assert recipes.states() == {"say-no": "new", "say-no-later": "new"}
 
@@ -315,15 +321,13 @@ def test_hooks_marked_as_a_recipes_are_not_added_to(recipes: Recipes) -> None:
     recipes.project.hooks({"name": "say-no", **theirs})
     refused = recipes.hookrun("add", "say-no")
     assert (refused.status, "`hookrun update --replace`" in refused.stderr) == (1, True)
-    env = {"PYTHONPATH": recipes.path}
-    at_terminal(recipes.project, "update", "--replace", env=env, answers=("y", "y"))
+    recipes.at_terminal("update", "--replace", answers=("y", "y"))
     assert recipes.states() == {"say-no": "approved", "say-no-later": "approved"}
     assert recipes.declared() == [{"recipe": "say-no@1"}]
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@rows(
+    "arguments, message",
     [
         (("add", "say-noo"), "did you mean `say-no`?"),
         (("add", "say-no", "--option", "wort=x"), 'did you mean "word"?'),
@@ -353,7 +357,7 @@ def test_a_hook_of_ones_own_is_not_taken_for_the_recipes(recipes: Recipes) -> No
     assert "a hook of yours is called `say-no-later`" in done.stderr
 
 
-@pytest.mark.parametrize(
+@rows(
     "words",
     [
         ("add", "protect-hooks"),

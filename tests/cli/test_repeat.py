@@ -88,19 +88,20 @@ def test_a_command_that_only_the_shell_can_read(project: Project, context: tuple
     assert "hint: a: it allowed every call" in done.stderr
 
 
-@pytest.mark.parametrize("logged", [True, False])
-def test_a_message_is_not_silence(project: Project, context: tuple[str, ...], logged: bool) -> None:
+@pytest.mark.parametrize(("settings", "advised"), [({}, True), ({"audit": False}, False)])
+def test_a_message_is_not_silence(
+    project: Project, context: tuple[str, ...], settings: dict[str, bool], advised: bool
+) -> None:
     """A `when` would lose it: no advice. Without the log, a hook beside one with a message gets none either."""
     project.hooks(
         {"name": "talks", "command": f"sleep 0.02; {says(action='continue', message='M')}"},
         {"name": "silent", "command": "sleep 0.02"},
     )
-    if not logged:
-        project.user_hooks(audit=False)
+    project.user_hooks(**settings)
     stderr = hookrun_process(project, *context, "--repeat", "2").stderr
     assert re.search(rf"note: hook talks: {FIGURES}\nnote: hook silent: {FIGURES}", stderr)
     assert "talks: it allowed" not in stderr
-    assert ("silent: it allowed" in stderr) == logged
+    assert ("silent: it allowed" in stderr) is advised
 
 
 def test_hooks_of_one_name(project: Project, context: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from hookrun import __version__
 from hookrun.cli.commands import COMMANDS
 from hookrun.config.schema import schema
 from tests.cli.command import hookrun, hookrun_process
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -27,14 +28,21 @@ def test_schema_is_printed(project: Project) -> None:
     assert hookrun(project, "schema", "--json").stdout.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["-h", "--help"])
-@pytest.mark.parametrize("command", [*COMMANDS, ""])
+@rows("option", ["-h", "--help"])
+@rows("command", ["", *(COMMANDS.keys() - {"fire"})])
 def test_help_with_examples(project: Project, command: str, option: str) -> None:
     """Every command, and hookrun itself, explains itself with examples on stdout."""
-    run = hookrun_process if command == "fire" else hookrun
-    done = run(project, *filter(None, [command]), option)
+    done = hookrun(project, *command.split(), option)
     assert (done.status, done.stderr) == (0, "")
     assert done.stdout.startswith("Usage: hookrun")
+    assert "Examples:" in done.stdout
+
+
+@rows("option", ["-h", "--help"])
+def test_help_of_fire(project: Project, option: str) -> None:
+    """It has a parser of its own, and prints what `hookrun help fire` does."""
+    done = hookrun_process(project, "fire", option)
+    assert (done.status, done.stderr, done.stdout) == (0, "", hookrun(project, "help", "fire").stdout)
     assert "Examples:" in done.stdout
 
 
@@ -49,8 +57,8 @@ def test_version(project: Project) -> None:
     assert hookrun(project, "--version").stdout == f"hookrun {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@rows(
+    "arguments, message",
     [
         (["lst"], "did you mean `hookrun list`?"),
         (["schema", "--jsn"], "--jsn"),

@@ -19,6 +19,7 @@ def test_every_screen_is_as_recorded() -> None:
     assert shown == {path.stem: path.read_text() for path in DIRECTORY.glob("*.txt")}
 
 
+@pytest.mark.lint
 def test_no_screen_is_wider_than_its_terminal() -> None:
     """But for code, digests, JSON and commands to be copied, which are never wrapped."""
     for path in DIRECTORY.glob("*.txt"):
@@ -35,6 +36,7 @@ def test_no_screen_is_wider_than_its_terminal() -> None:
             assert copied or len(line) <= width, (path.name, line)
 
 
+@pytest.mark.lint
 def test_every_command_has_a_screen() -> None:
     """Those that serve programs, and the wizard, are tested elsewhere."""
     covered = {arguments[0] for _, arguments, _ in STEPS}

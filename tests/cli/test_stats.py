@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,8 +24,11 @@ from hookrun.library.event_contexts import (
 from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
 from hookrun.observe.database import default_path
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Project
 
 
@@ -93,15 +97,18 @@ def test_nothing_is_there_yet(project: Project) -> None:
     assert list(project.home.iterdir()) == []
 
 
-@pytest.mark.parametrize("option", ["--json", "--format=json", "--format=prometheus"])
-def test_nothing_for_programs(project: Project, option: str) -> None:
+@rows(
+    "option, empty",
+    [
+        *((each, '"sessions": [], "tools": [],') for each in ("--json", "--format=json")),
+        ("--format=prometheus", " hookrun_sessions_total 0 "),
+    ],
+)
+def test_nothing_for_programs(project: Project, option: str, empty: str) -> None:
     """A program reads an empty report, not a sentence, and nothing is made either."""
     done = hookrun(project, "metrics", option)
     assert (done.status, done.stderr) == (0, "")
-    if "prom" in option:
-        assert "hookrun_sessions_total 0\n" in done.stdout
-    else:
-        assert (done.json["sessions"], done.json["tools"]) == ([], [])
+    assert empty in " ".join(done.stdout.split())
     assert list(project.home.iterdir()) == []
 
 
@@ -201,8 +208,8 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     assert not (project.root / ".local").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
+@rows(
+    "arguments, says",
     [
         (("--db", "/nowhere/x.db"), '--db: no such file: "/nowhere/x.db"'),
         (("--home", "/nowhere"), 'no such directory: "/nowhere"'),
@@ -224,31 +231,35 @@ def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) 
     assert says in done.stderr
 
 
-@pytest.mark.parametrize("how", ["corrupt", "column", "text", "newer", "foreign"])
-def test_a_database_that_cannot_be_read(project: Project, filled: ObserverDatabase, how: str) -> None:
+def overwritten(at: int, new: bytes) -> Callable[[bytes], bytes]:
+    """Return what puts bytes into a file: sqlite.org/fileformat.html has what stands where."""
+    return lambda old: old[:at] + new + old[at + len(new) :]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        pytest.param(overwritten(0, b"#!/bin/sh\n" * 20), "move it away", id="corrupt"),
+        pytest.param(lambda old: old.replace(b"score REAL", b"scOrx REAL"), "move it away", id="column"),
+        pytest.param(lambda old: old.replace(b"/srv/app", b"/srv/\x98pp"), "move it away", id="text"),
+        pytest.param(overwritten(60, b"\x00\x00\x7f\xff"), "newer hookrun", id="user_version"),
+        pytest.param(overwritten(68, b"\x00\x00\x7f\xff"), "another program", id="application_id"),
+    ],
+)
+def test_a_database_that_cannot_be_read(
+    project: Project, filled: ObserverDatabase, change: Callable[[bytes], bytes], says: str
+) -> None:
     """The one-line error names the file and the fix, the status is 1, and the file is unchanged."""
-    path, says = filled.path, {"newer": "newer hookrun", "foreign": "another program"}.get(how, "move it away")
-    with open(path, "r+b") as file:
-        if how == "corrupt":
-            file.write(b"#!/bin/sh\n" * 20)
-        elif how in ("column", "text"):
-            old, new = {"column": (b"score REAL", b"scOrx REAL"), "text": (b"/srv/app", b"/srv/\x98pp")}[how]
-            data = file.read()
-            file.seek(0)
-            file.write(data.replace(old, new))
-        else:
-            file.seek({"newer": 60, "foreign": 68}[how])  # user_version, application_id: sqlite.org/fileformat.html
-            file.write(b"\x00\x00\x7f\xff")
-    with open(path, "rb") as file:
-        before = file.read()
+    path = Path(filled.path)
+    before = change(path.read_bytes())
+    path.write_bytes(before)
     for more in ((), ("--json",), ("--format", "prometheus")):
         done = hookrun(project, "metrics", *more)
         assert (done.status, done.stdout) == (1, "")
         assert done.stderr.startswith(f"error: {path}: ")
         assert done.stderr.count("\n") == 1
         assert says in done.stderr
-    with open(path, "rb") as file:
-        assert file.read() == before
+    assert path.read_bytes() == before
 
 
 def test_help(project: Project) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,8 +126,8 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
     assert hookrun(declared, "trust", "--yes", f"{known['guard']},{known['note']}").status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
+@rows(
+    "arguments, error",
     [
         (("--yes",), "`--yes` needs a digest\nhint: `hookrun trust --digest`"),
         (("--yes", "foo"), '"foo" is not a digest\nhint: `hookrun trust --digest`'),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -137,8 +136,8 @@ def test_on_a_terminal_it_fits_the_width(project: Project) -> None:
     assert "result: blocked by wordy" in screen
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@rows(
+    "arguments, message",
     [
         ((), "nothing to try"),
         (("a", "b"), "`hookrun try 'a b'`"),
@@ -169,9 +168,7 @@ def test_without_a_hook_the_result_says_why(project: Project) -> None:
     assert (done.status, "coder.json:1" in done.stderr) == (1, True)
 
 
-@pytest.mark.parametrize(
-    "arguments", [("try", "ls"), ("status",), ("trust",), ("install", "claude", "--dry-run")], ids=lambda each: each[0]
-)
+@rows("arguments", [("try", "ls"), ("status",), ("trust",), ("install", "claude", "--dry-run")])
 def test_a_config_with_errors_is_not_reported_as_no_hooks(project: Project, arguments: tuple[str, ...]) -> None:
     """Every command that finds no hooks for that reason says so, and proposes `hookrun validate`."""
     (project.root / "coder.json").write_text('{"hooks": {"pretooluse": []}}')

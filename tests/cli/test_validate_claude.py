@@ -10,6 +10,7 @@ import pytest
 from hookrun.config.discovery import ConfigFiles
 from hookrun.config.load import load_config
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,15 +24,15 @@ def said(path: Path, event: str, *, matcher: object = None, **fields: object) ->
     """Return the errors and warnings about settings with one handler that has these fields."""
     group = {"hooks": [{**COMMAND, **fields}], **({} if matcher is None else {"matcher": matcher})}
     settings = path / ".claude" / "settings.json"
-    settings.parent.mkdir()
+    settings.parent.mkdir(exist_ok=True)
     settings.write_text(json.dumps({"hooks": {event: [group]}}, indent=1))
     found = ConfigFiles(str(path), str(path))
     found.add("project", str(settings))
     return [str(problem).removeprefix(f"{settings}:") for problem in load_config(found, warns=True).problems]
 
 
-@pytest.mark.parametrize(
-    ("event", "matcher", "message"),
+@rows(
+    "event, matcher, message",
     [
         ("PreToolUse", "bash", 'Claude Code has no tool "bash": it never matches'),
         ("PreToolUse", "Bash|Wrte", 'did you mean "Write"?'),
@@ -68,7 +69,7 @@ def test_matchers_and_events_that_never_fit(tmp_path: Path, event: str, matcher:
     assert problem[0].isdigit()
 
 
-@pytest.mark.parametrize(
+@rows(
     "matcher",
     [
         *("Bash", "Edit|Write", "Task", "mcp__a__b", "mcp__.*", "Notebook.*", "", "*", "SomethingNew", "PowerShell"),
@@ -80,8 +81,8 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
     assert said(tmp_path, "PreToolUse", matcher=matcher) == []
 
 
-@pytest.mark.parametrize(
-    ("event", "fields", "message"),
+@rows(
+    "event, fields, message",
     [
         ("PreToolUse", {"timeout": 5000}, "a timeout of 5000 seconds is probably too long"),
         ("PreToolUse", {"timeout_ms": 5000}, 'unknown key "timeout_ms"'),
@@ -166,8 +167,8 @@ def test_scripts_that_are_missing_or_relative(project: Project) -> None:
     assert done.stdout.endswith("checked 2 hooks in 1 file: 0 errors, 2 warnings\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "doubtful"),
+@rows(
+    "text, doubtful",
     [
         ("#!/bin/sh\ngrep -q rm && exit 1\nexit 0\n", True),
         ("#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n", True),
@@ -186,9 +187,7 @@ def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: 
     assert ("`guard.sh` exits with 1, which does not block the call" in done.stdout) is doubtful
 
 
-@pytest.mark.parametrize(
-    ("line", "name"), [("echo $TOOL_INPUT", "$TOOL_INPUT"), ('test "${CLAUDE_TOOL_NAME}" = Bash', "$CLAUDE_TOOL_NAME")]
-)
+@rows("line, name", [("echo $TOOL_INPUT", "$TOOL_INPUT"), ('test "${CLAUDE_TOOL_NAME}" = Bash', "$CLAUDE_TOOL_NAME")])
 def test_variables_that_nobody_sets(project: Project, line: str, name: str) -> None:
     """A common expectation; the values are on stdin instead."""
     done = hookrun(project, "validate", settings(project, PreToolUse=line))

@@ -10,6 +10,7 @@ from rich.cells import cell_len, chop_cells
 
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -67,8 +68,8 @@ def test_warnings_do_not_fail(project: Project) -> None:
     assert done.stdout.endswith("0 errors, 1 warning\n")
 
 
-@pytest.mark.parametrize(
-    ("hook", "message"),
+@rows(
+    "hook, message",
     [
         ({"command": "./none.sh"}, "`none.sh` does not exist\nhint: create it, or correct the command"),
         ({"command": "./plain.sh"}, "`plain.sh` is not executable\nhint: run `chmod +x plain.sh`"),
@@ -81,7 +82,7 @@ def test_warnings_do_not_fail(project: Project) -> None:
 def test_program_that_is_not_there(project: Project, hook: dict[str, object], message: str) -> None:
     """A file that a hook plainly names and that cannot be run now is a warning."""
     project.script("plain.sh", "#!/bin/sh\n", 0o644)
-    (project.root / "sub").mkdir()
+    (project.root / "sub").mkdir(exist_ok=True)
     project.hooks(hook)
     done = hookrun(project, "validate")
     assert done.status == 0
@@ -90,7 +91,7 @@ def test_program_that_is_not_there(project: Project, hook: dict[str, object], me
     assert f"warning: coder.json:1:{column}: {message}" in done.stdout
 
 
-@pytest.mark.parametrize(
+@rows(
     "hook",
     [
         {"command": "./none.sh", "cwd": "event"},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -69,8 +70,8 @@ def test_files_of_others_are_left_alone(project: Project) -> None:
     assert warnings(project) == []
 
 
-@pytest.mark.parametrize(
-    ("target", "says"),
+@rows(
+    "target, says",
     [
         ("nomodule:f", "module not found: `nomodule`; create it in"),
         ("guards.other:check", "module not found: `guards.other`"),
@@ -92,14 +93,14 @@ def test_the_function_of_a_python_hook(project: Project, target: str, says: str 
     """It is looked for without being imported: a project's code does not run."""
     script = "open('ran', 'w').close()\n"
     guards = project.root / "guards"
-    guards.mkdir()
+    guards.mkdir(exist_ok=True)
     (guards / "__init__.py").write_text(script)
     (guards / "real.py").write_text(
         f"{script}from json import dumps as taken\ndef check(ctx): ...\nclass Guard:\n    check = 1\nmade = check\n"
     )
     (guards / "wrong.py").write_text("def check(:\n")
     (guards / "all.py").write_text("from json import *\n")
-    (project.root / "plain").mkdir()
+    (project.root / "plain").mkdir(exist_ok=True)
     (project.root / "plain" / "inner.py").write_text(f"{script}async def f(ctx): ...\n")
     project.hooks({"python": target})
     found = warnings(project)
@@ -141,7 +142,7 @@ def test_the_options_of_a_recipe(project: Project, env: dict[str, str], says: st
     assert says is None or says in found[0]
 
 
-@pytest.mark.parametrize("value", ["work", "./work", "~/a work", "$HOME/work", "~/work/*"])
+@rows("value", ["work", "./work", "~/a work", "$HOME/work", "~/work/*"])
 def test_add_refuses_an_option_that_protects_nothing(project: Project, value: str) -> None:
     """The message names an option that would."""
     done = hookrun(project, "add", "block-destructive-commands", "--option", f"protect={value}")
@@ -150,18 +151,17 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
     assert not (project.root / "coder.json").exists()
 
 
-@pytest.mark.parametrize(
-    "directory", ["~/work", "~/work/", "/srv//data/", "/srv/x/../data"], ids=["home", "slash", "slashes", "dots"]
-)
-def test_every_way_to_write_a_protected_directory(project: Project, directory: str) -> None:
+def test_every_way_to_write_a_protected_directory(project: Project) -> None:
     """Each is the directory that it names."""
-    path = str(project.home / "work") if directory.startswith("~") else "/srv/data"
-    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={directory}").status == 0
-    fired = project.fire({"tool_name": "bash", "tool_args": {"command": f"rm -rf {path}"}})
-    assert fired.action == "block"
+    directories = "~/a ~/b/ /srv//c/ /srv/x/../d"
+    assert hookrun(project, "add", "block-destructive-commands", "--option", f"protect={directories}").status == 0
+    for path in (project.home / "a", project.home / "b", "/srv/c", "/srv/d"):
+        fired = project.fire({"tool_name": "bash", "tool_args": {"command": f"rm -rf {path}"}})
+        assert (path, fired.action) == (path, "block")
+    assert project.fire({"tool_name": "bash", "tool_args": {"command": "rm -rf /srv/x/e"}}).action == "ask"
 
 
-@pytest.mark.parametrize(
+@rows(
     "options",
     [
         ("--matcher", "Bahs"),
@@ -170,7 +170,7 @@ def test_every_way_to_write_a_protected_directory(project: Project, directory: s
         ("--matcher", "bash", "--when", "tool_args.comand=*rm*"),
     ],
 )
-@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+@rows("more", [(), ("--dry-run",)])
 def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, ...], more: tuple[str, ...]) -> None:
     """Nothing is written, and the message shows what would match."""
     for command in [("new", "guard")] + [("init", "--yes")] * ("--when" not in options):

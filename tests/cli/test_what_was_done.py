@@ -118,14 +118,14 @@ def test_nothing_is_claimed_that_was_not_done(
 
 
 @pytest.mark.parametrize(
-    "arguments", [("trust",), ("deny", "guard"), ("disable", "guard"), ("pause",)], ids=lambda value: value[0]
+    ("arguments", "answers"),
+    [(("trust",), ("y",)), (("deny", "guard"), ()), (("disable", "guard"), ()), (("pause",), ())],
 )
 def test_no_decision_is_claimed_that_was_not_kept(
-    project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], answers: tuple[str, ...]
 ) -> None:
     """At a terminal: the store cannot be written, so nothing is decided."""
     _hook(project)
-    answers = ("y",) if arguments == ("trust",) else ()
     command = project.command
     monkeypatch.setattr(project, "command", lambda *arguments: [*LIMITED, *command(*arguments)])
     session = at_terminal(project, *arguments, answers=answers, env={"PYTHONDONTWRITEBYTECODE": "1"})

@@ -36,6 +36,7 @@ def test_each_hook_of_the_list_runs_when_nothing_is_in_its_way(project: Project)
         assert says in done.stdout.partition("\n")[0]
 
 
+@pytest.mark.lint
 def test_the_page_is_made_from_the_list() -> None:
     """`python scripts/document_why_not.py` writes it anew."""
     program = runpy.run_path(str(ROOT / "scripts" / "document_why_not.py"))

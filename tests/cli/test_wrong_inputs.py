@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.cli.command import hookrun, hookrun_process
+from tests.cli.command import Done, hookrun, hookrun_process
 from tests.cli.terminal import at_terminal
+from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Project
 
 HOOK = '{"event": "stop", "command": "true"}'
@@ -26,7 +27,6 @@ ON_THE_COMMAND_LINE = {
     "list --name x": "unknown option `--name` hint: did you mean `--hook`?",
     "list --event pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
     "explain pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
-    "fire pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
     "try ls --event pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
     "install claud": 'unknown agent "claud" hint: did you mean "claude"?',
     "doctor claud": 'unknown agent "claud" hint: did you mean "claude"?',
@@ -63,12 +63,16 @@ ON_THE_COMMAND_LINE = {
     "explain stop --ctx none.json": 'cannot read "none.json": No such file or directory hint: ',
     "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
     "explain stop --ctx list.json": "list.json: the context is a list hint: give one JSON object",
-    "fire stop --ctx /dev/null": "/dev/null: the context is empty hint: give one JSON object",
     "config migrate": "no Claude Code settings here hint: name the file: `hookrun config migrate FILE`",
     "config migrate none.json": "none.json:1:1: no such file hint: ",
     "config completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
 }
 """Command line -> the expected message, its lines joined."""
+FOR_FIRE = {
+    "fire pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
+    "fire stop --ctx /dev/null": "/dev/null: the context is empty hint: give one JSON object",
+}
+"""The same for the command that ends its process."""
 
 
 def check(status: int, stdout: str, stderr: str, expected: str) -> None:
@@ -84,16 +88,21 @@ def check(status: int, stdout: str, stderr: str, expected: str) -> None:
     assert expected in " ".join(lines), shown
 
 
-@pytest.mark.parametrize("line", ON_THE_COMMAND_LINE)
-def test_a_wrong_command_line(project: Project, line: str) -> None:
+@rows(
+    "run, line, message",
+    [
+        *((hookrun, *each) for each in ON_THE_COMMAND_LINE.items()),
+        *((hookrun_process, *each) for each in FOR_FIRE.items()),
+    ],
+)
+def test_a_wrong_command_line(project: Project, run: Callable[..., Done], line: str, message: str) -> None:
     """Typos, wrong values, missing files: the fault, its location and the fix; nothing is written."""
     project.hooks({"name": "guard", "event": "stop", "command": "true"})
     project.script("hooks/guard.sh", "exit 0\n")
     project.script("list.json", "[]")
     before = (project.root / "coder.json").read_bytes()
-    run = hookrun_process if line.startswith("fire") else hookrun
     done = run(project, *line.split())
-    check(done.status, done.stdout, done.stderr, ON_THE_COMMAND_LINE[line])
+    check(done.status, done.stdout, done.stderr, message)
     assert (project.root / "coder.json").read_bytes() == before
 
 
@@ -113,40 +122,41 @@ IN_THE_CONFIG = {
 }
 
 
-@pytest.mark.parametrize("text", IN_THE_CONFIG)
-def test_a_wrong_config(project: Project, text: str) -> None:
+@rows("text, message", IN_THE_CONFIG.items())
+def test_a_wrong_config(project: Project, text: str, message: str) -> None:
     """`validate` shows file, line, column, the fault and the fix."""
     (project.root / "coder.json").write_text(text)
     done = hookrun(project, "validate")
-    check(done.status, done.stdout, done.stderr, IN_THE_CONFIG[text])
+    check(done.status, done.stdout, done.stderr, message)
 
 
-@pytest.mark.parametrize(
-    "name", ["validate", "list", "explain stop", "status", "config show", "trust", "test", "doctor"]
-)
-def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name: str) -> None:
+COMMANDS = ("validate", "list", "explain stop", "status", "config show", "trust", "test")
+
+
+@rows("name, status", [*((each, 1) for each in COMMANDS), ("doctor", 0)])
+def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name: str, status: int) -> None:
     """Every command reports it, and none fails otherwise."""
     path = project.root / "coder.json"
+    path.unlink(missing_ok=True)
     path.mkdir()
     first = hookrun(project, *name.split())
     path.rmdir()
     path.symlink_to("nowhere")
     second = hookrun(project, *name.split())
     for done in first, second:
-        assert done.status == (1 if name != "doctor" else done.status)
-        assert "Traceback" not in done.stderr + done.stdout
+        assert (done.status, "Traceback" in done.stderr + done.stdout) == (status, False)
         assert "internal error" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["deny guard", "disable guard", "pause", "untrust", "trust"])
-def test_what_needs_a_terminal(project: Project, name: str) -> None:
+@rows("name, status", [*((each, 1) for each in ("deny guard", "disable guard", "pause", "untrust")), ("trust", 1)])
+def test_what_needs_a_terminal(project: Project, name: str, status: int) -> None:
     """Without one it is an error with a way out; in an agent's terminal, too."""
     project.hooks({"name": "guard", "event": "stop", "command": "true"})
     done = hookrun(project, *name.split())
     assert (done.status, "terminal" in done.stderr) == (1, True)
     assert done.stderr.count("\n") <= 3
     session = at_terminal(project, *name.split(), env={"CLAUDECODE": "1"})
-    assert session.status == 1 or name == "trust", session.screen
+    assert session.status == status, session.screen
 
 
 def test_a_home_that_is_a_file(project: Project) -> None:

@@ -31,12 +31,14 @@ hookrun.__main__.main()
 """
 
 
+@pytest.mark.lint
 def test_the_page_about_agents_is_what_the_tables_give() -> None:
     """`python scripts/document_agents.py` writes it anew."""
     program = runpy.run_path(str(ROOT / "scripts" / "document_agents.py"))
     assert program["page"]() == (ROOT / "docs" / "reference" / "agents.md").read_text()
 
 
+@pytest.mark.lint
 def test_every_degradation_that_happens_is_on_the_page() -> None:
     """Every name can be looked up, and every entry really occurs."""
     golden = "".join(path.read_text() for path in (ROOT / "tests" / "golden" / "answers").iterdir())
@@ -44,6 +46,7 @@ def test_every_degradation_that_happens_is_on_the_page() -> None:
     assert happened == set(DEGRADATIONS)
 
 
+@pytest.mark.lint
 def test_every_form_speaks_in_known_words() -> None:
     """A misspelt word would stand for something the agent cannot express."""
     for name in agents.AGENTS:
@@ -51,6 +54,7 @@ def test_every_form_speaks_in_known_words() -> None:
             assert form.capabilities <= CAPABILITIES, (name, native)
 
 
+@pytest.mark.lint
 def test_the_names_of_agents_are_the_same_everywhere() -> None:
     """In both tables, in each module, and in the help."""
     assert set(agents.AGENTS) <= set(agents.SETTINGS_GLOBS)

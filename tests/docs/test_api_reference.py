@@ -16,6 +16,7 @@ import pytest
 import hookrun
 import hookrun.observe
 from tests.conftest import ROOT
+from tests.rows import rows
 
 NEEDS = {"hookrun.integrations.claude_agent_sdk": "claude_agent_sdk", "hookrun.integrations.langchain": "langchain"}
 """The modules that need a package which hookrun does not install by itself."""
@@ -85,7 +86,7 @@ def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", MODULES)
+@rows("name", MODULES)
 def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Each line of an example in a docstring gives the output below it."""
     needed = NEEDS.get(name)
@@ -95,7 +96,8 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-@pytest.mark.parametrize(
+@pytest.mark.lint
+@rows(
     "name",
     [
         "hookrun.library.event_contexts",

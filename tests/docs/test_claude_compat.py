@@ -7,6 +7,9 @@ import pytest
 from hookrun.claude.hook_protocol import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
 from hookrun.session import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
+from tests.rows import rows
+
+pytestmark = pytest.mark.lint
 
 PAGE = (ROOT / "docs" / "reference" / "claude-compat.md").read_text()
 READS, ANSWERS = PAGE.split("## What a hook answers")
@@ -28,7 +31,7 @@ def test_every_event_and_tool_has_its_name_on_the_page() -> None:
     assert [name for name in TOOLS.values() if f"`{name}`" not in READS] == []
 
 
-@pytest.mark.parametrize("event", RULES)
+@rows("event", RULES)
 def test_the_page_says_what_counts_at_an_event(event: str) -> None:
     """Exit status 2, the fields at the top, plain text."""
     rules: Rules = RULES[event]

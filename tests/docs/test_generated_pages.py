@@ -17,6 +17,9 @@ from hookrun.config.load import load_config
 from hookrun.model import FAILURES
 from hookrun.recipes import catalog
 from tests.conftest import ROOT, Project
+from tests.rows import rows
+
+pytestmark = pytest.mark.lint
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -41,13 +44,13 @@ def test_commands_and_tables_are_generated() -> None:
         assert found["with_tables"](text) == text  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", catalog.names())
+@rows("name", catalog.names())
 def test_the_hooks_of_a_recipe_are_valid_config(name: str, project: Project) -> None:
     """Alone in the user's file: no error, no warning."""
     found = re.search(r"## Hooks\n\n```json\n(.+?)\n```", (REFERENCE / "recipes" / f"{name}.md").read_text(), re.DOTALL)
     assert found is not None
     file = project.home / ".config" / "hookrun" / "hooks.json"
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(found[1])
     config = load_config(find(str(project.root), str(project.home), managed=str(project.home / "none")))
     assert config.problems == []

@@ -27,6 +27,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "bin"
 
 
+@pytest.mark.lint
 def test_pipx_and_uv_are_shown_first() -> None:
     """Before any other way to install hookrun."""
     assert COMMANDS == ["pipx install .", "uv tool install ."]

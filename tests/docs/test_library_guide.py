@@ -67,6 +67,7 @@ def test_a_program_of_the_guides_prints_what_they_show(
     assert tour.matches(program.output, printed.getvalue()), f"\nshown:\n{program.output}\n{printed.getvalue()}"
 
 
+@pytest.mark.lint
 def test_every_block_is_found_and_most_of_them_print() -> None:
     """A block in another form would not be run."""
     found = programs()

@@ -8,7 +8,11 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
+import pytest
+
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.lint
 
 PAGE = (ROOT / "docs" / "appendix" / "lineage.md").read_text()
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)

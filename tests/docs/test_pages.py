@@ -11,6 +11,7 @@ import yaml
 
 from tests import tour
 from tests.conftest import ROOT
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,8 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, project: Project
         pytest.skip(f"not installed, so that blocks of {name(page)} were NOT run: {', '.join(journey.skipped)}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.lint
+@rows("page", PAGES, ids=map(name, PAGES))
 def test_the_blocks_of_a_page_can_be_pasted(page: Path) -> None:
     """Each has a language; no command has a prompt before it; JSON and YAML are valid."""
     text = page.read_text()
@@ -76,6 +78,7 @@ def test_the_blocks_of_a_page_can_be_pasted(page: Path) -> None:
             yaml.safe_load(block.text)
 
 
+@pytest.mark.lint
 def test_the_tutorial_shows_the_script_that_the_template_writes() -> None:
     """Line for line."""
     shown = [block.text for block in tour.blocks((DOCS / "tutorial.md").read_text()) if block.language == "python"]
@@ -85,15 +88,16 @@ def test_the_tutorial_shows_the_script_that_the_template_writes() -> None:
         assert text.partition("\n")[2] in written
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_is_short(page: Path) -> None:
+@pytest.mark.lint
+def test_a_page_is_short() -> None:
     """Outside the reference and the appendix."""
-    if page.is_relative_to(DOCS / "reference") or page.is_relative_to(DOCS / "appendix"):
-        return
-    assert len(page.read_text().split()) <= MOST_WORDS
+    long = (DOCS / "reference", DOCS / "appendix")
+    words = {name(page): len(page.read_text().split()) for page in PAGES if not {*long} & {*page.parents}}
+    assert [page for page, count in words.items() if count > MOST_WORDS] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.lint
+@rows("page", PAGES, ids=map(name, PAGES))
 def test_a_page_names_no_address_that_does_not_exist(page: Path) -> None:
     """Only hosts that are known."""
     hosts = set(re.findall(r"https?://([\w.-]+)", page.read_text()))

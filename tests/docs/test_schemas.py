@@ -7,6 +7,7 @@ import runpy
 from typing import TYPE_CHECKING
 
 import jsonschema
+import pytest
 
 from hookrun.context import FIELDS
 from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS
@@ -27,6 +28,7 @@ def published(name: str) -> dict[str, object]:
     return found
 
 
+@pytest.mark.lint
 def test_the_schemas_are_what_the_tables_give() -> None:
     """`python scripts/document_schemas.py` writes them anew; every field has a description."""
     assert {path: path.read_text() for path in SCHEMAS.iterdir()} == PROGRAM["files"]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file, user_file
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +55,7 @@ def test_a_new_file_is_written_as_a_person_would(project: Project) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         '{"model": "x", "hooks": []}',
@@ -106,8 +108,8 @@ def test_a_persons_own_file_is_found(project: Project) -> None:
         config_file.add({"name": "mine", "event": "stop", "command": "./mine.sh"})
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
+@rows(
+    "name, text, reason",
     [
         ("coder.json", '{"hooks": [', "coder.json:1:12: unexpected end of file"),
         ("coder.json", '{"hooks": "none"}', "`hooks` must be a list of hooks"),
@@ -118,10 +120,12 @@ def test_a_persons_own_file_is_found(project: Project) -> None:
 )
 def test_a_file_that_is_not_understood_is_not_touched(project: Project, name: str, text: str, reason: str) -> None:
     """The error names the location and the fault; nothing is written."""
-    (project.root / name).write_text(text)
-    with pytest.raises(ScaffoldError, match=reason.replace("(", r"\(")):
+    path = project.root / name
+    path.write_text(text)
+    with pytest.raises(ScaffoldError, match=re.escape(reason)):
         added(project)
-    assert (project.root / name).read_text() == text
+    assert path.read_text() == text
+    path.unlink()
 
 
 def test_a_list_that_others_share_is_left_to_the_person(project: Project) -> None:

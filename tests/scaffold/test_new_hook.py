@@ -24,6 +24,7 @@ from hookrun.scaffold.new_hook import (
     render_script,
 )
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,7 +228,7 @@ def test_a_shell_hook_needs_no_jq(tmp_path: Path) -> None:
         assert done.returncode == status, (stdin, done)
 
 
-@pytest.mark.parametrize("pattern", ["bash", "mcp__*", "*git push*", "a?c", "[xyz]1", "[!x]y", ""])
+@rows("pattern", ["bash", "mcp__*", "*git push*", "a?c", "[xyz]1", "[!x]y", ""])
 def test_an_example_of_a_glob_fits_it(pattern: str) -> None:
     """The example in a case matches the condition."""
     assert glob(pattern, example(pattern)) or pattern == "[!x]y"
