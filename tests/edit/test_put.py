@@ -80,13 +80,11 @@ def test_items_are_added_to_lists() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "value", ["true", "No", "null", "1", "1e3", "~", "a: b", "a #b", " a", "", "- a", "2026-01-01"]
-)
-def test_texts_stay_texts(value: str) -> None:
+def test_texts_stay_texts() -> None:
     """Whatever YAML would take them for."""
-    done = yaml.safe_load(set_expectations(YAML, ((1, "name"), value)))
-    assert done["cases"][1]["name"] == value
+    values = ["true", "No", "null", "1", "1e3", "~", "a: b", "a #b", " a", "", "- a", "2026-01-01"]
+    written = [yaml.safe_load(set_expectations(YAML, ((1, "name"), value))) for value in values]
+    assert [done["cases"][1]["name"] for done in written] == values
 
 
 def test_json_keeps_its_form() -> None:

@@ -53,20 +53,19 @@ hooks:
         ("hooks: []", "hooks:\n" + indented(2)),
         ("hooks: [] # none\n", "hooks: [{name: new, event: stop, when: {a.b: [x, y]}}] # none\n"),
         ("hooks:\n- a: |\n    text\n# end\n", "hooks:\n- a: |\n    text\n" + LINES + "# end\n"),
-        ("hooks: [{name: one}]\n", None),
-        ("{hooks: []}\n", None),
+        ("hooks: [{name: one}]\n", "hooks: [{name: one}, {name: new, event: stop, when: {a.b: [x, y]}}]\n"),
+        ("{hooks: []}\n", "{hooks: [{name: new, event: stop, when: {a.b: [x, y]}}]}\n"),
         (FILE, FILE.replace("  # short\n", "  # short\n" + indented(2))),
         ("hooks:\r\n- name: one\r\n", "hooks:\r\n- name: one\r\n" + LINES.replace("\n", "\r\n")),
     ],
 )
-def test_a_hook_is_added_at_the_end_of_the_list(text: str, added: str | None) -> None:
+def test_a_hook_is_added_at_the_end_of_the_list(text: str, added: str) -> None:
     """In the text's own indent, after the last hook and its comment, in lists of lines and in brackets."""
     before = Yaml(text)
     after = before.add(("hooks",), HOOK)
     assert isinstance(before.data, dict)
     assert after.data == {**before.data, "hooks": [*before.data["hooks"], HOOK]}
-    if added is not None:
-        assert after.text == added
+    assert after.text == added
 
 
 @pytest.mark.parametrize(

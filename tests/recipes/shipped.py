@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ def recipe(module: str) -> Recipe:
     return catalog.find(module.replace("_", "-"))
 
 
+@cache
 def file(module: str) -> CaseFile:
     """Return the cases of a recipe, which have no errors."""
     path = os.path.join(os.path.dirname(hookrun.recipes.__file__), catalog.CASES.format(module=module))

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.recipes import RECIPES
+from hookrun.recipes.catalog import names
 from hookrun.testing.cases import load
 from hookrun.testing.report import failure_lines
 from tests.cli.command import hookrun
+from tests.conftest import Project
 from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
 
 if TYPE_CHECKING:
-    from tests.conftest import Project
+    from pathlib import Path
+
+    from hookrun.recipes.recipe import Recipe
+    from hookrun.testing.cases import Case
+    from tests.recipes.account import Account
 
 OTHER_OPTIONS = {
     "block-destructive-commands": ("git=clean reset", "protect=/srv"),
@@ -47,50 +55,56 @@ def test_every_module_with_a_recipe_is_listed() -> None:
     assert [recipe(module).name.replace("-", "_") for module in RECIPES] == list(RECIPES)
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("module", RECIPES)
-def test_a_recipe_does_what_its_cases_say(module: str) -> None:
-    """As `hookrun test` runs them."""
-    done = run_all(module)
+@pytest.fixture(scope="module")
+def shipped() -> list[tuple[Recipe, Case]]:
+    """Return all cases, each with its recipe."""
+    return [(recipe(module), case) for module in RECIPES for case in file(module).cases]
+
+
+def test_a_recipe_does_what_its_cases_say() -> None:
+    """As `hookrun test` runs them: one recipe's here, all of them in a directory that recipes guard below."""
+    done = run_all("log_tools")
     assert ["\n".join(failure_lines(ran)) for ran in done.results if not ran.passed] == []
     assert done.ok
 
 
-@pytest.mark.parametrize("module", RECIPES)
-def test_its_cases_rely_on_no_default(module: str) -> None:
+def test_their_cases_rely_on_no_default(shipped: list[tuple[Recipe, Case]]) -> None:
     """Each sets every option, so that it holds whatever a project has chosen."""
-    variables = {each.variable for each in recipe(module).options}
-    assert [case.name for case in file(module).cases if not variables <= set(case.env)] == []
+    unset = [(made.name, case.name, {each.variable for each in made.options} - set(case.env)) for made, case in shipped]
+    assert [each for each in unset if each[2]] == []
 
 
-@pytest.mark.parametrize("module", RECIPES)
-def test_its_cases_name_their_hooks(module: str) -> None:
+def test_their_cases_name_their_hooks(shipped: list[tuple[Recipe, Case]]) -> None:
     """So that another recipe beside it has no part in them."""
-    names = {hook["name"] for hook in recipe(module).hooks}
-    assert [case.name for case in file(module).cases if not case.hooks or not names.issuperset(case.hooks)] == []
+    hooks = {made.name: {hook["name"] for hook in made.hooks} for made, _ in shipped}
+    others = [(made.name, case.name) for made, case in shipped if not set(case.hooks or [None]) <= hooks[made.name]]
+    assert others == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [False, True], ids=["by default", "with options"])
-@pytest.mark.parametrize("where", ["project", "user", ".claude/hooks/.env/secrets.pem"])
-def test_their_examples_hold_wherever_recipes_are_added(where: str, options: bool, project: Project) -> None:
+@pytest.mark.parametrize(
+    ("root", "layer", "options"),
+    [
+        ("project", [], OTHER_OPTIONS),
+        ("home/.config/hookrun", ["--user"], {}),
+        ("project/.claude/hooks/.env/secrets.pem", [], {}),
+    ],
+)
+def test_their_examples_hold_wherever_recipes_are_added(
+    root: str, layer: list[str], options: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
     """All recipes side by side, also in a directory that they themselves guard: `hookrun add`, then `hookrun test`."""
-    if where not in ("project", "user"):
-        project.root /= where
-        project.root.mkdir(parents=True)
-        (project.root / ".git").mkdir()
-    user = ["--user"] if where == "user" else []
-    names = [recipe(module).name for module in RECIPES]
-    added = hookrun(project, "add", *names, *user)
+    project = Project(tmp_path)
+    project.root = tmp_path / root
+    (project.root / ".git").mkdir(parents=True, exist_ok=True)
+    added = hookrun(project, "add", *(recipe(module).name for module in RECIPES), *layer)
     assert added.status == 0, added.stderr
-    for name in names if options else ():
-        chosen = [f"--option={each}" for each in OTHER_OPTIONS.get(name, ())]
-        assert hookrun(project, "add", name, *user, *chosen).status == 0
-    root = project.home / ".config" / "hookrun" if user else project.root
-    counts = [len(load(str(path)).cases) for path in root.glob("hooks/*.hooktest.yaml")]
+    for name, chosen in options.items():
+        assert hookrun(project, "add", name, *(f"--option={each}" for each in chosen)).status == 0
+    counts = [len(load(str(path)).cases) for path in project.root.glob("hooks/*.hooktest.yaml")]
     assert len(counts) == len(RECIPES)
     assert set(counts) <= {2, 3}
-    done = hookrun(project, "test", str(root))
+    done = hookrun(project, "test", str(project.root))
     assert done.status == 0, done.stdout
 
 
@@ -109,7 +123,7 @@ def test_the_rest_is_run_by_a_command(project: Project) -> None:
 
 @pytest.mark.slow
 def test_all_cases_hold_in_any_directory(project: Project) -> None:
-    """Without a name the command runs them all."""
+    """Without a name the command runs them all, here in one that recipes guard."""
     root = project.home / ".config" / "hookrun"
     root.mkdir(parents=True)
     project.root = root
@@ -117,26 +131,13 @@ def test_all_cases_hold_in_any_directory(project: Project) -> None:
     assert done.status == 0, done.stdout
 
 
-@pytest.mark.parametrize("module", RECIPES)
-def test_a_recipe_ships_enough_cases(module: str) -> None:
+def test_a_recipe_ships_enough_cases(shipped: list[tuple[Recipe, Case]]) -> None:
     """At least ten in which it does something and ten in which it does not."""
-    kinds = [acts(case) for case in file(module).cases]
-    assert kinds.count(True) >= FEWEST
-    assert kinds.count(False) >= FEWEST
+    kinds = Counter((made.name, acts(case)) for made, case in shipped)
+    assert {each: kinds[each] for each in product(names(), (True, False)) if kinds[each] < FEWEST} == {}
 
 
-@pytest.mark.parametrize("module", RECIPES)
-def test_a_recipe_is_of_its_form(module: str) -> None:
-    """Its first hook has its name, its functions are in its module, and it lists what it does not catch."""
-    made = recipe(module)
-    assert made.hooks[0]["name"] == made.name
-    assert all(str(hook["python"]).startswith(f"hookrun.recipes.{module}:") for hook in made.hooks)
-    assert made.summary
-    assert made.catches
-    assert made.misses
-
-
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("module", RECIPES)
 @pytest.mark.parametrize("kind", [True, False], ids=["acts", "lets be"])
 def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Project) -> None:
@@ -171,11 +172,18 @@ def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Proje
         ("secret_scan", "ARGUMENTS", "warn", "ls"),
     ],
 )
-def test_an_option_that_is_none_fails_the_hook(
-    module: str, option: str, value: str, line: str, project: Project
+def test_an_option_that_is_none_ends_the_recipe(
+    module: str, option: str, value: str, line: str, account: Account
 ) -> None:
-    """It is a failure that names the option, not a guard that guards nothing."""
-    project.user_hooks({**recipe(module).hooks[0], "env": {f"HOOKRUN_OPTION_{option}": value}})
-    fired = project.fire({"tool_name": "bash", "tool_args": {"command": line}, "session_id": "s"})
-    assert fired.hook(module.replace("_", "-"))["failure"] == "exit_code"
-    assert f"HOOKRUN_OPTION_{option}" in fired.stderr + str(fired.verdict)
+    """The error names the option: no guard guards nothing."""
+    account.options(**{option: value})
+    with pytest.raises(SystemExit, match=f"HOOKRUN_OPTION_{option}"):
+        account.call(module, event="pre_tool_use", tool_name="bash", tool_args={"command": line})
+
+
+def test_an_option_that_is_none_fails_the_hook(project: Project) -> None:
+    """As any other error of a hook, whose message is shown."""
+    project.user_hooks({**recipe("protect_files").hooks[0], "env": {"HOOKRUN_OPTION_READ": "sometimes"}})
+    fired = project.fire({"tool_name": "bash", "tool_args": {"command": "cat x"}, "session_id": "s"})
+    assert fired.hook("protect-files")["failure"] == "exit_code"
+    assert "HOOKRUN_OPTION_READ" in fired.stderr + str(fired.verdict)

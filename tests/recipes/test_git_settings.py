@@ -33,55 +33,59 @@ def answer(repository: Account, recipe: str, line: str) -> str | None:
     return None if told is None else str(told["message"])
 
 
-@pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        ({"alias.pf": "push --force"}, "git pf"),
-        ({"alias.pf": "push --force"}, "git PF origin main"),
-        ({"alias.p": "push"}, "git p -f"),
-        ({"alias.pf": "p --force", "alias.p": "push"}, "git -c color.ui=never pf origin"),
-        ({"alias.pf": "-c a.b=c push -f"}, "git pf"),
-        ({"alias.pf": "!git fetch && git push -f"}, "git pf"),
-        ({"alias.pf": "!git q", "alias.q": "push -f"}, "bash -c 'git pf'"),
-        ({"remote.origin.push": "+refs/heads/*:refs/heads/*"}, "git push"),
-        ({"remote.origin.push": "+main"}, "git push origin"),
-        (
-            {"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+c"},
-            "git push",
-        ),
-        ({"branch.main.remote": "b", "remote.b.mirror": "true"}, "git push"),
-        ({"branch.main.pushRemote": "b", "branch.main.remote": "c", "remote.b.mirror": "1"}, "git push"),
-        ({"remote.b.mirror": "yes"}, "git push b"),
-    ],
-)
-def test_a_push_that_the_configuration_forces_is_blocked(
-    repository: Account, settings: dict[str, str], line: str
-) -> None:
+FORCED = [
+    ({"alias.pf": "push --force"}, "git pf"),
+    ({"alias.pf": "push --force"}, "git PF origin main"),
+    ({"alias.p": "push"}, "git p -f"),
+    ({"alias.pf": "p --force", "alias.p": "push"}, "git -c color.ui=never pf origin"),
+    ({"alias.pf": "-c a.b=c push -f"}, "git pf"),
+    ({"alias.pf": "!git fetch && git push -f"}, "git pf"),
+    ({"alias.pf": "!git q", "alias.q": "push -f"}, "bash -c 'git pf'"),
+    ({"remote.origin.push": "+refs/heads/*:refs/heads/*"}, "git push"),
+    ({"remote.origin.push": "+main"}, "git push origin"),
+    (
+        {"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+c"},
+        "git push",
+    ),
+    ({"branch.main.remote": "b", "remote.b.mirror": "true"}, "git push"),
+    ({"branch.main.pushRemote": "b", "branch.main.remote": "c", "remote.b.mirror": "1"}, "git push"),
+    ({"remote.b.mirror": "yes"}, "git push b"),
+]
+
+
+def forces(repository: Account, settings: dict[str, str], line: str) -> bool:
+    """Return whether a push is blocked in the repository with these settings alone."""
+    config = repository.work / ".git" / "config"
+    before = config.read_text()
+    configure(repository, settings)
+    answered = answer(repository, "no_force_push", line)
+    config.write_text(before)
+    return answered is not None
+
+
+def test_a_push_that_the_configuration_forces_is_blocked(repository: Account) -> None:
     """By an alias, also of an alias or a shell's line; by a refspec or a mirror of the remote that is pushed to."""
-    assert answer(repository, "no_force_push", line) is None
-    configure(repository, settings)
-    assert answer(repository, "no_force_push", line) is not None
+    assert [row for row in FORCED if not forces(repository, *row)] == []
+    assert [line for _, line in FORCED if forces(repository, {}, line)] == []
 
 
-@pytest.mark.parametrize(
-    ("settings", "line"),
-    [
-        ({"alias.p": "push"}, "git p origin main"),
-        ({"alias.pf": "push --force"}, "git push"),
-        ({"alias.pf": "push --force"}, "git -c alias.pf=status pf"),
-        ({"remote.b.mirror": "true"}, "git push"),
-        ({"remote.b.mirror": "true"}, "git push origin main"),
-        ({"remote.origin.mirror": "false"}, "git push"),
-        ({"remote.origin.push": "+main"}, "git push origin feature"),
-        ({"remote.origin.push": "+main"}, "git fetch"),
-        ({"alias.a": "b", "alias.b": "a"}, "git a"),
-        ({"alias.a": "!echo push -f"}, "git a"),
-    ],
-)
-def test_what_the_configuration_does_not_force_passes(repository: Account, settings: dict[str, str], line: str) -> None:
+NOT_FORCED = [
+    ({"alias.p": "push"}, "git p origin main"),
+    ({"alias.pf": "push --force"}, "git push"),
+    ({"alias.pf": "push --force"}, "git -c alias.pf=status pf"),
+    ({"remote.b.mirror": "true"}, "git push"),
+    ({"remote.b.mirror": "true"}, "git push origin main"),
+    ({"remote.origin.mirror": "false"}, "git push"),
+    ({"remote.origin.push": "+main"}, "git push origin feature"),
+    ({"remote.origin.push": "+main"}, "git fetch"),
+    ({"alias.a": "b", "alias.b": "a"}, "git a"),
+    ({"alias.a": "!echo push -f"}, "git a"),
+]
+
+
+def test_what_the_configuration_does_not_force_passes(repository: Account) -> None:
     """Another remote's mirror, a refspec that the line's own replaces, aliases that lead nowhere."""
-    configure(repository, settings)
-    assert answer(repository, "no_force_push", line) is None
+    assert [row for row in NOT_FORCED if forces(repository, *row)] == []
 
 
 def test_the_line_s_own_settings_come_first_and_git_s_own_commands_are_no_aliases(repository: Account) -> None:
@@ -137,33 +141,41 @@ def test_without_git_a_line_is_judged_by_what_it_says(
 CHECKOUT = "git checkout -- settings.json"
 
 
-@pytest.mark.parametrize(
-    ("recipe", "line"),
-    [
-        ("protect_hooks:guard", CHECKOUT),
-        ("protect_hooks:guard", f"cd .git && {CHECKOUT}"),
-        ("protect_hooks:guard", f"cd / && git -C {{work}} {CHECKOUT[4:]}"),
-        ("protect_hooks:guard", f"cd /tmp && git --git-dir {{work}}/.git {CHECKOUT[4:]}"),
-        ("protect_hooks:guard", f"cd /tmp && GIT_DIR={{work}}/.git {CHECKOUT}"),
-        ("protect_files", CHECKOUT),
-        ("block_destructive_commands", "git clean -fdx"),
-    ],
-)
-@pytest.mark.parametrize("file", ["config", "config.worktree"])  # the latter by an extension of git's
-def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes(
-    repository: Account, recipe: str, line: str, file: str
-) -> None:
-    """Only the file in the git directory counts, as in git; settings in the call itself come first."""
-    line = line.format(work=repository.work)
+LINES_IN_A_TREE = [
+    ("protect_hooks:guard", CHECKOUT),
+    ("protect_hooks:guard", f"cd .git && {CHECKOUT}"),
+    ("protect_hooks:guard", f"cd / && git -C {{work}} {CHECKOUT[4:]}"),
+    ("protect_hooks:guard", f"cd /tmp && git --git-dir {{work}}/.git {CHECKOUT[4:]}"),
+    ("protect_hooks:guard", f"cd /tmp && GIT_DIR={{work}}/.git {CHECKOUT}"),
+    ("protect_files", CHECKOUT),
+    ("block_destructive_commands", "git clean -fdx"),
+]
+
+
+def passing_in_a_tree(repository: Account, file: str) -> list[tuple[str, str]]:
+    """Return the lines that pass in a work tree that a file of the repository names: none should, each harms it."""
     repository.options(ask="")
-    tree = repository.home / (".claude" if "settings" in line else "")
-    if file != "config":
-        configure(repository, {"core.repositoryFormatVersion": "1", "extensions.worktreeConfig": "true"})
+    trees = dict.fromkeys(LINES_IN_A_TREE, repository.home / ".claude") | {LINES_IN_A_TREE[-1]: repository.home}
     own = repository.work / ".git" / file
     before = own.read_text() if own.exists() else ""
-    for value in (f'"{tree}"', f"../../{tree.relative_to(repository.work.parent)} # from the git directory"):
-        own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
-        assert answer(repository, recipe, line) is not None
+    passing = []
+    for (recipe, line), tree in trees.items():
+        for value in (f'"{tree}"', f"../../{tree.relative_to(repository.work.parent)} # from the git directory"):
+            own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
+            if answer(repository, recipe, line.format(work=repository.work)) is None:
+                passing.append((line, value))
+    return passing
+
+
+def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes(repository: Account) -> None:
+    """Only the file in the git directory counts, as in git; settings in the call itself come first."""
+    assert passing_in_a_tree(repository, "config") == []
+
+
+def test_the_work_tree_that_the_settings_of_a_worktree_name_is_where_git_writes(repository: Account) -> None:
+    """They are in a file of their own, by an extension of git's."""
+    configure(repository, {"core.repositoryFormatVersion": "1", "extensions.worktreeConfig": "true"})
+    assert passing_in_a_tree(repository, "config.worktree") == []
 
 
 def test_settings_that_git_does_not_read_hide_no_work_tree(repository: Account) -> None:
@@ -179,15 +191,18 @@ def test_settings_that_git_does_not_read_hide_no_work_tree(repository: Account) 
 def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repository: Account) -> None:
     """They would take longer to load than a recipe takes to judge the line."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from hookrun.shell.git_call import _configured_tree\n"
-        "print([_configured_tree(sys.argv[2], None), 're' in sys.modules])"
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from hookrun.shell.git_call import parse_git_call; from hookrun.shell.words import Word\n"
+        "from hookrun.shell.simple_command import ShellScope, SimpleCommand, Streams\n"
+        "command = SimpleCommand([Word('git'), Word('add')], Streams(), ShellScope({}, sys.argv[2], None))\n"
+        "print([parse_git_call(command).work_tree, 're' in sys.modules])"
     )
 
     def found() -> str:
         line = [sys.executable, "-I", "-S", "-c", code, str(ROOT), str(repository.work)]
         return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert found() == "['', False]"
+    assert found() == "[None, False]"
     configure(repository, {"core.worktree": "/elsewhere"})
     assert found() == "['/elsewhere', True]"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.recipes.protect_files import check
+from hookrun.recipes import protect_files
 
 TOUCHES = [
     "perl -pi -e s/a/b/ coder.json",
@@ -102,7 +102,7 @@ ONLY_NAMES = [
 
 def action(line: str) -> object:
     """Return what the recipe does about a line, None where it allows."""
-    answered = check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
+    answered = protect_files.check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
     return answered and answered["action"]
 
 

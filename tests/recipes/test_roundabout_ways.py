@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.recipes.block_destructive_commands import check
+from hookrun.recipes import block_destructive_commands
 
 DESTROYS = [
     "find / -name '*' -delete",
@@ -62,7 +62,9 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def action(line: str) -> object:
     """Return what the recipe does about a line, None where it allows."""
-    answered = check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/home/me/app"})
+    answered = block_destructive_commands.check(
+        {"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/home/me/app"}
+    )
     return answered and answered["action"]
 
 

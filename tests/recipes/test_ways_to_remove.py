@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes.block_destructive_commands import check
+from hookrun.recipes import block_destructive_commands
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -286,7 +286,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def action(line: str, project: Path) -> object:
     """Return what the recipe does about a line, None where it allows."""
-    answered = check({"tool_args": {"command": line.replace("{}", "rm -rf /")}, "working_dir": str(project)})
+    answered = block_destructive_commands.check(
+        {"tool_args": {"command": line.replace("{}", "rm -rf /")}, "working_dir": str(project)}
+    )
     return answered and answered["action"]
 
 

@@ -15,6 +15,7 @@ from tests.cli.terminal import at_terminal
 from tests.torture.strangers import WAYS, Stranger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Project
@@ -82,9 +83,9 @@ def test_state_is_part_of_the_digest_and_releases_configuration_that_git_tracks(
     assert digests[2] == digests[3] != digests[1]
 
 
-@pytest.mark.parametrize(
-    ("command", "state"),
-    [
+def test_state_that_names_code_is_an_error(project: Project) -> None:
+    """What the rule covers as code is not for the hook to change: the declaration is refused, with its place."""
+    rows = [
         ("./hooks/guard.sh once", "hooks/guard.sh"),
         ("./hooks/guard.sh once", "hooks"),
         ("cd hooks && ./guard.sh", "hooks/guard.sh"),
@@ -92,14 +93,16 @@ def test_state_is_part_of_the_digest_and_releases_configuration_that_git_tracks(
         ("node hooks/guard", "hooks/guard.js"),
         ("make check", "Makefile"),
         ("python3 hooks/a.py plugins/b.py", "plugins/b.py"),
-    ],
-)
-def test_state_that_names_code_is_an_error(project: Project, command: str, state: str) -> None:
-    """What the rule covers as code is not for the hook to change: the declaration is refused, with its place."""
-    project.hooks({"name": "guard", "command": command, "state": ["once", state]})
+    ]
+    hooks: list[dict[str, object]] = [
+        {"command": line, "state": ["once", state], "name": state} for line, state in rows
+    ]
+    project.hooks(*hooks)
     done = hookrun(project, "validate")
     assert done.status == 1
-    assert re.search(rf"coder\.json:1:\d+: .*{re.escape(state)}", done.stdout + done.stderr), done.stdout + done.stderr
+    [text] = (project.root / "coder.json").read_text().splitlines()
+    places = re.findall(r"coder\.json:1:(\d+): the hook executes", done.stdout + done.stderr)
+    assert [text[int(column) - 1 :].split("]")[0] for column in places] == [f'["once", "{state}"' for _, state in rows]
 
 
 def test_state_that_turns_out_to_be_code_cannot_be_approved(project: Project) -> None:
@@ -141,18 +144,16 @@ def test_what_a_hook_covers_does_not_depend_on_where_the_project_is(agent: Stran
     assert covered == {"guard.sh", "lib/a.sh", "bin/x", "m.py", "n.js", "node_modules/.bin/t", "Makefile"}
 
 
-@pytest.mark.parametrize("kind", ["fifo", "device"])
-@pytest.mark.parametrize("command", ["sh pipe", "./pipe", ". ./pipe", "python3 - < pipe", "awk -fpipe"])
-def test_what_is_neither_a_file_nor_a_directory_is_refused(project: Project, kind: str, command: str) -> None:
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["fifo", "device"])
+def test_what_is_neither_a_file_nor_a_directory_is_refused(project: Project, make: Callable[[Path], None]) -> None:
     """The content of a FIFO or a device is unpredictable: a hook that runs one cannot be approved."""
-    if kind == "fifo":
-        os.mkfifo(project.root / "pipe")
-    else:
-        (project.root / "pipe").symlink_to("/dev/zero")
-    project.hooks({"name": "guard", "command": command})
-    [found] = json.loads(hookrun(project, "trust", "--json").stdout)
-    assert found["digest"] is None
-    assert "pipe is neither a file nor a directory" in found["problem"]
+    make(project.root / "pipe")
+    lines = ("sh pipe", "./pipe", ". ./pipe", "python3 - < pipe", "awk -fpipe")
+    hooks: list[dict[str, object]] = [{"name": line, "command": line} for line in lines]
+    project.hooks(*hooks)
+    found = json.loads(hookrun(project, "trust", "--json").stdout)
+    assert [(each["name"], each["digest"]) for each in found] == [(line, None) for line in lines]
+    assert [each for each in found if "pipe is neither a file nor a directory" not in each["problem"]] == []
 
 
 def test_no_name_hides_another_file(agent: Stranger) -> None:

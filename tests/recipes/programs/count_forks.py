@@ -1,5 +1,3 @@
-"""Run the command line behind it, and write down its forks."""
-
 import os
 import runpy
 import sys
@@ -8,7 +6,6 @@ path = os.path.abspath("forks")
 
 
 def count() -> None:
-    """Write one character down for a fork."""
     with open(path, "a") as file:
         file.write("x")
 
