@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hookrun import Abort, Context, Engine, Result, Skip, Verdict
+from tests.engine.programs import guards
 from tests.fire.agents import Agent
 from tests.process.test_url_hooks import answering, serving
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conftest import Project
+    from tests.conftest import Fired, Project
 
 CALL: dict[str, Any] = {"tool_name": "bash", "tool_args": {"command": "ls"}}
 
@@ -47,108 +51,75 @@ REFUSALS: dict[str, tuple[str, str, str]] = {
     "a comma too many": ('{"action": "stop", "message": "no",}', "stop", "no"),
     "without an end": ('{"action": "block", "message": "no"', "block", "no"),
 }
-each_refusal = pytest.mark.parametrize(("stdout", "action", "part"), REFUSALS.values(), ids=REFUSALS)
 each_policy = pytest.mark.parametrize("on_failure", ["continue", "block"])
 
 
-def printing(project: Project, stdout: str) -> str:
-    """Return a shell line that prints this."""
-    (project.root / "output").write_bytes(stdout.encode("utf-8", "surrogateescape"))
-    return "cat output"
+def printing(project: Project, stdout: str, name: str = "output") -> dict[str, object]:
+    """Return a hook that prints this."""
+    (project.root / name).write_bytes(stdout.encode("utf-8", "surrogateescape"))
+    return {"name": name, "args": ["/bin/cat", str(project.root / name)]}
 
 
-@pytest.mark.sampled(6)
+def assert_refused(fired: Fired) -> None:
+    """Check what each hook, which has the name of a refusal, has said: none failed, and none changes arguments."""
+    found = {name: fired.record(name) for name in REFUSALS}
+    said = {name: (record["action"], record.get("failure"), "changed" in record) for name, record in found.items()}
+    assert said == {name: (action, None, False) for name, (_, action, _) in REFUSALS.items()}
+    assert [name for name in found if REFUSALS[name][2] not in str(found[name].get("message", ""))] == []
+    assert [name for name, record in found.items() if "wrong_field" not in str(record.get("notes"))] == []
+    assert [name for name in found if f"hook {name}: wrong_field: " not in fired.stderr] == []
+    assert (fired.status, fired.action, "modified_args" in fired.verdict) == (2, "stop", False)
+
+
 @each_policy
-@each_refusal
-def test_what_a_command_prints(project: Project, stdout: str, action: str, part: str, on_failure: str) -> None:
+def test_what_a_command_prints(project: Project, on_failure: str) -> None:
     """The action counts, it is no failure, and the audit and stderr name the wrong field."""
-    project.hooks({"command": printing(project, stdout), "on_failure": on_failure})
-    fired = project.fire()
-    assert (fired.status, fired.action, fired.hook("hook")["failure"]) == (2, action, None), fired.stderr
-    assert part in str(fired.verdict["message"])
-    assert "modified_args" not in fired.verdict
-    assert any(str(note).startswith("wrong_field") for note in fired.record("hook")["notes"])  # type: ignore[attr-defined]
-    assert "hook hook: wrong_field: " in fired.stderr
+    more: dict[str, object] = {"on_failure": on_failure, "always": True}
+    project.hooks(*({**printing(project, stdout, name), **more} for name, (stdout, _, _) in REFUSALS.items()))
+    assert_refused(project.fire())
 
 
-@pytest.mark.sampled(5)
-@each_refusal
-def test_what_a_server_answers(project: Project, stdout: str, action: str, part: str) -> None:
+def test_what_a_server_answers(project: Project) -> None:
     """The body of a URL hook's response is read in the same way."""
-    with serving(answering(stdout.encode("utf-8", "surrogateescape"))) as server:
-        project.hooks({"url": server.url})
-        fired = project.fire()
-    assert (fired.status, fired.action, fired.hook("hook")["failure"]) == (2, action, None), fired.stderr
-    assert part in str(fired.verdict["message"])
+    with ExitStack() as stack:
+        servers = {
+            name: stack.enter_context(serving(answering(stdout.encode("utf-8", "surrogateescape"))))
+            for name, (stdout, _, _) in REFUSALS.items()
+        }
+        project.hooks(*({"name": name, "url": server.url, "always": True} for name, server in servers.items()))
+        assert_refused(project.fire())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("agent", ["claude", "gemini", "codex", "copilot"])
 def test_an_agent_does_not_run_the_tool_and_the_user_is_notified(project: Project, agent: str) -> None:
     """The agent gets a refusal in its own form, and the user the note once in a session."""
-    printing(project, '{"action": "block", "message": ["no way"], "modified_context": 1}')
-    project.user_hooks({"args": ["/bin/cat", str(project.root / "output")]})
+    project.user_hooks(printing(project, '{"action": "block", "message": ["no way"], "modified_context": 1}'))
     asked = Agent(agent, project)
     told = asked.fire(asked.shell())
     assert "no way" in str(told.reason)
     assert "modified_context" in told.person
 
 
-@pytest.mark.parametrize(
-    "stdout", ['{"action": "block"}\ndone', 'checking\n{"action": "block"}', '[{"action":"block"}]']
-)
-def test_what_is_not_one_object_is_a_bad_verdict(project: Project, stdout: str) -> None:
-    """Noise around an object, or a list, is no verdict: a failure that the policy decides about."""
-    project.hooks({"command": printing(project, stdout)})
-    assert project.fire().hook("hook")["failure"] == "bad_verdict"
-
-
-@pytest.mark.parametrize("action", ["continue", "allow", "modify"])
-def test_a_wrong_field_of_what_refuses_nothing_is_a_bad_verdict(project: Project, action: str) -> None:
-    """Nothing is guessed about an answer that lets the call pass."""
-    project.hooks({"command": printing(project, json.dumps({"action": action, "message": 5, "modified_args": {}}))})
-    assert project.fire().hook("hook")["failure"] == "bad_verdict"
+def test_what_is_not_one_object_or_refuses_nothing_is_a_bad_verdict(project: Project) -> None:
+    """Noise around an object, or a list, is no verdict; nothing is guessed about an answer that lets a call pass."""
+    outputs = {
+        "text after it": '{"action": "block"}\ndone',
+        "text before it": 'checking\n{"action": "block"}',
+        "a list": '[{"action":"block"}]',
+        **{
+            action: json.dumps({"action": action, "message": 5, "modified_args": {}})
+            for action in ("continue", "allow", "modify")
+        },
+    }
+    project.hooks(*(printing(project, text, name) for name, text in outputs.items()))
+    fired = project.fire()
+    assert {name: fired.hook(name)["failure"] for name in outputs} == dict.fromkeys(outputs, "bad_verdict")
 
 
 # --- functions
 
-GUARDS = """
-import enum
-from pathlib import Path
-from hookrun import Abort, Skip, Verdict
-
-class Reason(enum.Enum):
-    NO = "no way"
-
-class Mute:
-    def __str__(self):
-        raise ZeroDivisionError
-
-circle = {}
-circle["circle"] = circle
-
-def exception_as_message(ctx): return Verdict.block(ValueError("no way"))
-def number_as_message(ctx): return {"action": "block", "message": 5}
-def enum_as_message(ctx): return {"action": "skip", "message": Reason.NO}
-def path_as_message(ctx): return Verdict.stop(Path("/no way"))
-def mute_message(ctx): return Verdict.block(Mute())
-def list_as_args(ctx): return {"action": "block", "message": "no way", "modified_args": []}
-def set_as_context(ctx): return Verdict("block", "no way", modified_context={"a": {1, 2}})
-def circular_context(ctx): return {"action": "block", "message": "no way", "modified_context": circle}
-def odd_keys(ctx): return {"action": "block", "message": "no way", "modified_context": {(1, 2): 3}}
-def nan(ctx): return {"action": "stop", "message": "no way", "modified_context": {"a": float("nan")}}
-def ask_with_set(ctx): return Verdict("ask", "no way", modified_args={"a": {1}})
-def unknown_action(ctx): return Verdict("blok", "no way")
-def unknown_method(ctx): return Verdict.blck("no way")
-def unknown_keyword(ctx): return Verdict.block(mesage="no way")
-def raised_from(ctx):
-    try:
-        return Verdict("blok")
-    except ValueError as error:
-        raise RuntimeError("no way") from error
-def aborts(ctx): raise Abort("no way")
-def skips(ctx): raise Skip("no way")
-async def later(ctx): return Verdict("deny", "no way")
-"""
+GUARDS = Path(__file__).parent / "programs" / "guards.py"
 FUNCTIONS = {
     "exception_as_message": "block", "number_as_message": "block", "enum_as_message": "skip",
     "path_as_message": "stop", "mute_message": "block", "list_as_args": "block", "set_as_context": "block",
@@ -159,41 +130,35 @@ FUNCTIONS = {
 """Function -> the action of the verdict."""
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("more", [{}, {"interpreter": sys.executable}], ids=["forked", "interpreter"])
 @each_policy
-@pytest.mark.parametrize("interpreter", [None, sys.executable], ids=["forked", "interpreter"])
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_what_a_python_hook_returns_or_raises(
-    project: Project, function: str, interpreter: str | None, on_failure: str
-) -> None:
+def test_what_a_python_hook_returns_or_raises(project: Project, more: dict[str, object], on_failure: str) -> None:
     """Its fields become JSON as far as they can, and an answer that could not be made refuses."""
-    (project.root / "guards.py").write_text(GUARDS)
-    declared: dict[str, object] = {"python": f"guards:{function}", "on_failure": on_failure}
-    project.hooks({**declared, **({"interpreter": interpreter} if interpreter else {})})
+    shutil.copy(GUARDS, project.root)
+    more = {"on_failure": on_failure, "always": True, **more}
+    project.hooks(*({"name": name, "python": f"guards:{name}", **more} for name in FUNCTIONS))
     fired = project.fire()
-    assert (fired.status, fired.action) == (2, FUNCTIONS[function]), fired.stderr
-    assert fired.hook("hook")["failure"] is None
-
-
-@pytest.fixture
-def guards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[Context], Any]]:
-    """Return the functions of GUARDS."""
-    found: dict[str, Any] = {}
-    exec(compile(GUARDS, "guards.py", "exec"), found)  # noqa: S102  # our own text, which a hook runs too
-    return found
+    found = {name: fired.hook(name) for name in FUNCTIONS}
+    assert {name: (hook["action"], hook["failure"]) for name, hook in found.items()} == {
+        name: (action, None) for name, action in FUNCTIONS.items()
+    }
+    assert fired.status == 2
 
 
 @each_policy
-@pytest.mark.parametrize("how", [{}, {"thread": True}, {"parallel": True}], ids=["inline", "thread", "parallel"])
-@pytest.mark.parametrize("function", [name for name in FUNCTIONS if "set" not in name])
-def test_what_a_handler_returns_or_raises(
-    guards: dict[str, Callable[[Context], Any]], function: str, how: dict[str, Any], on_failure: str
-) -> None:
+@rows(
+    "how, function",
+    [
+        *[({}, name) for name in FUNCTIONS if "set" not in name],
+        *[({"parallel": True}, name) for name in FUNCTIONS if "set" not in name],
+        *[({"thread": True}, name) for name in FUNCTIONS if "set" not in name and name != "later"],
+    ],
+)
+def test_what_a_handler_returns_or_raises(function: str, how: dict[str, Any], on_failure: str) -> None:
     """A program's own function refuses by the same rules, wherever it runs; a set is no error in a program."""
-    if function == "later" and how.get("thread"):
-        pytest.skip("an async handler has no thread")
     with Engine() as engine:
-        engine.register("pre_tool_use", guards[function], name="guard", on_failure=on_failure, **how)
+        engine.register("pre_tool_use", getattr(guards, function), name="guard", on_failure=on_failure, **how)
         engine.register("pre_tool_use", lambda _: None, name="other", parallel=bool(how.get("parallel")))
         result = engine.fire_sync("pre_tool_use", **CALL)
     assert (result.action, result.runs[0].failure) == (FUNCTIONS[function], None)
@@ -201,7 +166,7 @@ def test_what_a_handler_returns_or_raises(
     json.dumps(result.to_dict())
 
 
-@pytest.mark.parametrize("make", [lambda: Abort(ValueError("no way")), lambda: Skip(5), lambda: Abort("x", name=5)])  # type: ignore[arg-type]
+@rows("make", [lambda: Abort(ValueError("no way")), lambda: Skip(5), lambda: Abort("x", name=5)])  # type: ignore[arg-type]
 def test_skip_and_abort_take_any_reason(make: Callable[[], Exception]) -> None:
     """Returned or raised they refuse, whatever they are given."""
 
@@ -225,13 +190,13 @@ def test_an_unknown_action_raises_where_it_is_written() -> None:
         Verdict(5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("event", ["stop", "post_tool_use", "notification"])
+@rows("event", ["stop", "post_tool_use", "notification"])
 def test_a_broken_verdict_refuses_nothing_where_nothing_can_be_refused(event: str) -> None:
     """There it is an exception like any other."""
     assert _fired(event).runs[0].failure is not None
 
 
-@pytest.mark.parametrize("event", ["pre_tool_use", "permission_request", "user_prompt_submit", "pre_checkpoint", "own"])
+@rows("event", ["pre_tool_use", "permission_request", "user_prompt_submit", "pre_checkpoint", "own"])
 def test_a_broken_verdict_refuses_where_that_is_possible(event: str) -> None:
     """A program's own event included."""
     result = _fired(event)
@@ -261,7 +226,7 @@ class Uncomparable:
         raise ZeroDivisionError
 
 
-@pytest.mark.parametrize(("action", "becomes"), [("block", "block"), ("stop", "stop"), ("ask", "block")])
+@rows("action, becomes", [("block", "block"), ("stop", "stop"), ("ask", "block")])
 def test_a_refusal_whose_change_cannot_be_applied(action: str, becomes: str) -> None:
     """Text that cannot be passed to other hooks is dropped, and the refusal stays; an ask becomes a block."""
     with Engine() as engine:

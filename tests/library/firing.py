@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 from hookrun import Context, Engine, Failure, Result
+from tests.waiting import limit
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ def fire_sync(engine: Engine, event: Any = "pre_tool_use", /, *positional: Any, 
     return result
 
 
-def within(function: Callable[[], T], seconds: float = 5) -> T:
+def within(function: Callable[[], T]) -> T:
     """Return the function's result, or fail after a time limit: a deadlock ends one test, not all."""
     ended: list[T] = []
     raised: list[BaseException] = []
@@ -60,10 +61,10 @@ def within(function: Callable[[], T], seconds: float = 5) -> T:
 
     thread = Thread(target=run, daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(limit())
     if raised:
         raise raised[0]
-    assert ended, f"it has not ended after {seconds} s: a deadlock"
+    assert ended, f"it has not ended after {limit():.0f} s: a deadlock"
     return ended[0]
 
 
@@ -83,6 +84,40 @@ def raises(error: BaseException | type[BaseException]) -> Callable[[Context], An
         raise error
 
     return handler
+
+
+def in_coroutine(handler: Callable[[Context], Any]) -> Callable[[Context], Coroutine[Any, Any, Any]]:
+    """Return the same handler as an async one, which answers at once."""
+
+    async def at_once(ctx: Context) -> Any:
+        return handler(ctx)
+
+    return at_once
+
+
+def after_a_turn(handler: Callable[[Context], Any]) -> Callable[[Context], Coroutine[Any, Any, Any]]:
+    """Return the same handler as an async one, which first lets others run."""
+
+    async def late(ctx: Context) -> Any:
+        await asyncio.sleep(0)
+        return handler(ctx)
+
+    return late
+
+
+def as_it_is(handler: Callable[[Context], Any]) -> Callable[[Context], Any]:
+    """Return the handler."""
+    return handler
+
+
+KINDS: dict[str, tuple[Callable[[Callable[[Context], Any]], Callable[[Context], Any]], dict[str, Any]]] = {
+    "sync": (as_it_is, {}),
+    "async": (in_coroutine, {}),
+    "late": (after_a_turn, {}),
+    "thread": (as_it_is, {"thread": True}),
+    "parallel": (as_it_is, {"parallel": True}),
+}
+"""How a function becomes a handler of each kind, and how that is registered."""
 
 
 def sees(seen: list[Any], name: str = "tool_args") -> Callable[[Context], Any]:

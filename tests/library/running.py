@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import subprocess
 import sys
 import threading
-import time
+import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from hookrun import Engine
 from tests.conftest import ROOT, Project
-from tests.process.bench import ENOUGH, SOON, processes_in, zombies
+from tests.process.bench import processes_in, zombies
+from tests.waiting import limit, until, until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hookrun import Result
+    from hookrun.library.engine_state import EngineState
+    from hookrun.model import Hook
+    from hookrun.process.pool_loop import Slots
 
+PROGRAMS = Path(__file__).with_name("programs")
 linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
 STARTED = "mkdir in.$$; "
 """Begins a shell line so that `inside` sees that it runs."""
@@ -60,6 +62,16 @@ def inside(project: Project) -> int:
     return len(list(project.root.glob("in.*")))
 
 
+def until_inside(project: Project, count: int) -> None:
+    """Wait until so many hooks have noted that they run."""
+    until(lambda: inside(project) >= count, lambda: f"{inside(project)} hooks run, not {count}")
+
+
+async def until_inside_async(project: Project, count: int) -> None:
+    """Wait for it while the event loop runs."""
+    await until_async(lambda: inside(project) >= count, lambda: f"{inside(project)} hooks run, not {count}")
+
+
 def left(project: Project) -> tuple[list[str], list[int]]:
     """Return the command lines of the hooks that still run, and our unreaped children."""
     found = []
@@ -83,12 +95,39 @@ def end_all(project: Project) -> None:
             continue
 
 
-async def become(what: Callable[[], bool]) -> None:
-    """Wait until the condition is true. For effects in another process that no event reports."""
-    give_up = time.monotonic() + ENOUGH
-    while not what():
-        assert time.monotonic() < give_up, "it did not come to be so"
-        await asyncio.sleep(0.005)
+# --- what only this bench knows by its private name
+
+
+def state_of(engine: Engine) -> EngineState:
+    """Return what an engine holds: its pools, threads and background work."""
+    return engine._services
+
+
+def slots(engine: Engine) -> Slots:
+    """Return the places of an engine's processes."""
+    return state_of(engine).pool._slots
+
+
+def thread_of_background_hooks(engine: Engine) -> threading.Thread:
+    """Return the thread that runs background hooks, once there is one."""
+    pool_thread = state_of(engine).background_pool._thread
+    assert pool_thread is not None
+    return pool_thread._thread
+
+
+def declare(engine: Engine, hook: Hook) -> None:
+    """Have an engine with this hook as if a config file declared it."""
+    engine._registry.declare([hook])
+
+
+def exit_at_once(status: int) -> NoReturn:
+    """End a forked child without anything that its parent has to do at its end."""
+    os._exit(status)
+
+
+def end_of_program() -> None:
+    """Do what Python does at the end of a program with what waits for it."""
+    weakref.finalize._exitfunc()  # type: ignore[attr-defined]
 
 
 class Resources:
@@ -104,13 +143,12 @@ class Resources:
 
     def same(self) -> bool:
         """Return whether the counts are the same again; a thread that is just ending gets some time."""
-        give_up = time.monotonic() + SOON
-        while (now := Resources()).threads != self.threads or now.files != self.files:
-            if time.monotonic() > give_up:
-                assert now.threads == self.threads
-                assert now.files == self.files
-            time.sleep(0.01)
-        return True
+
+        def now() -> tuple[list[str], list[str]]:
+            found = Resources()
+            return found.threads, found.files
+
+        return until(lambda: now() == (self.threads, self.files), lambda: f"{now()}, not {self.threads, self.files}")
 
 
 def _what(fd: str) -> str:
@@ -119,6 +157,11 @@ def _what(fd: str) -> str:
     except OSError:
         return "listing"
     return str(target).partition(":[")[0]
+
+
+def program_file(project: Project, name: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a Python program of the folder `programs`."""
+    return program(project, (PROGRAMS / f"{name}.py").read_text(), *arguments)
 
 
 def program(project: Project, script: str, *arguments: str) -> subprocess.Popen[str]:
@@ -137,7 +180,7 @@ def program(project: Project, script: str, *arguments: str) -> subprocess.Popen[
 def output(process: subprocess.Popen[str]) -> tuple[str, str]:
     """Wait for a program; return its stdout and stderr."""
     try:
-        stdout, stderr = process.communicate(timeout=ENOUGH)
+        stdout, stderr = process.communicate(timeout=limit())
     finally:
         process.kill()
     return stdout, stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from threading import Event, Lock, current_thread
 from typing import Any
 
@@ -11,30 +12,41 @@ import pytest
 
 from hookrun import ClosedError, Context, Engine, Failure
 from tests.library.firing import Fire, answers, fire_sync, kinds, within
+from tests.waiting import hang_async, limit, vary
+
+Work = Callable[[], Any]
+Begin = Callable[[Context, Work, Work], None]
+"""Starts in the background one of the two: a coroutine function, or a function that does the same."""
+BEGIN: dict[str, Begin] = {
+    "coroutine": lambda ctx, coroutine, _: ctx.background(coroutine(), name="w"),
+    "function": lambda ctx, _, function: ctx.background(function, name="w"),
+    "async function": lambda ctx, coroutine, _: ctx.background(coroutine, name="w"),
+}
+each_of_two = pytest.mark.parametrize("begin", [BEGIN["coroutine"], BEGIN["function"]], ids=["coroutine", "function"])
 
 
-@pytest.mark.parametrize("kind", ["coroutine", "function"])
-def test_it_is_waited_for(engine: Engine, fire: Fire, kind: str) -> None:
+@each_of_two
+def test_it_is_waited_for(engine: Engine, fire: Fire, begin: Begin) -> None:
     """`wait_background` waits for all of it, what that starts itself included; the fire does not wait."""
     done: list[str] = []
     go = Event()
 
     def second() -> None:
-        Event().wait(0.05)
+        vary(0.05)
         done.append("second")
 
-    async def coroutine(ctx: Context) -> None:
-        await asyncio.to_thread(go.wait, 10)
-        done.append("first")
-        ctx.background(second)
-
-    def function(ctx: Context) -> None:
-        go.wait(10)
-        done.append("first")
-        ctx.background(second)
-
     def handler(ctx: Context) -> None:
-        ctx.background(coroutine(ctx) if kind == "coroutine" else lambda: function(ctx), name="w")
+        async def coroutine() -> None:
+            await asyncio.to_thread(go.wait, limit())
+            done.append("first")
+            ctx.background(second)
+
+        def function() -> None:
+            go.wait(limit())
+            done.append("first")
+            ctx.background(second)
+
+        begin(ctx, coroutine, function)
 
     def looks(ctx: Context) -> None:
         done.append("the fire went on")
@@ -46,10 +58,12 @@ def test_it_is_waited_for(engine: Engine, fire: Fire, kind: str) -> None:
     assert done == ["the fire went on", "first", "second"]
 
 
-@pytest.mark.parametrize("kind", ["coroutine", "function", "async function"])
+@pytest.mark.parametrize("begin", BEGIN.values(), ids=BEGIN)
 @pytest.mark.parametrize("error", [ValueError("lost"), SystemExit(3)], ids=["error", "exit"])
 @pytest.mark.filterwarnings("error")
-def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kind: str, error: BaseException) -> None:
+def test_its_error_is_told(
+    engine: Engine, caplog: pytest.LogCaptureFixture, begin: Begin, error: BaseException
+) -> None:
     """In the log with the names of hook and work, and to the hook's `on_error`; the next fire is as any other."""
     failures: list[Failure] = []
 
@@ -60,7 +74,7 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
         raise error
 
     async def handler(ctx: Context) -> None:
-        ctx.background(coroutine() if kind == "coroutine" else function if kind == "function" else coroutine, name="w")
+        begin(ctx, coroutine, function)
 
     engine.register("stop", handler, name="h", on_error=lambda failed, _: failures.append(failed))
     with caplog.at_level(logging.ERROR, "hookrun"):
@@ -70,8 +84,8 @@ def test_its_error_is_told(engine: Engine, caplog: pytest.LogCaptureFixture, kin
     assert f"hook h: w failed in the background: {type(error).__name__}" in caplog.text
 
 
-@pytest.mark.parametrize("kind", ["coroutine", "function"])
-def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
+@each_of_two
+def test_it_is_within_no_fire(engine: Engine, fire: Fire, begin: Begin) -> None:
     """Background work that fires an event which restarts it, such as a heartbeat, continues indefinitely."""
     beats: list[str] = []
 
@@ -82,10 +96,10 @@ def test_it_is_within_no_fire(engine: Engine, fire: Fire, kind: str) -> None:
     def handler(ctx: Context) -> None:
         beats.append("beat")
         if len(beats) < 10:
-            ctx.background(later() if kind == "coroutine" else lambda: engine.fire_sync("stop"))
+            begin(ctx, later, lambda: engine.fire_sync("stop"))
 
     engine.register("stop", handler)
-    within(lambda: fire(engine, "stop"), 30)
+    within(lambda: fire(engine, "stop"))
     assert len(beats) == 10
 
 
@@ -107,7 +121,7 @@ def test_it_cannot_wait_for_itself(engine: Engine, fire: Fire, caplog: pytest.Lo
 
     engine.register("stop", lambda ctx: ctx.background(work(ctx)), name="h")
     engine.register("session_end", waits)
-    within(lambda: fire(engine, "stop"), 30)
+    within(lambda: fire(engine, "stop"))
     assert said == ["wait_background in background work would wait for itself: await the work instead"] * 2
     assert caplog.text == ""
 
@@ -117,7 +131,7 @@ def test_an_async_on_error_is_awaited(engine: Engine, fire: Fire) -> None:
     failures: list[str] = []
 
     async def on_error(failed: Failure, ctx: Context) -> None:
-        await asyncio.sleep(0.02)
+        await asyncio.to_thread(vary, 0.02)
         failures.append(failed.detail)
 
     def fails() -> None:
@@ -128,34 +142,48 @@ def test_an_async_on_error_is_awaited(engine: Engine, fire: Fire) -> None:
     assert failures == ["its background work raised ValueError: x"]
 
 
-@pytest.mark.parametrize("wait", [0, 5])
-@pytest.mark.parametrize("close", ["close", "close_sync"])
-def test_closing_waits_or_cancels(wait: float, close: str) -> None:
-    """Without a wait a coroutine is cancelled; with one it may end by itself."""
+CLOSES: list[Callable[[Engine, float], None]] = [
+    lambda engine, wait: engine.close_sync(wait=wait),
+    lambda engine, wait: asyncio.run(engine.close(wait=wait)),
+]
+
+
+@pytest.mark.parametrize("close", CLOSES)
+def test_closing_waits_for_what_may_end_by_itself(close: Callable[[Engine, float], None]) -> None:
+    """As long as was asked for."""
     ended: list[str] = []
 
     async def work() -> None:
+        await asyncio.to_thread(vary, 0.02)
+        ended.append("by itself")
+
+    engine = Engine()
+    engine.register("stop", lambda ctx: ctx.background(work()), name="h")
+    engine.fire_sync("stop")
+    within(lambda: close(engine, limit()))
+    assert ended == ["by itself"]
+
+
+@pytest.mark.parametrize("close", CLOSES)
+def test_closing_without_a_wait_cancels(close: Callable[[Engine, float], None]) -> None:
+    """A coroutine that runs already is cancelled."""
+    ended: list[str] = []
+    started = Event()
+
+    async def work() -> None:
+        started.set()
         try:
-            await asyncio.sleep(0.02 if wait else 60)
-            ended.append("by itself")
+            await hang_async()
         except asyncio.CancelledError:
             ended.append("cancelled")
             raise
 
     engine = Engine()
-    started = Event()
     engine.register("stop", lambda ctx: ctx.background(work()), name="h")
-    engine.register("stop", lambda _: started.set(), name="s")
     engine.fire_sync("stop")
-
-    def end() -> None:
-        if close == "close":
-            asyncio.run(engine.close(wait=wait))
-        else:
-            engine.close_sync(wait=wait)
-
-    within(end)
-    assert ended in (["by itself"] if wait else ["cancelled"], [] if not wait else None)
+    assert started.wait(limit())
+    within(lambda: close(engine, 0))
+    assert ended == ["cancelled"]
 
 
 def test_work_is_not_started_for_a_closed_engine(recwarn: pytest.WarningsRecorder) -> None:

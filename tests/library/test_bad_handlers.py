@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, Failure, Skip, Verdict
-from tests.library.firing import Fire, answers, failure, kinds, order, raises, within
+from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, in_coroutine, kinds, order, raises, within
+from tests.rows import rows
 
 
 class NoRepr:
@@ -88,17 +89,12 @@ NONSENSE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", NONSENSE, ids=[f"{n}-{type(v).__name__}" for n, v in enumerate(NONSENSE)])
-@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
-def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, kind: str) -> None:
+@pytest.mark.parametrize(("make", "options"), KINDS.values(), ids=KINDS)
+@rows("value", NONSENSE, ids=[f"{n}-{type(v).__name__}" for n, v in enumerate(NONSENSE)])
+def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, make: Any, options: dict[str, Any]) -> None:
     """Any return value that is no answer: named, reported to the user or the model, never silent."""
-
-    async def later(ctx: Context) -> Any:
-        await asyncio.sleep(0)
-        return value
-
-    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel", "always": True}
-    function = later if kind == "async" else answers(value)
+    how: dict[str, Any] = {**options, "always": True}
+    function = make(answers(value))
     engine.register("pre_tool_use", function, name="c", **how)
     engine.register("pre_tool_use", function, name="b", on_failure="block", **how)
     engine.register("pre_tool_use", answers(Verdict.with_context("other")), name="o", **how)
@@ -110,22 +106,20 @@ def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, kind:
     assert len(failure(result, "b").detail) < 1000
 
 
-@pytest.mark.parametrize("kind", ["sync", "async", "late", "thread", "parallel"])
-@pytest.mark.parametrize("error", [ValueError("why"), SystemExit(3), asyncio.CancelledError(), StopIteration()])
-def test_an_exception_is_a_failure(
-    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: BaseException
+@pytest.mark.parametrize(("make", "options"), KINDS.values(), ids=KINDS)
+@rows("error", [ValueError("why"), SystemExit(3), asyncio.CancelledError(), StopIteration()])
+def test_an_exception_is_a_failure(  # noqa: PLR0917  # a table of cases
+    engine: Engine,
+    fire: Fire,
+    caplog: pytest.LogCaptureFixture,
+    make: Any,
+    options: dict[str, Any],
+    error: BaseException,
 ) -> None:
     """Whatever it raises: named, with the exception itself, in the log; the others still run."""
-
-    async def at_once(ctx: Context) -> None:
-        raise error
-
-    async def late(ctx: Context) -> None:
-        await asyncio.sleep(0)
-        raise error
-
-    function: Any = {"async": at_once, "late": late}.get(kind, raises(error))
-    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel", "always": True}
+    caplog.clear()
+    function = make(raises(error))
+    how: dict[str, Any] = {**options, "always": True}
     engine.register("stop", function, name="c", **how)
     engine.register("stop", function, name="b", on_failure="block", **how)
     engine.register("stop", answers(Verdict.with_context("other")), name="o", **how)
@@ -142,18 +136,14 @@ def test_an_exception_is_a_failure(
     assert str(result.system_message) in caplog.text
 
 
-@pytest.mark.parametrize("make", [Proxy, OpaqueProxy])
-@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
-def test_what_nothing_can_be_asked_of_is_a_bad_verdict(engine: Engine, fire: Fire, make: Any, kind: str) -> None:
+@rows("make, options", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("proxy", [Proxy, OpaqueProxy])
+def test_what_nothing_can_be_asked_of_is_a_bad_verdict(
+    engine: Engine, fire: Fire, make: Any, options: dict[str, Any], proxy: Any
+) -> None:
     """An object whose every attribute raises is an invalid answer like others; returned by `on_error` it is ignored."""
-
-    async def later(ctx: Context) -> Any:
-        return make()
-
-    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
-    function = later if kind == "async" else lambda _: make()
-    engine.register("stop", function, name="h", on_error=lambda *_: make(), **how)
-    engine.register("stop", answers(Verdict.block("no")), name="guard", **how)
+    engine.register("stop", make(lambda _: proxy()), name="h", on_error=lambda *_: proxy(), **options)
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **options)
     result = fire(engine, "stop")
     assert (kinds(result), result.message) == ({"h": "bad_verdict", "guard": None}, "no")
 
@@ -175,69 +165,67 @@ class Mute(Exception):  # noqa: N818  # it is named for what it does
         raise self._error
 
 
-@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel", "on_error", "background"])
+def in_background(handler: Any) -> Any:
+    """Return a handler that starts this one in the background."""
+    return lambda ctx: ctx.background(in_coroutine(handler)(ctx))
+
+
+WITHOUT_A_TEXT: dict[str, Any] = {
+    **{kind: (make, options, "exception") for kind, (make, options) in KINDS.items()},
+    "on_error": (lambda _: raises(ValueError("first")), {}, "exception"),
+    "background": (in_background, {}, None),
+}
+
+
+@rows("make, options, kind", WITHOUT_A_TEXT.values(), ids=WITHOUT_A_TEXT)
 @pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
-def test_an_exception_without_a_text_is_a_failure(
-    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: str, error: type[BaseException]
+def test_an_exception_without_a_text_is_a_failure(  # noqa: PLR0917  # a table of cases
+    engine: Engine,
+    fire: Fire,
+    caplog: pytest.LogCaptureFixture,
+    make: Any,
+    options: dict[str, Any],
+    kind: str | None,
+    error: type[BaseException],
 ) -> None:
     """An exception whose `__str__` raises is named by its type, and the guards after it run."""
-
-    async def at_once(ctx: Context) -> None:
-        raise Mute(error)
-
-    def fails(failed: Failure, ctx: Context) -> None:
-        raise Mute(error)
-
-    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
-    first: Any = {
-        "async": at_once,
-        "on_error": raises(ValueError("first")),
-        "background": lambda ctx: ctx.background(at_once(ctx)),
-    }.get(kind, raises(Mute(error)))
-    engine.register("stop", first, name="m", on_error=fails, **how)
-    engine.register("stop", answers(Verdict.block("no")), name="guard", **how)
+    caplog.clear()
+    engine.register("stop", make(raises(Mute(error))), name="m", on_error=fails_with(Mute(error)), **options)
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **options)
     with caplog.at_level(logging.WARNING, "hookrun"):
         result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.message) == ("block", "no")
-    expected = {"m": None if kind == "background" else "exception", "guard": None}
-    assert kinds(result) == expected
+    assert kinds(result) == {"m": kind, "guard": None}
     assert f"Mute (it cannot say what it says: {error.__name__})" in caplog.text
 
 
-@pytest.mark.parametrize("kind", ["sync", "async"])
-def test_what_an_exception_says_is_bounded_and_harmless(engine: Engine, fire: Fire, kind: str) -> None:
+def fails_with(error: BaseException) -> Any:
+    """Return an `on_error` that raises this."""
+
+    def fails(failed: Failure, ctx: Context) -> None:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize("make", [in_coroutine, lambda handler: handler], ids=["async", "sync"])
+def test_what_an_exception_says_is_bounded_and_harmless(engine: Engine, fire: Fire, make: Any) -> None:
     """A text of megabytes is cut, and what a terminal would obey is escaped; line ends stay."""
-
-    async def at_once(ctx: Context) -> None:
-        raise ValueError("a\x1b[2J\nb" + "x" * 5_000_000)
-
-    def now(ctx: Context) -> None:
-        raise ValueError("a\x1b[2J\nb" + "x" * 5_000_000)
-
-    engine.register("stop", now if kind == "sync" else at_once, name="h")
+    engine.register("stop", make(raises(ValueError("a\x1b[2J\nb" + "x" * 5_000_000))), name="h")
     result = fire(engine, "stop")
     assert str(result.system_message).startswith("hook h failed (exception): it raised ValueError: a\\x1b[2J\nbxxx")
     assert len(str(result.system_message)) < 2100
 
 
-@pytest.mark.parametrize("kind", ["sync", "async", "late", "parallel"])
-def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, kind: str) -> None:
+@rows("make, options", [KINDS[kind] for kind in ("sync", "async", "late", "parallel")])
+def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, make: Any, options: dict[str, Any]) -> None:
     """A KeyboardInterrupt is raised to the caller: it becomes no failure, and no caller waits forever."""
-
-    async def at_once(ctx: Context) -> None:
-        raise KeyboardInterrupt
-
-    async def late(ctx: Context) -> None:
-        await asyncio.sleep(0)
-        raise KeyboardInterrupt
-
-    function: Any = {"async": at_once, "late": late}.get(kind, raises(KeyboardInterrupt()))
-    engine.register("stop", function, name="h", parallel=kind == "parallel")
-    engine.register("stop", answers(None), name="o", parallel=kind == "parallel")
+    engine.register("stop", make(raises(KeyboardInterrupt())), name="h", **options)
+    engine.register("stop", answers(None), name="o", **options)
     with pytest.raises(KeyboardInterrupt):
-        within(lambda: fire(engine, "stop"), 5)
+        within(lambda: fire(engine, "stop"))
     engine.remove("h")
-    assert within(lambda: fire(engine, "stop"), 5).action == "continue"
+    assert within(lambda: fire(engine, "stop")).action == "continue"
 
 
 def test_generator_exit_is_no_way_out(engine: Engine, fire: Fire) -> None:
@@ -316,18 +304,18 @@ def test_awaiting_what_is_cancelled(engine: Engine, fire: Fire) -> None:
     assert (kinds(result), result.message) == ({"waits": "exception", "other": None}, "other")
 
 
-@pytest.mark.parametrize("make", [asyncio.Future, lambda: asyncio.ensure_future(asyncio.sleep(0))])
-def test_anything_that_can_be_awaited_is_awaited(engine: Engine, make: Any) -> None:
+def test_anything_that_can_be_awaited_is_awaited(engine: Engine) -> None:
     """A future or a task of this loop is as good as a coroutine."""
 
-    async def main() -> Any:
-        future = make()
-        if not isinstance(future, asyncio.Task):
-            future.set_result(Verdict.block("f"))
-        engine.register("stop", answers(future), name="h")
-        return (await engine.fire("stop")).action
+    async def main() -> None:
+        future: asyncio.Future[Verdict] = asyncio.Future()
+        future.set_result(Verdict.block("f"))
+        task = asyncio.ensure_future(after_a_turn(answers(Verdict.block("t")))(Context("stop")))
+        for given, message in ((future, "f"), (task, "t")):
+            engine.register("stop", answers(given), name="h")
+            assert (await engine.fire("stop")).message == message
 
-    assert asyncio.run(main()) == ("block" if make is asyncio.Future else "continue")
+    asyncio.run(main())
 
 
 class Exits:

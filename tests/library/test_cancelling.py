@@ -6,6 +6,7 @@ import asyncio
 import gc
 import signal
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,27 +17,29 @@ from tests.library.running import (
     STARTED,
     STUBBORN,
     Resources,
-    become,
     end_all,
     fields,
-    inside,
     kinds,
     left,
     linux,
     load,
     output,
-    program,
+    program_file,
+    slots,
+    until_inside,
+    until_inside_async,
 )
-from tests.process.bench import ENOUGH, SOON
-from tests.process.test_processes import until
+from tests.waiting import limit, until, until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from hookrun import Context, Engine, Result
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.timeout(90), linux]
+    Way = Callable[[Coroutine[object, object, Result], Project], Coroutine[object, object, None]]
+
+pytestmark = linux
 
 HOOKS: dict[str, tuple[str, int]] = {
     "sleeps": (STARTED + "sleep 60", 1),
@@ -84,10 +87,10 @@ def test_a_cancelled_fire_leaves_nothing(project: Project, what: str) -> None:
 
     async def test() -> None:
         fire = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: inside(project) == count)
+        await until_inside_async(project, count)
         await cancelled(fire)
         assert (left(project), others()) == (NOTHING, set())
-        assert not engine._services.pool._slots.taken
+        assert not slots(engine).taken
 
     run(engine, test())
 
@@ -99,7 +102,7 @@ def test_a_fire_that_is_cancelled_twice_leaves_nothing(project: Project, line: s
 
     async def test() -> None:
         fire = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: inside(project) >= 1)
+        await until_inside_async(project, 1)
         fire.cancel()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -123,9 +126,9 @@ def test_a_fire_that_is_cancelled_while_it_waits_for_a_place_never_runs(project:
 
     async def test() -> None:
         first = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: inside(project) == 1)
+        await until_inside_async(project, 1)
         second = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: engine._services.pool._slots.claimed)
+        await until_async(lambda: slots(engine).claimed, "the second fire does not wait for a place")
         await cancelled(second)
         (project.root / "go").touch()
         assert kinds(await first) == [None]
@@ -134,28 +137,40 @@ def test_a_fire_that_is_cancelled_while_it_waits_for_a_place_never_runs(project:
     run(engine, test())
 
 
-@pytest.mark.parametrize("how", ["wait_for", "timeout", "a failing sibling"])
-def test_what_asyncio_has_for_it_ends_a_fire(project: Project, how: str) -> None:
+async def with_wait_for(fire: Coroutine[object, object, Result], _: Project) -> None:
+    """Wait for a fire with a limit."""
+    await asyncio.wait_for(fire, 0.3)
+
+
+async def with_timeout(fire: Coroutine[object, object, Result], _: Project) -> None:
+    """Do so in a block."""
+    async with asyncio.timeout(0.3):
+        await fire
+
+
+async def with_a_failing_sibling(fire: Coroutine[object, object, Result], project: Project) -> None:
+    """Have a fire in a group, of which another task fails once the hook runs."""
+
+    async def fails() -> None:
+        await until_inside_async(project, 1)
+        raise LookupError
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(fire)
+        group.create_task(fails())
+
+
+@pytest.mark.parametrize(
+    ("way", "error"),
+    [(with_wait_for, TimeoutError), (with_timeout, TimeoutError), (with_a_failing_sibling, ExceptionGroup)],
+)
+def test_what_asyncio_has_for_it_ends_a_fire(project: Project, way: Way, error: type[Exception]) -> None:
     """Each raises what it always does, and nothing is left."""
     engine = load(project, {"command": WAITS})
 
-    async def fails() -> None:
-        await become(lambda: inside(project) == 1)
-        raise LookupError
-
     async def test() -> None:
-        if how == "wait_for":
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(engine.fire("pre_tool_use", fields()), 0.3)
-        elif how == "timeout":
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.3):
-                    await engine.fire("pre_tool_use", fields())
-        else:
-            with pytest.raises(ExceptionGroup):  # noqa: PT012  # a block is what is tested
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(engine.fire("pre_tool_use", fields()))
-                    group.create_task(fails())
+        with pytest.raises(error):
+            await way(engine.fire("pre_tool_use", fields()), project)
         assert (left(project), others()) == (NOTHING, set())
 
     run(engine, test())
@@ -178,11 +193,11 @@ def test_a_cancelled_group_of_every_kind_leaves_nothing(project: Project, line: 
 
     @engine.on("pre_tool_use", parallel=True, thread=True)
     def blocks(_: Context) -> None:
-        free.wait(ENOUGH)
+        free.wait(limit())
 
     async def test() -> None:
         fire = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: inside(project) == 2)
+        await until_inside_async(project, 2)
         await cancelled(fire)
         assert (left(project), others(), went) == (NOTHING, set(), ["awaits"])
         free.set()
@@ -191,22 +206,25 @@ def test_a_cancelled_group_of_every_kind_leaves_nothing(project: Project, line: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_a_handler_that_ends_the_program_leaves_nothing(project: Project, error: type[BaseException]) -> None:
+@pytest.mark.parametrize(
+    ("error", "raised", "expected"),
+    [(KeyboardInterrupt, pytest.raises(KeyboardInterrupt), []), (SystemExit, nullcontext(), ["timeout", "exception"])],
+)
+def test_a_handler_that_ends_the_program_leaves_nothing(
+    project: Project, error: type[BaseException], raised: AbstractContextManager[object], expected: list[str]
+) -> None:
     """Beside a handler that raises it a process runs."""
     engine = load(project, {"command": WAITS, "parallel": True})
 
     @engine.on("pre_tool_use", parallel=True)
     async def raises(_: Context) -> None:
-        await become(lambda: inside(project) == 1)
+        await until_inside_async(project, 1)
         raise error
 
-    try:
-        result = asyncio.run(engine.fire("pre_tool_use", fields(), deadline=1))
-    except KeyboardInterrupt:
-        assert error is KeyboardInterrupt
-    else:
-        assert kinds(result) == ["timeout", "exception"]
+    failures: list[str | None] = []
+    with raised:
+        failures += kinds(asyncio.run(engine.fire("pre_tool_use", fields(), deadline=3)))
+    assert failures == expected
     assert left(project) == NOTHING
     engine.close_sync()
 
@@ -217,56 +235,59 @@ def test_a_handler_that_is_interrupted_before_anything_waits_leaves_nothing(proj
 
     @engine.on("pre_tool_use", parallel=True)
     def raises(_: Context) -> None:
-        until(lambda: inside(project) == 1)
+        until_inside(project, 1)
         raise KeyboardInterrupt
 
-    for way in ("sync", "async"):
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # two ways
-            if way == "async":
-                asyncio.run(engine.fire("pre_tool_use", fields()))
-            else:
-                engine.fire_sync("pre_tool_use", fields())
-        assert (way, left(project)) == (way, NOTHING)
+    ways: list[Callable[[], object]] = [
+        lambda: engine.fire_sync("pre_tool_use", fields()),
+        lambda: asyncio.run(engine.fire("pre_tool_use", fields())),
+    ]
+    for fires in ways:
+        with pytest.raises(KeyboardInterrupt):
+            fires()
+        assert left(project) == NOTHING
         for each in project.root.glob("in.*"):
             each.rmdir()
     engine.close_sync()
 
 
 @pytest.mark.slow
-@pytest.mark.sampled
-@pytest.mark.parametrize("how", ["the program fails", "the loop is closed", "the coroutine is closed"])
-def test_a_loop_that_ends_while_hooks_run_leaves_nothing(project: Project, how: str) -> None:
-    """Whether tasks are cancelled in order or simply forgotten."""
+def test_a_program_that_fails_while_hooks_run_leaves_nothing(project: Project) -> None:
+    """Its tasks are cancelled in order."""
     engine = load(project, {"command": WAITS})
     before = Resources()
+    keep: list[object] = []
 
     async def fails() -> None:
         keep.append(asyncio.create_task(engine.fire("pre_tool_use", fields())))
-        await become(lambda: inside(project) == 1)
+        await until_inside_async(project, 1)
         raise LookupError
 
-    keep: list[object] = []
-    if how == "the program fails":
-        with pytest.raises(LookupError):
-            asyncio.run(fails())
-        assert left(project) == NOTHING
-    else:
-        loop = asyncio.new_event_loop()
-        fire = engine.fire("pre_tool_use", fields())
-        task = loop.create_task(fire)
-        loop.run_until_complete(become(lambda: inside(project) == 1))
-        loop.set_exception_handler(lambda _loop, _told: None)  # "Task was destroyed but it is pending"
-        if how == "the coroutine is closed":
-            task.get_coro().close()
-        loop.close()
-        del task, fire, loop
-        gc.collect()
-        for _ in range(int(SOON * 10)):
-            if left(project) == NOTHING:
-                break
-            threading.Event().wait(0.1)
-        assert left(project) == NOTHING
+    with pytest.raises(LookupError):
+        asyncio.run(fails())
+    assert left(project) == NOTHING
     keep.clear()
+    engine.close_sync()
+    assert before.same()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [lambda _: None, lambda task: task.get_coro().close()], ids=["forgotten", "closed"])
+def test_a_loop_that_is_closed_while_hooks_run_leaves_nothing(
+    project: Project, end: Callable[[asyncio.Task[Result]], None]
+) -> None:
+    """Its tasks are simply forgotten, or their coroutines closed."""
+    engine = load(project, {"command": WAITS})
+    before = Resources()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(engine.fire("pre_tool_use", fields()))
+    loop.run_until_complete(until_inside_async(project, 1))
+    loop.set_exception_handler(lambda _loop, _told: None)  # "Task was destroyed but it is pending"
+    end(task)
+    loop.close()
+    del task, loop
+    gc.collect()
+    until(lambda: left(project) == NOTHING, lambda: str(left(project)))
     engine.close_sync()
     assert before.same()
 
@@ -279,37 +300,16 @@ def test_closing_ends_every_fire(project: Project) -> None:
 
     async def test() -> None:
         fire = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await become(lambda: inside(project) == 1)
+        await until_inside_async(project, 1)
         thread.start()
-        await become(lambda: inside(project) == 2)
+        await until_inside_async(project, 2)
         await engine.close()
         assert left(project) == NOTHING
         assert ((await fire).action, kinds(await fire)) == ("block", ["signal"])
 
     asyncio.run(test())
-    thread.join(SOON)
+    thread.join(limit())
     assert [(result.action, kinds(result)) for result in results] == [("block", ["signal"])]
-
-
-INTERRUPTED = """
-import asyncio, sys
-from hookrun import Engine
-def main():
-    engine = Engine.load(sys.argv[1], home=sys.argv[2])
-    try:
-        if sys.argv[3] == "fire_sync":
-            engine.fire_sync("pre_tool_use", session_id="s", tool_name="bash", tool_args={})
-        elif sys.argv[3] == "a thread beside":
-            engine._services.pool._slots.claimed = True  # as if others waited: the pool's thread runs it
-            engine.fire_sync("pre_tool_use", session_id="s", tool_name="bash", tool_args={})
-        else:
-            asyncio.run(engine.fire("pre_tool_use", session_id="s", tool_name="bash", tool_args={}))
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-        sys.stdin.read()
-if __name__ == "__main__":
-    main()
-"""
 
 
 @pytest.mark.sampled(4)
@@ -319,9 +319,9 @@ def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None
     """A real SIGINT: KeyboardInterrupt comes out when the hooks are gone, and the program continues."""
     line, count = HOOKS[what]
     load(project, {"command": line, "parallel": True}, {"command": "sleep 60", "parallel": True}).close_sync()
-    process = program(project, INTERRUPTED, way)
+    process = program_file(project, "interrupted", way)
     try:
-        until(lambda: inside(project) == count)
+        until_inside(project, count)
         process.send_signal(signal.SIGINT)
         assert process.stdout is not None
         assert process.stdout.readline() == "interrupted\n"
@@ -332,20 +332,10 @@ def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None
     assert printed == ("", "")
 
 
-INTERRUPTED_START = """
-import os, signal, subprocess
-started = subprocess.Popen._execute_child
-def interrupted(self, *arguments):
-    started(self, *arguments)
-    os.kill(os.getpid(), signal.SIGINT)
-subprocess.Popen._execute_child = interrupted
-"""
-
-
 def test_ctrl_c_while_a_hook_is_started_leaves_no_process(project: Project) -> None:
     """The hook runs already, its process id is still unknown. No warning is printed: `-W error` would show it."""
     load(project, {"command": WAITS}).close_sync()
-    process = program(project, INTERRUPTED_START + INTERRUPTED, "fire_sync")
+    process = program_file(project, "interrupted", "at a start")
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "interrupted\n"

@@ -8,51 +8,53 @@ from typing import Any
 import pytest
 
 from hookrun import Abort, Context, Engine, PreToolUse, Skip, Verdict
-from tests.library.firing import CALL, Fire, answers, order, raises, sees
+from tests.library.firing import CALL, KINDS, Fire, answers, order, raises, sees
+from tests.rows import rows
 
 
-@pytest.mark.parametrize(
-    ("answer", "action", "message"),
+@pytest.mark.parametrize(("make", "options"), KINDS.values(), ids=KINDS)
+@rows(
+    "answer, action, message, ended_by",
     [
-        (None, "continue", None),
-        (Verdict(), "continue", None),
-        (Verdict.block("b"), "block", "b"),
-        (Verdict.block(), "block", "blocked by h (no reason given)"),
-        (Verdict.ask("a"), "ask", "a"),
-        (Verdict.ask(), "ask", "approval required by h (no reason given)"),
-        (Verdict.allow("y"), "allow", "y"),
-        (Verdict.skip("s"), "skip", "s"),
-        (Verdict.stop("e"), "stop", "e"),
-        (Verdict.modify({"x": 1}), "modify", None),
-        (Verdict.patch({"x": 1}), "modify", None),
-        (Skip("s"), "skip", "s"),
-        (Skip(), "skip", "skipped by h (no reason given)"),
-        (Skip, "skip", "skipped by h (no reason given)"),
-        (Abort("why"), "block", "why"),
-        (Abort("why", name="policy"), "block", "policy: why"),
-        ({"action": "block", "message": "d"}, "block", "d"),
-        ({"action": "continue"}, "continue", None),
+        (None, "continue", None, None),
+        (Verdict(), "continue", None, None),
+        (Verdict.block("b"), "block", "b", "h"),
+        (Verdict.block(), "block", "blocked by h (no reason given)", "h"),
+        (Verdict.ask("a"), "ask", "a", None),
+        (Verdict.ask(), "ask", "approval required by h (no reason given)", None),
+        (Verdict.allow("y"), "allow", "y", None),
+        (Verdict.skip("s"), "skip", "s", "h"),
+        (Verdict.stop("e"), "stop", "e", "h"),
+        (Verdict.modify({"x": 1}), "modify", None, None),
+        (Verdict.patch({"x": 1}), "modify", None, None),
+        (Skip("s"), "skip", "s", "h"),
+        (Skip(), "skip", "skipped by h (no reason given)", "h"),
+        (Skip, "skip", "skipped by h (no reason given)", "h"),
+        (Abort("why"), "block", "why", "h"),
+        (Abort("why", name="policy"), "block", "policy: why", "h"),
+        ({"action": "block", "message": "d"}, "block", "d", "h"),
+        ({"action": "continue"}, "continue", None, None),
     ],
 )
-@pytest.mark.parametrize("kind", ["sync", "async", "thread"])
 def test_every_answer(  # noqa: PLR0917  # a table of cases
-    engine: Engine, fire: Fire, kind: str, answer: Any, action: str, message: str | None
+    engine: Engine,
+    fire: Fire,
+    make: Any,
+    options: dict[str, Any],
+    answer: Any,
+    action: str,
+    message: str | None,
+    ended_by: str | None,
 ) -> None:
     """Each action through each kind of handler; what refuses without a reason is given one with the hook's name."""
-
-    async def later(ctx: Context) -> Any:
-        await asyncio.sleep(0)
-        return answer
-
-    engine.register("pre_tool_use", later if kind == "async" else answers(answer), name="h", thread=kind == "thread")
+    engine.register("pre_tool_use", make(answers(answer)), name="h", **options)
     result = fire(engine)
-    assert (result.action, result.message) == (action, message)
-    assert result.ended_by == ("h" if action in {"block", "skip", "stop"} else None)
+    assert (result.action, result.message, result.ended_by) == (action, message, ended_by)
     assert [run.failure for run in result.runs] == [None]
 
 
-@pytest.mark.parametrize(
-    ("error", "action", "message"),
+@rows(
+    "error, action, message",
     [
         (Skip("s"), "skip", "s"),
         (Skip, "skip", "skipped by h (no reason given)"),

@@ -78,13 +78,12 @@ def test_a_file_that_was_just_written_is_read_again(
     assert len(read) == 2
 
 
-@pytest.mark.parametrize("what", ["the file", "its directory"])
-def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, what: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [NAME, ""], ids=["the file", "its directory"])
+def test_a_store_that_others_may_write_now_is_not_believed_any_more(home: str, name: str, tmp_path: Path) -> None:
     """A change of who may write it counts as a change of it."""
     known = TrustStoreCache()
     known.load(home)
-    where = tmp_path / DATA_DIR[1:]
-    (where / NAME if what == "the file" else where).chmod(0o777)
+    (tmp_path / DATA_DIR[1:] / name).chmod(0o777)
     with pytest.raises(StoreError, match="write"):
         known.load(home)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from hookrun.library import embedded_engine as library_engine
 from tests.conftest import Project
 from tests.library.conftest import Load
 from tests.library.firing import CALL, Fire, answers, failure, kinds, order, says, sees
+from tests.library.running import slots
+from tests.rows import rows
 
 TRUSTED = {"trust_project": True}
 
@@ -30,7 +33,9 @@ def test_layers_then_priority_then_declared_before_registered(
 ) -> None:
     """Managed, user and handlers, project: a project's hook precedes none of the layers above."""
     managed = tmp_path / "managed"
-    Project._declare(managed / "hooks.json", ({"name": "m", "priority": 900, "command": "true"},), {})
+    managed.mkdir()
+    declared = {"name": "m", "event": "pre_tool_use", "priority": 900, "command": "true"}
+    (managed / "hooks.json").write_text(json.dumps({"hooks": [declared]}))
     monkeypatch.setattr(library_engine, "find", functools.partial(find_module.find, managed=str(managed)))
     project.user_hooks({"name": "u", "command": "true"}, {"name": "v", "priority": 3, "command": "true"})
     project.hooks({"name": "p", "priority": 0, "command": "true"})
@@ -111,8 +116,16 @@ def test_a_handler_beside_a_declared_hook(project: Project, load: Load, fire: Fi
     assert (order(result)[-1], result.action, result.ended_by) == ("last", "block", "b")
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, Path("/x"), b"x", float("nan"), 1 << 70])
-def test_objects_that_json_may_not_know(project: Project, load: Load, fire: Fire, value: object) -> None:
+@rows(
+    "value, action, kind, message",
+    [
+        *[(value, "block", "spawn", "the context cannot be passed to it") for value in (object(), b"x")],
+        *[(value, "continue", None, "None") for value in ({1, 2}, Path("/x"), float("nan"), 1 << 70)],
+    ],
+)
+def test_objects_that_json_may_not_know(  # noqa: PLR0917  # a table of cases
+    project: Project, load: Load, fire: Fire, value: object, action: str, kind: str | None, message: str
+) -> None:
     """Handlers get the objects themselves; a declared hook gets them as JSON if possible, else it fails by name."""
     seen: list[Any] = []
     project.user_hooks({"name": "d", "command": notes("seen"), "on_failure": "block"}, record_context=True)
@@ -120,10 +133,8 @@ def test_objects_that_json_may_not_know(project: Project, load: Load, fire: Fire
     engine.register("pre_tool_use", lambda ctx: seen.append(ctx["mine"]), name="h", priority=1)
     result = fire(engine, mine=value)
     assert seen[0] is value
-    unknown = isinstance(value, bytes) or type(value) is object
-    assert (result.action, kinds(result)["d"]) == (("block", "spawn") if unknown else ("continue", None))
-    if unknown:
-        assert "the context cannot be passed to it" in str(result.message)
+    assert (result.action, kinds(result)["d"]) == (action, kind)
+    assert message in str(result.message)
 
 
 def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> None:
@@ -202,20 +213,24 @@ def test_another_file_in_the_projects_place(project: Project, load: Load, fire: 
     assert order(fire(load(config=project.root / "other.json"))) == ["u", "o"]
 
 
-@pytest.mark.parametrize("parallel", [False, True])
-def test_ctrl_c_in_a_handler_beside_a_process(project: Project, load: Load, fire: Fire, parallel: bool) -> None:
+@pytest.mark.parametrize(
+    ("parallel", "command", "wait"),
+    [(False, "true", lambda _: None), (True, ": > $HOOKRUN_PROJECT_DIR/begun; sleep 60", Path.read_bytes)],
+    ids=["after it", "beside it"],
+)
+def test_ctrl_c_in_a_handler_beside_a_process(  # noqa: PLR0917  # a table of cases
+    project: Project, load: Load, fire: Fire, parallel: bool, command: str, wait: Callable[[Path], object]
+) -> None:
     """It is raised to the caller, and the declared hook beside it is ended."""
     os.mkfifo(project.root / "begun")
-    command = ": > $HOOKRUN_PROJECT_DIR/begun; sleep 30"
-    project.user_hooks({"name": "d", "parallel": parallel, "command": command if parallel else "true"})
+    project.user_hooks({"name": "d", "parallel": parallel, "command": command})
     engine = load()
 
     def stops(ctx: Context) -> None:
-        if parallel:
-            (project.root / "begun").read_bytes()
+        wait(project.root / "begun")
         raise KeyboardInterrupt
 
     engine.register("pre_tool_use", stops, parallel=True)
     with pytest.raises(KeyboardInterrupt):
         fire(engine)
-    assert not engine._services.pool._slots.taken
+    assert not slots(engine).taken

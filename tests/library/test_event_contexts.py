@@ -13,6 +13,7 @@ from hookrun import Context, Engine, PostToolUse, PreSearchQuery, PreToolUse, St
 from hookrun.events import ALIASES
 from hookrun.library.event_contexts import CLASSES
 from tests.library.firing import CALL, Fire, answers
+from tests.rows import rows
 
 
 def test_every_event_has_a_class_of_its_own(engine: Engine, fire: Fire) -> None:
@@ -74,8 +75,8 @@ def test_fields_of_the_wrong_type_are_the_default() -> None:
     assert PreSearchQuery(tool_args={"query": 1}).query == ""
 
 
-@pytest.mark.parametrize("field", ["tool_name", "tool_args", "session_id", "metadata", "agent", "working_dir"])
 @pytest.mark.parametrize("matcher", [None, "bash"])
+@rows("field", ["tool_name", "tool_args", "session_id", "metadata", "agent", "working_dir"])
 def test_a_context_that_is_wrong_is_refused(engine: Engine, fire: Fire, field: str, matcher: str | None) -> None:
     """ValueError, also when no hook would have run: a guard is not passed by with a tool's name in bytes."""
     engine.register("pre_tool_use", answers(Verdict.block()), matcher=matcher)
@@ -84,7 +85,7 @@ def test_a_context_that_is_wrong_is_refused(engine: Engine, fire: Fire, field: s
             fire(engine, "pre_tool_use", **{field: value})
 
 
-@pytest.mark.parametrize("event", ["pre_tool_usee", "", None, 5, [], {}])
+@rows("event", ["pre_tool_usee", "", None, 5, [], {}])
 def test_an_event_that_nobody_knows_is_refused(engine: Engine, fire: Fire, event: Any) -> None:
     """ValueError that names it."""
     with pytest.raises(ValueError, match="fire: unknown event"):
@@ -106,8 +107,8 @@ def test_the_context_of_one_event_made_of_anothers() -> None:
     assert PostToolUse(**before, tool_result_output="x").event == "post_tool_use"
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "found"),
+@rows(
+    "field, value, found",
     [
         ("tool_args", MappingProxyType({}), "of type mappingproxy, not a dict or None"),
         ("working_dir", Path("/w"), "of type PosixPath, not a str or None"),
@@ -159,8 +160,8 @@ def test_an_object_read_by_its_name_is_the_same_copy(engine: Engine, fire: Fire,
     assert result.runs[0].notes == [note]
 
 
-@pytest.mark.parametrize(
-    ("answer", "noted"),
+@rows(
+    "answer, noted",
     [
         (Verdict.patch({"timeout": 5}), ["tool_args", "metadata"]),
         (Verdict.patch({"command": "pwd"}), ["metadata"]),
@@ -180,7 +181,7 @@ def test_a_change_in_place_beside_one_that_counts_is_noted(
         ctx.metadata["score"] = 1
         return answer
 
-    engine.register("pre_tool_use", changes)
+    engine.register("pre_tool_use", changes, name="changes")
     notes = fire(engine).runs[0].notes
     assert [note.split(" ")[2] for note in notes] == [f"ctx.{field}" for field in noted]
 

@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from hookrun.library import fire_context
+from tests.rows import rows
 
 HALF = "\ud800"
 WIDE = 1 << 70
@@ -56,7 +57,7 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("strange", [HALF, WIDE])
-@pytest.mark.parametrize("value", VALUES, ids=[f"{n}-{type(value).__name__}" for n, value in enumerate(VALUES)])
+@rows("value", VALUES, ids=[f"{n}-{type(value).__name__}" for n, value in enumerate(VALUES)])
 def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, strange: object) -> None:
     """A half character, or a number beyond 64 bits, changes nothing for the paths and dates of the same context."""
     alone = json.loads(fire_context.dumps({"value": value}))
@@ -64,8 +65,8 @@ def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, stran
     assert beside == {"value": [alone["value"], {"x": strange, "y": None}], "strange": strange}
 
 
-@pytest.mark.parametrize("value", [object(), b"x", {b"x": 1}, {object(): 1}])
 @pytest.mark.parametrize("strange", [HALF, WIDE, 1])
+@rows("value", [object(), b"x", {b"x": 1}, {object(): 1}])
 def test_what_nobody_can_say_is_an_error(value: object, strange: object) -> None:
     """Whatever is beside it."""
     with pytest.raises(ValueError, match=r"."):

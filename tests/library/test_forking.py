@@ -12,9 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.library.running import NOTHING, QUICK_ECHO, Resources, fields, inside, kinds, left, linux, load, seen
-from tests.process.bench import ENOUGH, SOON
-from tests.process.test_processes import until
+from tests.library.running import (
+    NOTHING,
+    QUICK_ECHO,
+    Resources,
+    end_of_program,
+    exit_at_once,
+    fields,
+    kinds,
+    left,
+    linux,
+    load,
+    seen,
+    until_inside,
+)
+from tests.waiting import limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +34,7 @@ if TYPE_CHECKING:
     from hookrun import Context, Engine
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.timeout(90), linux]
+pytestmark = linux
 WAITS = "mkdir in.$$; n=0; while [ ! -e go ] && [ $((n += 1)) -lt 20000000 ]; do :; done; " + QUICK_ECHO
 
 
@@ -32,13 +44,13 @@ def in_a_fork(work: Callable[[], object]) -> int:
     if pid == 0:
         status = 1
         try:
-            signal.alarm(ENOUGH)
+            signal.alarm(int(limit()))
             work()
             status = 0
         except BaseException:
             traceback.print_exc()
         finally:
-            os._exit(status)
+            exit_at_once(status)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -62,12 +74,12 @@ def engine_of_all(project: Project, **options: Any) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize("used", [False, True], ids=["before it was used", "after it was used"])
-def test_a_forked_child_fires(project: Project, used: bool) -> None:
+@pytest.mark.parametrize("numbers", [[], [1]], ids=["before it was used", "after it was used"])
+def test_a_forked_child_fires(project: Project, numbers: list[int]) -> None:
     """In every way, and closes; then the parent does the same."""
     engine = engine_of_all(project)
-    if used:
-        use(engine, 1)
+    for number in numbers:
+        use(engine, number)
 
     def child() -> None:
         use(engine, 2)
@@ -89,7 +101,7 @@ def test_a_fork_while_hooks_run_disturbs_neither(project: Project) -> None:
     ]
     for thread in threads:
         thread.start()
-    until(lambda: inside(project) == 2)
+    until_inside(project, 2)
 
     def child() -> None:
         use(engine, 2)
@@ -98,7 +110,7 @@ def test_a_fork_while_hooks_run_disturbs_neither(project: Project) -> None:
     assert (in_a_fork(child), results) == (0, [])
     (project.root / "go").touch()
     for thread in threads:
-        thread.join(ENOUGH)
+        thread.join(limit())
     assert len(results) == 2
     engine.close_sync()
 
@@ -109,17 +121,11 @@ def test_a_forked_child_that_forgets_the_engine_ends_nothing_of_the_parents(proj
     results: list[object] = []
     thread = threading.Thread(target=lambda: results.append(asyncio.run(engine.fire("session_start", fields(9)))))
     thread.start()
-    until(lambda: inside(project) == 1)
-
-    def child() -> None:
-        import weakref
-
-        weakref.finalize._exitfunc()  # type: ignore[attr-defined]  # as at the end of a program
-
-    assert (in_a_fork(child), results) == (0, [])
+    until_inside(project, 1)
+    assert (in_a_fork(end_of_program), results) == (0, [])
     assert in_a_fork(engine.close_sync) == 0
     (project.root / "go").touch()
-    thread.join(ENOUGH)
+    thread.join(limit())
     use(engine, 4)
     engine.close_sync()
     assert len(results) == 1
@@ -138,7 +144,7 @@ def test_workers_of_multiprocessing_fire(project: Project) -> None:
     use(engine, 1)
     SHARED[:] = [engine]
     with multiprocessing.get_context("fork").Pool(2) as workers:
-        assert workers.map_async(_work, range(20)).get(ENOUGH) == list(range(20))
+        assert workers.map_async(_work, range(20)).get(limit()) == list(range(20))
     SHARED.clear()
     use(engine, 3)
     engine.close_sync()
@@ -154,7 +160,7 @@ def test_background_work_of_the_parent_is_not_the_childs(project: Project) -> No
         ctx.background(free.wait, name="waits")
 
     engine.fire_sync("pre_compact", fields())
-    assert in_a_fork(lambda: asyncio.run(asyncio.wait_for(engine.wait_background(), SOON))) == 0
+    assert in_a_fork(lambda: asyncio.run(asyncio.wait_for(engine.wait_background(), limit() / 2))) == 0
     free.set()
     engine.close_sync()
 
@@ -167,15 +173,15 @@ def test_exclusive_hooks_go_on_though_a_worker_was_forked_meanwhile(project: Pro
     results: list[object] = []
     thread = threading.Thread(target=lambda: results.append(seen(engine.fire_sync("pre_tool_use", fields(1)))))
     thread.start()
-    until(lambda: inside(project) == 1)
+    until_inside(project, 1)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(writer)
         os.read(reader, 1)
-        os._exit(0)
+        exit_at_once(0)
     (project.root / "go").touch()
-    thread.join(ENOUGH)
+    thread.join(limit())
     second = engine.fire_sync("pre_tool_use", fields(2))
     os.close(writer)
     os.close(reader)

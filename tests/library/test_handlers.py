@@ -15,6 +15,7 @@ from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Sto
 from hookrun.events import EVENTS
 from hookrun.library.event_contexts import CLASSES
 from tests.library.firing import CALL, Fire, answers, order
+from tests.rows import rows
 
 BLOCK = Verdict.block("no")
 
@@ -77,8 +78,8 @@ async def async_with_option(answer: Verdict, ctx: Context) -> Verdict:
     return answer if ctx.tool_name else Verdict()
 
 
-@pytest.mark.parametrize(
-    ("function", "name", "is_async"),
+@rows(
+    "function, name, is_async",
     [
         (guard, "guard", False),
         (async_guard, "async_guard", True),
@@ -95,13 +96,12 @@ async def async_with_option(answer: Verdict, ctx: Context) -> Verdict:
         (functools.partial(async_with_option, BLOCK), "partial", True),
     ],
 )
-def test_whatever_can_be_called_is_a_handler(
-    engine: Engine, fire: Fire, function: Any, name: str, is_async: bool
-) -> None:
+def test_whatever_can_be_called_is_a_handler(fire: Fire, function: Any, name: str, is_async: bool) -> None:
     """Functions, methods, partials, lambdas and objects, async or not, are called; each has a name and a place."""
-    handler = engine.register("pre_tool_use", function)
-    assert (handler.name, handler.is_async) == (name, is_async)
-    assert fire(engine).action == "block"
+    with Engine() as engine:
+        handler = engine.register("pre_tool_use", function)
+        assert (handler.name, handler.is_async) == (name, is_async)
+        assert fire(engine).action == "block"
 
 
 def test_the_handler_knows_where_it_was_written(engine: Engine) -> None:
@@ -196,8 +196,8 @@ def test_a_programs_own_events(fire: Fire) -> None:
             engine.on("deploied")(guard)
 
 
-@pytest.mark.parametrize(
-    ("options", "found"),
+@rows(
+    "options, found",
     [
         ({"priority": 1001}, "`priority` must be an integer from 0 to 1000, not 1001"),
         ({"priority": -1}, "`priority` must be an integer from 0 to 1000, not -1"),
@@ -252,8 +252,8 @@ def test_a_message_says_where_and_everything_at_once(engine: Engine) -> None:
     assert issubclass(RegistrationError, ValueError)
 
 
-@pytest.mark.parametrize(
-    ("events", "found"),
+@rows(
+    "events, found",
     [
         ("pre_tool_usee", 'handler guard: unknown event "pre_tool_usee"; did you mean "pre_tool_use"?'),
         ("zzz", "`hookrun help events` lists the events"),
@@ -276,14 +276,14 @@ def test_an_event_that_is_none_is_refused(engine: Engine, events: Any, found: st
     assert engine.hooks() == []
 
 
-@pytest.mark.parametrize("function", [None, 5, "guard", BLOCK])
+@rows("function", [None, 5, "guard", BLOCK])
 def test_what_cannot_be_called_is_refused(engine: Engine, function: Any) -> None:
     """A handler is something that can be called."""
     with pytest.raises(RegistrationError, match="is not a function: pass one that takes the context"):
         engine.register("stop", function)
 
 
-@pytest.mark.parametrize("function", [async_guard, AsyncGuard(), Derived()])
+@rows("function", [async_guard, AsyncGuard(), Derived()])
 def test_an_async_function_needs_no_thread(engine: Engine, function: Any) -> None:
     """thread=True is for functions that block; with an async one it is a mistake."""
     with pytest.raises(RegistrationError, match="is async: thread=True is for functions that are not async"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +11,8 @@ import pytest
 from hookrun import Engine, audit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Project
 
 OBJECTION_FREE = "cat >/dev/null"
@@ -46,26 +48,35 @@ def test_the_audit_stays_open_once_and_is_closed_with_the_engine(project: Projec
     assert [record["kind"] for record in project.audit()] == ["hook", "fire"] * 5
 
 
-@pytest.mark.parametrize("how", ["deleted", "put aside", "replaced"])
-def test_records_go_to_the_file_that_is_there(project: Project, how: str) -> None:
+def put_aside(path: Path) -> None:
+    """Rotate a file."""
+    path.rename(path.with_suffix(".jsonl.1"))
+
+
+def replace(path: Path) -> None:
+    """Put another file in the place of one."""
+    other = path.with_name("other")
+    other.write_bytes(b"")
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [Path.unlink, put_aside, replace])
+def test_records_go_to_the_file_that_is_there(
+    project: Project, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
+) -> None:
     """An open file is not believed to be the audit for long."""
     with engine_of(project) as engine:
         engine.fire_sync("stop")
-        if how == "deleted":
-            project.audit_path.unlink()
-        elif how == "put aside":
-            project.audit_path.rename(project.audit_path.with_suffix(".jsonl.1"))
-        else:
-            other = project.audit_path.with_name("other")
-            other.write_bytes(b"")
-            other.replace(project.audit_path)
-        time.sleep(2 * audit.RECHECK_AFTER)
+        change(project.audit_path)
+        monkeypatch.setattr(audit, "RECHECK_AFTER", 0)  # as if that time had passed
         request = engine.fire_sync("stop").request_id
         assert {record["request_id"] for record in project.audit()} == {request}
         assert len(open_files()) == 1
 
 
-def test_a_file_that_grows_too_large_is_put_aside_and_a_new_one_begun(project: Project) -> None:
+def test_a_file_that_grows_too_large_is_put_aside_and_a_new_one_begun(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By whichever writer exceeds the limit; lines of others count."""
     with engine_of(project, audit={"max_bytes": 65536, "keep": 2}) as engine:
         engine.fire_sync("stop")
@@ -73,7 +84,7 @@ def test_a_file_that_grows_too_large_is_put_aside_and_a_new_one_begun(project: P
             file.write(b'{"v":1}\n' * 9000)
         engine.fire_sync("stop")
         assert not project.audit_path.exists()
-        time.sleep(2 * audit.RECHECK_AFTER)
+        monkeypatch.setattr(audit, "RECHECK_AFTER", 0)  # as if that time had passed
         engine.fire_sync("stop")
         assert [record["kind"] for record in project.audit()] == ["hook", "fire"]
         assert len(project.audit_path.with_suffix(".jsonl.1").read_bytes().splitlines()) == 9004

@@ -16,15 +16,17 @@ from tests.library.running import (
     NOTHING,
     QUICK_ECHO,
     Resources,
-    become,
     fields,
-    inside,
     kinds,
     left,
     linux,
     load,
+    slots,
+    thread_of_background_hooks,
+    until_inside,
+    until_inside_async,
 )
-from tests.process.test_processes import until
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from hookrun import Context
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), linux]
+pytestmark = [pytest.mark.slow, linux]
 LIMIT = 40_000
 """Allowed growth in bytes for any number of fires: a cache, a longer list. Over 20,000 fires even two bytes each are as
 much; an object kept by mistake (a context, a frame, a future) is hundreds.
@@ -180,7 +182,7 @@ def test_a_thousand_processes_leave_everything_where_it_was(project: Project) ->
 
     work(80)
     assert grown(lambda: work(40)) < LIMIT
-    assert not engine._services.pool._slots.taken
+    assert not slots(engine).taken
     engine.close_sync()
     assert before.same()
     assert left(project) == NOTHING
@@ -204,23 +206,34 @@ def test_two_hundred_engines_that_are_closed_leave_nothing() -> None:
     assert before.same()
 
 
-@pytest.mark.parametrize("what", ["async handlers", "handlers in threads", "processes"])
-def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, what: str) -> None:
+async def waits_a_turn(_: Context) -> None:
+    """Let others run, as an async handler does."""
+    await asyncio.sleep(0)
+
+
+def fires_processes(engine: Engine) -> None:
+    """Run a declared hook from a task."""
+    asyncio.run(engine.fire("stop", fields()))
+
+
+def fires_async_handlers(engine: Engine) -> None:
+    """Run an async handler from a thread."""
+    engine.register("pre_tool_use", waits_a_turn)
+    engine.fire_sync("pre_tool_use", fields())
+
+
+def fires_handlers_in_threads(engine: Engine) -> None:
+    """Run a handler in a thread."""
+    engine.register("pre_tool_use", lambda _: None, thread=True)
+    engine.fire_sync("pre_tool_use", fields())
+
+
+@pytest.mark.parametrize("use", [fires_async_handlers, fires_handlers_in_threads, fires_processes])
+def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, use: Callable[[Engine], None]) -> None:
     """Without being closed: its threads and its descriptors go with it."""
     before = Resources()
     engine = load(project, {"command": QUICK_ECHO, "event": "stop"})
-
-    async def waits(_: Context) -> None:
-        await asyncio.sleep(0)
-
-    if what == "async handlers":
-        engine.register("pre_tool_use", waits)
-        engine.fire_sync("pre_tool_use", fields())
-    elif what == "handlers in threads":
-        engine.register("pre_tool_use", lambda _: None, thread=True)
-        engine.fire_sync("pre_tool_use", fields())
-    else:
-        asyncio.run(engine.fire("stop", fields()))
+    use(engine)
     del engine
     gc.collect()
     assert before.same()
@@ -238,14 +251,12 @@ def test_an_engine_that_is_forgotten_ends_its_background_hooks_quietly(
         },
     )
     engine.fire_sync("pre_tool_use", fields())
-    until(lambda: inside(project) == 1)
-    pool_thread = engine._services.background_pool._thread
-    assert pool_thread is not None
-    thread = pool_thread._thread
-    del engine, pool_thread
+    until_inside(project, 1)
+    thread = thread_of_background_hooks(engine)
+    del engine
     gc.collect()
     (project.root / "go").touch()
-    until(lambda: gc.collect() >= 0 and not thread.is_alive())
+    until(lambda: gc.collect() >= 0 and not thread.is_alive(), "its thread goes on")
     assert (thread.is_alive(), left(project), capfd.readouterr().err) == (False, NOTHING, "")
 
 
@@ -257,7 +268,7 @@ def test_the_tasks_of_many_loops_leave_nothing(project: Project) -> None:
 
     async def fails() -> None:
         task = asyncio.create_task(engine.fire("stop", fields()))
-        await become(lambda: inside(project) > 0)
+        await until_inside_async(project, 1)
         raise LookupError(task)
 
     for n in range(100):

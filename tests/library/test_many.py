@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,23 +13,23 @@ from tests.library.running import (
     NOTHING,
     QUICK_ECHO,
     Resources,
-    become,
     fields,
-    inside,
     kinds,
     left,
     linux,
     load,
     seen,
+    until_inside,
+    until_inside_async,
 )
-from tests.process.bench import ENOUGH, SOON, in_threads
-from tests.process.test_processes import until
+from tests.process.bench import in_threads
+from tests.waiting import limit
 
 if TYPE_CHECKING:
     from hookrun import Context, Result
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.timeout(90), linux]
+pytestmark = linux
 COUNTS = "mkdir in.$$; ls -d in.* | wc -l >> counts; " + QUICK_ECHO + "; rmdir in.$$"
 
 TELLS = QUICK_ECHO.replace("modify", "continue").replace('"args_patch": {"seen": %s}', '"additional_context": "%s"')
@@ -118,23 +118,20 @@ def test_groups_of_every_kind_keep_their_answers_apart(project: Project) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["fire", "fire_sync"])
-def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project, way: str) -> None:
+@pytest.mark.parametrize("in_a_task", [True, False])
+def test_a_handler_fires_another_event_whose_hook_is_a_process(project: Project, in_a_task: bool) -> None:
     """With a limit of one, many at once: no fire waits for a slot that it holds itself."""
     engine = load(project, {"command": TELLS, "event": "post_tool_use"}, max_processes=1)
 
-    if way == "fire":
+    async def asks(ctx: Context) -> Verdict:
+        inner = await engine.fire("post_tool_use", fields(ctx.tool_args["n"]))
+        return Verdict.patch({"seen": count(inner)})
 
-        @engine.on("pre_tool_use")
-        async def asks(ctx: Context) -> Verdict:
-            inner = await engine.fire("post_tool_use", fields(ctx.tool_args["n"]))
-            return Verdict.patch({"seen": count(inner)})
+    def asks_sync(ctx: Context) -> Verdict:
+        return Verdict.patch({"seen": count(engine.fire_sync("post_tool_use", fields(ctx.tool_args["n"])))})
 
-    else:
-
-        @engine.on("pre_tool_use")
-        def asks_sync(ctx: Context) -> Verdict:
-            return Verdict.patch({"seen": count(engine.fire_sync("post_tool_use", fields(ctx.tool_args["n"])))})
+    handler: Any = {True: asks, False: asks_sync}[in_a_task]
+    engine.register("pre_tool_use", handler, name="asks")
 
     async def tasks() -> list[object]:
         return [seen(r) for r in await asyncio.gather(*(engine.fire("pre_tool_use", fields(n)) for n in range(20)))]
@@ -185,12 +182,12 @@ def test_handlers_in_threads_may_fire_at_others_in_threads(monkeypatch: pytest.M
     engine = Engine()
     meet = threading.Barrier(2)
 
-    @engine.on("pre_tool_use", thread=True, timeout=SOON)
+    @engine.on("pre_tool_use", thread=True, timeout=limit())
     def outer(_: Context) -> Verdict:
-        meet.wait(SOON)
+        meet.wait(limit())
         return Verdict.patch({"inner": engine.fire_sync("post_tool_use", fields()).additional_context})
 
-    @engine.on("post_tool_use", thread=True, timeout=SOON)
+    @engine.on("post_tool_use", thread=True, timeout=limit())
     def inner(_: Context) -> Verdict:
         return Verdict.with_context("here")
 
@@ -217,9 +214,9 @@ def test_a_deadline_holds_while_others_have_all_the_places(project: Project) -> 
     async def main() -> None:
         async with engine:
             first = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-            await become(lambda: inside(project) == 1)
+            await until_inside_async(project, 1)
             second = asyncio.create_task(engine.fire("pre_tool_use", fields(), deadline=0.2))
-            await asyncio.wait([second], timeout=SOON)
+            await asyncio.wait([second], timeout=limit())
             in_time = second.done()
             (project.root / "go").touch()
             assert (in_time, kinds(await second), (await second).action) == (True, ["timeout"], "block")
@@ -241,14 +238,14 @@ def test_hooks_in_the_background_do_not_hold_up_those_that_are_waited_for(projec
         max_processes=1,
     )
     assert engine.fire_sync("post_tool_use", fields()).action == "continue"
-    until(lambda: inside(project) == 1)
+    until_inside(project, 1)
     results: list[object] = []
     thread = threading.Thread(target=lambda: results.append(seen(engine.fire_sync("pre_tool_use", fields(5)))))
     thread.start()
-    thread.join(SOON)
+    thread.join(limit())
     in_time = list(results)
     (project.root / "go").touch()
-    thread.join(ENOUGH)
+    thread.join(limit())
     engine.close_sync()
     assert in_time == [5]
 

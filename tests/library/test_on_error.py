@@ -4,62 +4,87 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hookrun import Context, Engine, Failure, Verdict
 from tests.library.firing import CALL, Fire, answers, failure, raises, within
+from tests.rows import rows
+from tests.waiting import hang_async
+
+OnError = Callable[[Failure, Context], Any]
+Make = Callable[[OnError], OnError]
+FAILS = ValueError("x")
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"), [(ValueError("x"), "exception"), (42, "bad_verdict"), (None, None), (Verdict.block(), None)]
-)
-@pytest.mark.parametrize("kind_of", ["sync", "async"])
-def test_it_is_told_the_failure_and_the_context(
-    engine: Engine, fire: Fire, value: Any, kind: str | None, kind_of: str
-) -> None:
-    """Called once when the hook fails, and not when it answers, whatever it answers."""
-    failures: list[tuple[str, str, BaseException | None, object, object, object]] = []
+def as_it_is(on_error: OnError) -> OnError:
+    """Return the function."""
+    return on_error
 
-    def on_error(failed: Failure, ctx: Context) -> None:
-        failures.append((failed.kind, failed.detail, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
+
+def at_once(on_error: OnError) -> OnError:
+    """Return the same as an async function."""
+
+    async def on_error_async(failed: Failure, ctx: Context) -> None:
+        on_error(failed, ctx)
+
+    return on_error_async
+
+
+def late(on_error: OnError) -> OnError:
+    """Return the same as an async function, which first lets others run."""
 
     async def on_error_async(failed: Failure, ctx: Context) -> None:
         await asyncio.sleep(0)
         on_error(failed, ctx)
 
-    error = value if isinstance(value, ValueError) else None
-    chosen = on_error if kind_of == "sync" else on_error_async
-    engine.register("pre_tool_use", raises(error) if error else answers(value), name="h", on_error=chosen)
+    return on_error_async
+
+
+@pytest.mark.parametrize("make", [as_it_is, late])
+@rows("handler, kind, error", [(raises(FAILS), "exception", FAILS), (answers(42), "bad_verdict", None)])
+def test_it_is_told_the_failure_and_the_context(  # noqa: PLR0917  # a table of cases
+    engine: Engine, fire: Fire, make: Make, handler: Any, kind: str, error: BaseException | None
+) -> None:
+    """Called once when the hook fails, with all that there is to know."""
+    failures: list[tuple[str, str, BaseException | None, object, object, object]] = []
+
+    def on_error(failed: Failure, ctx: Context) -> None:
+        failures.append((failed.kind, failed.detail, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
+
+    engine.register("pre_tool_use", handler, name="h", on_error=make(on_error))
     result = fire(engine, state="s")
-    expected = [(kind, failure(result).detail, error, CALL["tool_args"], "s", "h")] if kind else []
-    assert failures == expected
+    assert failures == [(kind, failure(result).detail, error, CALL["tool_args"], "s", "h")]
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("second"), SystemExit(3), asyncio.CancelledError()], ids=["error", "exit", "cancelled"]
-)
-@pytest.mark.parametrize("when", ["sync", "async", "late"])
+@rows("make", [as_it_is, late])
+@pytest.mark.parametrize("value", [None, Verdict.block()], ids=["nothing", "a block"])
+def test_it_is_not_called_where_the_hook_answers(engine: Engine, fire: Fire, make: Make, value: Any) -> None:
+    """Whatever it answers."""
+    failures: list[Failure] = []
+    engine.register("pre_tool_use", answers(value), name="h", on_error=make(lambda failed, _: failures.append(failed)))
+    fire(engine)
+    assert failures == []
+
+
+@pytest.mark.parametrize("make", [as_it_is, at_once, late])
+@rows("error", [ValueError("second"), SystemExit(3), asyncio.CancelledError()], ids=["error", "exit", "cancelled"])
 def test_one_that_fails_itself_changes_nothing(
     engine: Engine,
     fire: Fire,
     caplog: pytest.LogCaptureFixture,
+    make: Make,
     error: BaseException,
-    when: str,
 ) -> None:
     """The hook's failure is unchanged, the others still run, and the log and a note report the second failure."""
-
-    async def on_error_async(failed: Failure, ctx: Context) -> None:
-        if when == "late":
-            await asyncio.sleep(0)
-        raise error
+    caplog.clear()
 
     def on_error(failed: Failure, ctx: Context) -> None:
         raise error
 
-    chosen = on_error if when == "sync" else on_error_async
-    engine.register("stop", raises(ValueError("first")), name="h", on_failure="block", on_error=chosen)
+    engine.register("stop", raises(ValueError("first")), name="h", on_failure="block", on_error=make(on_error))
     engine.register("stop", answers(Verdict.with_context("other")), name="o", always=True)
     with caplog.at_level(logging.ERROR, "hookrun"):
         result = within(lambda: fire(engine, "stop"))
@@ -73,7 +98,7 @@ def test_one_that_hangs_is_ended(engine: Engine, fire: Fire) -> None:
     """It has the hook's timeout, and a note says that it did not end."""
 
     async def on_error(failed: Failure, ctx: Context) -> None:
-        await asyncio.sleep(60)
+        await hang_async()
 
     engine.register("stop", answers(42), name="h", on_error=on_error, timeout=0.1)
     result = within(lambda: fire(engine, "stop"))
@@ -84,11 +109,12 @@ def test_the_fires_deadline_is_for_on_error_too(engine: Engine, fire: Fire) -> N
     """A hook without a limit whose on_error hangs: a caller with a deadline does not wait forever."""
 
     async def on_error(failed: Failure, ctx: Context) -> None:
-        await asyncio.sleep(60)
+        await hang_async()
 
     engine.register("stop", answers(42), name="h", on_error=on_error, timeout=None)
-    result = within(lambda: fire(engine, "stop", deadline=0.1), 5)
+    result = within(lambda: fire(engine, "stop", deadline=0.1))
     assert failure(result).kind == "bad_verdict"
+    assert result.runs[0].notes == ["its on_error failed: TimeoutError: not finished by the deadline"]
 
 
 def test_it_is_called_on_a_timeout(engine: Engine, fire: Fire) -> None:
@@ -96,7 +122,7 @@ def test_it_is_called_on_a_timeout(engine: Engine, fire: Fire) -> None:
     failures: list[str] = []
 
     async def never(ctx: Context) -> None:
-        await asyncio.sleep(60)
+        await hang_async()
 
     engine.register("stop", never, timeout=0.05, on_error=lambda failed, _: failures.append(failed.kind))
     fire(engine, "stop")

@@ -10,6 +10,7 @@ import pytest
 from hookrun import Context, Engine, Stop, Verdict
 from hookrun.model import Hook
 from tests.library.firing import Fire, answers, order
+from tests.library.running import declare
 
 
 def names(engine: Engine, event: Any = None) -> list[str]:
@@ -161,7 +162,7 @@ def test_matcher_when_unless_and_agents_select(engine: Engine, fire: Fire) -> No
 def test_a_managed_hook_is_not_the_programs_to_switch_off(engine: Engine, fire: Fire) -> None:
     """Neither by its name, nor by a handler of the same name that is off, was off, or was removed."""
     managed = Hook(name="m", events=["stop"], layer="managed", target="exit 2")
-    engine._registry.declare([managed])
+    declare(engine, managed)
     with pytest.raises(PermissionError, match="hook m is managed"):
         engine.disable("m")
     assert fire(engine, "stop").action == "block"
@@ -175,5 +176,5 @@ def test_a_handler_that_is_off_switches_no_declared_hook_of_its_name_off(engine:
     """`enabled=False` concerns the handler alone: a declared guard of the same name still runs."""
     engine.register("stop", answers(None), name="m", enabled=False)
     declared = Hook(name="m", events=["stop"], layer="user", target="exit 2")
-    engine._registry.declare([declared])
+    declare(engine, declared)
     assert fire(engine, "stop").action == "block"

@@ -11,30 +11,31 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun import Engine
 from tests.library.running import (
     NOTHING,
     QUICK_ECHO,
     Resources,
     fields,
-    inside,
     kinds,
     left,
     linux,
     load,
     output,
-    program,
+    program_file,
     seen,
+    until_inside,
 )
-from tests.process.test_processes import until
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from hookrun import Engine, Result
+    from hookrun import Result
     from tests.conftest import Project
 
-pytestmark = [pytest.mark.timeout(90), linux]
+pytestmark = linux
 WAYS = pytest.mark.parametrize("way", ["fire", "fire_sync"])
 TELL = """printf '{"action": "block", "message": "%s"}' "$("""
 
@@ -54,27 +55,28 @@ def fire(engine: Engine, way: str, context: dict[str, object] | None = None) -> 
 
 
 @WAYS
-@pytest.mark.parametrize("where", ["elsewhere", "gone"])
 def test_a_hook_works_where_it_is_declared_to(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, where: str
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Wherever this process is, a deleted directory included; and that stays where it was."""
+    """Wherever this process is, then in a deleted directory; and that stays where it was."""
     (tmp_path / "gone").mkdir()
     (project.root / "below").mkdir()
-    engine = load(
-        project,
+    hooks: list[dict[str, object]] = [
         {"command": TELL + 'echo $(pwd) $PWD)"', "parallel": True},
         {"command": TELL + 'pwd)"', "cwd": str(project.root / "below"), "parallel": True},
         {"command": TELL + 'pwd)"', "cwd": "event", "parallel": True},
-    )
+    ]
+    expected = [[str(project.root)] * 2, [str(project.root / "below")], [str(tmp_path)]]
+
+    def directories() -> list[list[str]]:
+        result = fire(load(project, *hooks), way, {**fields(), "working_dir": str(tmp_path)})
+        return [(run.verdict.message or "").split() for run in result.runs]
+
     monkeypatch.chdir(tmp_path / "gone")
-    if where == "gone":
-        (tmp_path / "gone").rmdir()
-    result = fire(engine, way, {**fields(), "working_dir": str(tmp_path)})
-    messages = [(run.verdict.message or "").split() for run in result.runs]
-    assert messages == [[str(project.root)] * 2, [str(project.root / "below")], [str(tmp_path)]]
-    if where == "elsewhere":
-        assert os.getcwd() == str(tmp_path / "gone")
+    assert directories() == expected
+    assert os.getcwd() == str(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert directories() == expected
 
 
 @WAYS
@@ -208,9 +210,9 @@ def test_a_background_hook_is_recorded_when_it_ends(project: Project) -> None:
     )
     result = engine.fire_sync("pre_tool_use", fields(3))
     assert (seen(result), [run.name for run in result.runs if run.failure]) == (3, [])
-    until(lambda: inside(project) == 1)
+    until_inside(project, 1)
     (project.root / "go").touch()
-    until(lambda: len(ended(project)) == 3)
+    until(lambda: len(ended(project)) == 3, lambda: str(ended(project)))
     engine.close_sync()
     assert ended(project) == {"hook0": "exit_code", "hook1": "missing", "hook2": "http"}
 
@@ -221,18 +223,15 @@ def ended(project: Project) -> dict[object, object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["close", "close_sync"])
-def test_closing_ends_background_hooks_and_records_it(project: Project, way: str) -> None:
+@pytest.mark.parametrize("close", [Engine.close_sync, lambda engine: asyncio.run(engine.close())])
+def test_closing_ends_background_hooks_and_records_it(project: Project, close: Callable[[Engine], None]) -> None:
     """With all that they have started."""
     before = Resources()
     line = "setsid sh -c 'mkdir in.$$; sleep 60' & mkdir in.$$; sleep 60"
     engine = load(project, {"command": line, "background": True})
     engine.fire_sync("pre_tool_use", fields())
-    until(lambda: inside(project) == 2)
-    if way == "close":
-        asyncio.run(engine.close())
-    else:
-        engine.close_sync()
+    until_inside(project, 2)
+    close(engine)
     assert (left(project), ended(project)) == (NOTHING, {"hook0": "signal"})
     assert before.same()
 
@@ -241,31 +240,9 @@ def test_hooks_of_a_project_run_only_where_the_program_says_so(project: Project)
     """They fail as untrusted; nothing is started."""
     project.hooks({"command": "touch ran"})
     for trust in (False, True):
-        from hookrun import Engine
-
         with Engine.load(project.root, home=project.home, trust_project=trust) as engine:
             assert kinds(engine.fire_sync("pre_tool_use", fields())) == [None if trust else "untrusted"]
         assert (project.root / "ran").exists() == trust
-
-
-CLOSED = """
-import os, sys
-from hookrun import Engine
-import asyncio
-report = os.dup(1)
-os.dup2(report, 60)
-for fd in map(int, sys.argv[3].split()):
-    os.close(fd)
-engine = Engine.load(sys.argv[1], home=sys.argv[2])
-context = {"session_id": "s", "tool_name": "bash", "tool_args": {"n": 5}}
-said = [engine.fire_sync("pre_tool_use", context)]
-async def both():
-    return await asyncio.gather(engine.fire("pre_tool_use", context), engine.fire("pre_tool_use", context))
-said += asyncio.run(both())
-engine.close_sync()
-os.write(60, repr([(r.action, r.message, [run.failure for run in r.runs if run.failure]) for r in said]).encode())
-os._exit(0)
-"""
 
 
 @pytest.mark.sampled(3)
@@ -274,36 +251,10 @@ def test_a_host_without_standard_streams_runs_hooks(project: Project, closed: st
     """Their pipes lie on 0, 1 and 2 then, and are not mixed up."""
     line = """IFS= read -r line; echo problem >&2; printf '{"action": "block", "message": "%s"}' "${#line}" """
     load(project, {"command": line, "parallel": True}, {"command": QUICK_ECHO, "parallel": True}).close_sync()
-    stdout, stderr = output(program(project, CLOSED, closed))
+    stdout, stderr = output(program_file(project, "closed_streams", closed))
     printed = eval(stdout, {})  # noqa: S307  # what the program above has written
     assert [(action, int(message) > 10, failures) for action, message, failures in printed] == [("block", True, [])] * 3
     assert stderr == ""
-
-
-LOST = """
-import asyncio, os, signal, sys, threading, logging
-from hookrun import Engine
-logging.getLogger("hookrun").setLevel(logging.CRITICAL)
-if sys.argv[3] == "ignored":
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-else:
-    def reap():
-        while True:
-            try:
-                os.waitpid(-1, 0)
-            except ChildProcessError:
-                pass
-    threading.Thread(target=reap, daemon=True).start()
-engine = Engine.load(sys.argv[1], home=sys.argv[2])
-context = {"session_id": "s", "tool_name": "bash", "tool_args": {"n": 5}}
-for event in ("pre_tool_use", "stop", "post_tool_use"):
-    for _ in range(10):
-        result = engine.fire_sync(event, context)
-        print(event, result.action, [run.failure.kind if run.failure else None for run in result.runs])
-        result = asyncio.run(engine.fire(event, context))
-        print(event, result.action, [run.failure.kind if run.failure else None for run in result.runs])
-engine.close_sync()
-"""
 
 
 @pytest.mark.slow
@@ -316,7 +267,7 @@ def test_an_exit_status_that_is_lost_is_never_a_silent_continue(project: Project
         {"command": "exit 2", "event": "stop"},
         {"command": "exec sleep 60", "timeout": 0.05, "event": "post_tool_use"},
     ).close_sync()
-    stdout, stderr = output(program(project, LOST, how))
+    stdout, stderr = output(program_file(project, "lost_statuses", how))
     assert stderr == ""
     seen_of = {event: {line.partition(" ")[2] for line in stdout.splitlines() if line.startswith(event)} for event in (
         "pre_tool_use", "stop", "post_tool_use")}  # fmt: skip
@@ -329,50 +280,17 @@ def test_an_exit_status_that_is_lost_is_never_a_silent_continue(project: Project
 @pytest.mark.slow
 def test_a_host_that_is_out_of_descriptors_is_told_of_a_failure(project: Project) -> None:
     """The guard has failed, with the reason: it neither raises nor waits forever."""
-    script = """
-import asyncio, logging, os, resource, sys
-from hookrun import Engine
-logging.getLogger("hookrun").setLevel(logging.CRITICAL)
-engine = Engine.load(sys.argv[1], home=sys.argv[2])
-context = {"session_id": "s", "tool_name": "bash", "tool_args": {"n": 5}}
-async def main():
-    if sys.argv[3] == "used":
-        await engine.fire("pre_tool_use", context)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
-    taken = []
-    try:
-        while True:
-            taken.append(os.open("/", os.O_RDONLY))
-    except OSError:
-        pass
-    print([run.failure.kind for run in engine.fire_sync("pre_tool_use", context).runs])
-    fire = asyncio.create_task(engine.fire("pre_tool_use", context))
-    await asyncio.wait([fire], timeout=5)
-    print([run.failure.kind for run in fire.result().runs] if fire.done() else "it waits", flush=True)
-    for fd in taken:
-        os.close(fd)
-    print((await engine.fire("pre_tool_use", context)).action, flush=True)
-    os._exit(0)
-asyncio.run(main())
-"""
     load(project, {"command": "exit 2", "on_failure": "block"}).close_sync()
     for used in ("used", "new"):
-        stdout, stderr = output(program(project, script, used))
+        stdout, stderr = output(program_file(project, "few_descriptors", used))
         assert (used, stdout.split("\n"), stderr) == (used, ["['spawn']", "['spawn']", "block", ""], "")
 
 
 def test_nothing_is_told_at_the_end_of_a_program_that_never_closes(project: Project) -> None:
     """It ends although hooks run, and takes them with it."""
-    script = """
-import sys, threading, time, os
-from hookrun import Engine
-engine = Engine.load(sys.argv[1], home=sys.argv[2])
-engine.fire_sync("pre_tool_use", session_id="s", tool_name="bash", tool_args={})
-while not any(name.startswith("in.") for name in os.listdir(sys.argv[1])):
-    time.sleep(0.01)
-"""
-    load(project, {"command": "mkdir in.$$; sleep 60", "background": True}).close_sync()
-    process = program(project, script)
+    os.mkfifo(project.root / "begun")
+    load(project, {"command": ": > begun; sleep 60", "background": True}).close_sync()
+    process = program_file(project, "never_closes")
     assert output(process) == ("", "")
-    until(lambda: left(project) == NOTHING)
+    until(lambda: left(project) == NOTHING, lambda: str(left(project)))
     assert process.returncode == 0

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Result, Skip, Verdict
-from tests.library.firing import Fire, answers, failure, kinds, order, raises, within
+from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, kinds, order, raises, within
+from tests.rows import rows
+from tests.waiting import hang_async
 
 VARIABLE = contextvars.ContextVar("variable", default="unset")
 
@@ -58,7 +60,7 @@ def test_ok_lets_a_skip_pass(engine: Engine, fire: Fire) -> None:
 
 
 @pytest.mark.parametrize("parallel", [True, False])
-@pytest.mark.parametrize(("first", "second"), [("skip", "block"), ("skip", "stop"), ("block", "stop")])
+@rows("first, second", [("skip", "block"), ("skip", "stop"), ("block", "stop")])
 def test_ok_names_the_hook_whose_reason_it_gives(
     engine: Engine, fire: Fire, parallel: bool, first: str, second: str
 ) -> None:
@@ -90,16 +92,18 @@ def test_a_handler_that_fires_its_own_event(engine: Engine, fire: Fire, how: str
 
     async def again(ctx: Context) -> Any:
         calls.append("x")
-        if how == "to_thread":
-            return await asyncio.to_thread(engine.fire_sync, "stop")
         return await engine.fire("stop")
+
+    async def again_in_a_thread(ctx: Context) -> Any:
+        calls.append("x")
+        return await asyncio.to_thread(engine.fire_sync, "stop")
 
     def again_sync(ctx: Context) -> Any:
         calls.append("x")
         return engine.fire_sync("stop")
 
-    function: Any = again if how in {"await", "to_thread"} else again_sync
-    engine.register("stop", function, name="h", thread=how == "thread", on_failure="block")
+    ways = {"await": again, "to_thread": again_in_a_thread, "sync": again_sync, "thread": again_sync}
+    engine.register("stop", ways[how], name="h", thread=how == "thread", on_failure="block")
     result = within(lambda: fire(engine, "stop"))
     assert len(calls) == 3
     assert result.action == "block"
@@ -144,29 +148,36 @@ def test_no_part_of_a_fire_waits_for_the_garbage_collector(engine: Engine, fire:
         gc.enable()
 
 
-@pytest.mark.parametrize("other", [True, False])
-def test_fire_sync_never_waits_for_its_own_loop(engine: Engine, other: bool) -> None:
-    """Nor where functions that are not async return coroutines side by side, nor through another engine."""
+async def nothing(ctx: Context) -> None:
+    """Do nothing."""
 
-    async def nothing(ctx: Context) -> None:
-        """Do nothing."""
 
+def test_fire_sync_never_waits_for_its_own_loop(engine: Engine) -> None:
+    """Nor where functions that are not async return coroutines side by side."""
+
+    async def outer(ctx: Context) -> None:
+        engine.fire_sync("notification")
+
+    engine.register("stop", outer, timeout=None)
+    for name in "ab":
+        engine.register("notification", lambda ctx: nothing(ctx), name=name, parallel=True)  # noqa: PLW0108  # not async itself
+    assert "use `await engine.fire(...)`" in failure(within(lambda: engine.fire_sync("stop"))).detail
+
+
+def test_fire_sync_never_waits_for_its_own_loop_through_another_engine(engine: Engine) -> None:
+    """The innermost fire is the failure of the other engine's handler."""
     results: list[Result] = []
-    with Engine() as second:
-        inner = second if other else engine
+    with Engine() as other:
 
         async def outer(ctx: Context) -> None:
-            results.append(inner.fire_sync("notification"))
+            results.append(other.fire_sync("notification"))
 
         async def back(ctx: Context) -> None:
             engine.fire_sync("error")
 
-        engine.register("stop", outer, timeout=20)
+        engine.register("stop", outer, timeout=None)
         engine.register("error", nothing)
-        if other:
-            inner.register("notification", back, timeout=20)
-        for name in () if other else "ab":
-            inner.register("notification", lambda ctx: nothing(ctx), name=name, parallel=True)  # noqa: PLW0108  # not async itself
+        other.register("notification", back, timeout=None)
         results.append(within(lambda: engine.fire_sync("stop")))
         (failed,) = [run.failure.detail for result in results for run in result.runs if run.failure]
         assert "use `await engine.fire(...)`" in failed
@@ -186,21 +197,16 @@ def test_fire_sync_within_a_running_loop(engine: Engine) -> None:
     assert within(lambda: asyncio.run(main())) == "async"
 
 
-@pytest.mark.parametrize("kind", ["sync", "async", "thread", "parallel"])
-def test_context_variables_are_seen(engine: Engine, fire: Fire, kind: str) -> None:
+@rows("make, options", KINDS.values(), ids=KINDS)
+def test_context_variables_are_seen(engine: Engine, fire: Fire, make: Any, options: dict[str, Any]) -> None:
     """The caller's variables, wherever the handler runs."""
     seen: list[str] = []
 
     def reads(ctx: Context) -> None:
         seen.append(VARIABLE.get())
 
-    async def reads_async(ctx: Context) -> None:
-        await asyncio.sleep(0)
-        reads(ctx)
-
-    how: dict[str, Any] = {"thread": kind == "thread", "parallel": kind == "parallel"}
-    engine.register("stop", reads_async if kind == "async" else reads, name="a", **how)
-    engine.register("stop", reads_async, name="b", parallel=kind == "parallel")
+    engine.register("stop", make(reads), name="a", **options)
+    engine.register("stop", after_a_turn(reads), name="b", **{**options, "thread": False})
     token = VARIABLE.set("set")
     try:
         fire(engine, "stop")
@@ -225,7 +231,7 @@ def test_closing_while_a_fire_waits_is_told(engine: Engine) -> None:
 
     async def closes(ctx: Context) -> None:
         asyncio.get_running_loop().run_in_executor(None, engine.close_sync)
-        await asyncio.sleep(60)
+        await hang_async()
 
     engine.register("stop", closes)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable, Coroutine
 from threading import Event, get_ident
 from typing import Any
 
@@ -14,6 +15,9 @@ from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Ver
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Notice
 from tests.library.firing import Fire, answers, within
+from tests.library.running import state_of
+from tests.rows import rows
+from tests.waiting import hang_async, limit, vary
 
 
 def guard(ctx: Context) -> Verdict:
@@ -73,8 +77,8 @@ def test_two_bundles_of_one_name_at_other_events_are_an_error(engine: Engine) ->
 # --- fields
 
 
-@pytest.mark.parametrize(
-    ("event", "fields", "said"),
+@rows(
+    "event, fields, said",
     [
         ("pre_tool_use", {"tool_nam": "bash"}, 'unknown field "tool_nam": did you mean "tool_name"?'),
         ("pre_tool_use", {"toolName": "bash"}, 'unknown field "toolName": did you mean "tool_name"?'),
@@ -92,20 +96,18 @@ def test_two_bundles_of_one_name_at_other_events_are_an_error(engine: Engine) ->
         ("deployed", {"tool_nam": "bash"}, 'unknown field "tool_nam": did you mean "tool_name"?'),
     ],
 )
-@pytest.mark.parametrize("form", ["by name", "mapping", "context"])
 def test_a_misspelled_field_is_an_error_with_the_nearest_name(
-    fire: Fire, event: str, fields: dict[str, Any], said: str, form: str
+    fire: Fire, event: str, fields: dict[str, Any], said: str
 ) -> None:
-    """Every matcher would miss it. However the fields are given, and whether a hook is registered or not."""
+    """Every matcher would miss it. However the fields are given, and however often."""
     with Engine(events=["deployed"]) as engine:
-        for _ in range(2):
-            given: Any = Context(event, **fields) if form == "context" else event
+        for positional, named in (((event,), fields), ((event, fields), {}), ((Context(event, **fields),), {})) * 2:
             with pytest.raises(ValueError, match=re.escape(said)):
-                fire(engine, given, *([fields] if form == "mapping" else []), **(fields if form == "by name" else {}))
+                fire(engine, *positional, **named)
 
 
-@pytest.mark.parametrize(
-    ("event", "fields"),
+@rows(
+    "event, fields",
     [
         ("pre_tool_use", {"sandbox": "docker", "tool_call_id": "1", "attempt": 2, "agent_name": "x"}),
         ("pre_tool_use", {"tool_name": "bash", "tool": object(), "tool_args": {}, "command": "ls"}),
@@ -128,11 +130,17 @@ def test_fields_of_the_programs_own_are_none(fire: Fire, event: str, fields: dic
 # --- the end
 
 
+async def a_moment() -> None:
+    """Take some time, while others run."""
+    await asyncio.to_thread(vary, 0.1)
+
+
 class Slow:
     """A channel that takes its time."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, takes: Callable[[], Coroutine[Any, Any, None]] = a_moment) -> None:
+        self.takes = takes
+        self.begun = Event()
         self.sent: list[str] = []
         self.thread: int | None = None
 
@@ -142,62 +150,74 @@ class Slow:
     async def send(self, note: Notice) -> None:
         """Keep the text after a while."""
         self.thread = get_ident()
-        await asyncio.sleep(self.seconds)
+        self.begun.set()
+        await self.takes()
         self.sent.append(note.text)
 
 
-@pytest.mark.parametrize("end", ["async with", "with", "close", "close in a later loop"])
-def test_the_last_message_is_told(end: str) -> None:
-    """The engine is closed right after the last stop: it waits for messages being sent, however it is closed."""
-    channel = Slow(0.2)
+async def fires(engine: Engine) -> None:
+    """Fire the last event of a turn."""
+    await engine.fire("stop", assistant_response="All done.")
+
+
+def with_async_with(engine: Engine) -> None:
+    """Fire in a block in a loop."""
 
     async def main() -> None:
-        async with Engine().use(Notify(channel)) as engine:
-            await engine.fire("stop", assistant_response="All done.")
+        async with engine:
+            await fires(engine)
 
-    async def fires(engine: Engine) -> None:
-        await engine.fire("stop", assistant_response="All done.")
+    asyncio.run(main())
 
-    def work() -> None:
-        engine = Engine().use(Notify(channel))
-        if end == "async with":
-            asyncio.run(main())
-        elif end == "with":
-            with engine:
-                engine.fire_sync("stop", assistant_response="All done.")
-        elif end == "close":
-            engine.fire_sync("stop", assistant_response="All done.")
-            engine.close_sync()
-        else:
-            asyncio.run(fires(engine))
-            asyncio.run(engine.close())
 
-    within(work)
+def with_with(engine: Engine) -> None:
+    """Fire in a block in a thread."""
+    with engine:
+        engine.fire_sync("stop", assistant_response="All done.")
+
+
+def with_close_sync(engine: Engine) -> None:
+    """Fire and close without a block."""
+    engine.fire_sync("stop", assistant_response="All done.")
+    engine.close_sync()
+
+
+def with_close_in_a_later_loop(engine: Engine) -> None:
+    """Fire in one loop and close in another."""
+    asyncio.run(fires(engine))
+    asyncio.run(engine.close())
+
+
+@pytest.mark.parametrize("work", [with_async_with, with_with, with_close_sync, with_close_in_a_later_loop])
+def test_the_last_message_is_told(work: Callable[[Engine], None]) -> None:
+    """The engine is closed right after the last stop: it waits for messages being sent, however it is closed."""
+    channel = Slow()
+    within(lambda: work(Engine().use(Notify(channel))))
     assert channel.sent == ["All done."]
 
 
 def test_background_work_runs_in_the_engines_own_thread(engine: Engine) -> None:
     """Not in the loop that fires: that may end, or be blocked, before the work is done."""
-    channel = Slow(0)
+    channel = Slow()
     engine.use(Notify(channel))
-
-    async def main() -> None:
-        await engine.fire("stop", assistant_response="All done.")
-
-    asyncio.run(main())
+    asyncio.run(fires(engine))
     within(lambda: asyncio.run(engine.wait_background()))
     assert channel.sent == ["All done."]
     assert channel.thread not in (None, get_ident())
 
 
-@pytest.mark.parametrize("sync", [False, True])
-def test_what_is_cancelled_at_the_end_is_logged(caplog: pytest.LogCaptureFixture, sync: bool) -> None:
+@pytest.mark.parametrize(
+    "close", [lambda engine: engine.close_sync(wait=0.1), lambda engine: asyncio.run(engine.close(wait=0.1))]
+)
+def test_what_is_cancelled_at_the_end_is_logged(
+    caplog: pytest.LogCaptureFixture, close: Callable[[Engine], None]
+) -> None:
     """By the names of hook and work; it does not hold up the end longer than was asked for."""
-    channel = Slow(60)
+    channel = Slow(hang_async)
     engine = Engine().use(Notify(channel))
     with caplog.at_level(logging.WARNING, "hookrun"):
         engine.fire_sync("stop", assistant_response="All done.")
-        within(lambda: engine.close_sync(wait=0.1) if sync else asyncio.run(engine.close(wait=0.1)), 5)
+        within(lambda: close(engine))
     assert caplog.messages == ["hook notify: Slow was cancelled before it finished"]
 
 
@@ -218,24 +238,24 @@ def test_an_engine_that_its_own_background_work_closes_does_not_wait_for_it(engi
             done.clear()
             engine.register("stop", lambda ctx, work=work: ctx.background(work))  # type: ignore[misc]
             engine.fire_sync("stop")
-            assert done.wait(4)
+            assert done.wait(limit())
 
 
 def test_a_close_that_is_cancelled_closes_all_the_same(engine: Engine) -> None:
     """No thread and no work is left by a program that is interrupted while it waits for the end."""
-    channel = Slow(60)
+    channel = Slow(hang_async)
     engine.use(Notify(channel))
 
     async def main() -> None:
-        await engine.fire("stop", assistant_response="All done.")
-        closing = asyncio.create_task(engine.close(wait=30))
-        await asyncio.sleep(0.1)
+        await fires(engine)
+        closing = asyncio.create_task(engine.close(wait=3600))
+        await asyncio.to_thread(channel.begun.wait, limit())
         closing.cancel()
         await asyncio.wait([closing])
         assert closing.cancelled()
 
-    within(lambda: asyncio.run(main()), 10)
-    assert engine._services.background.names() == []
+    within(lambda: asyncio.run(main()))
+    assert state_of(engine).background.names() == []
 
 
 def test_background_work_may_fire_while_the_end_waits_for_it() -> None:
@@ -245,7 +265,7 @@ def test_background_work_may_fire_while_the_end_waits_for_it() -> None:
     engine.register("notification", lambda ctx: fired.append(str(ctx["message"])))
 
     async def work() -> None:
-        await asyncio.sleep(0.1)
+        await a_moment()
         await engine.fire("notification", message="late")
 
     engine.register("stop", lambda ctx: ctx.background(work()))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import time
+from collections.abc import Callable
 from threading import Event
+from typing import Any
 
 import pytest
 
 from hookrun import Context, Engine, Verdict
 from hookrun.library import calls
 from hookrun.library.threads import DaemonThreadPool
-from tests.library.firing import Fire, answers, failure, kinds, order, within
-
-LONG = 60.0
-"""Seconds that no test waits."""
+from tests.library.firing import Fire, answers, as_it_is, failure, in_coroutine, kinds, order, within
+from tests.library.running import state_of
+from tests.waiting import hang_async, limit, until_async, vary
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_fail
 
     async def never(ctx: Context) -> None:
         try:
-            await asyncio.sleep(LONG)
+            await hang_async()
         finally:
             ended.append("finally")
 
@@ -47,7 +47,7 @@ def test_a_cancellation_may_be_swallowed_once(engine: Engine, fire: Fire) -> Non
 
     async def swallows(ctx: Context) -> Verdict:
         try:
-            await asyncio.sleep(LONG)
+            await hang_async()
         except asyncio.CancelledError:
             await asyncio.sleep(0)
             seen.append("put in order")
@@ -63,7 +63,7 @@ def test_a_refusal_counts_also_late(engine: Engine, fire: Fire) -> None:
 
     async def refuses(ctx: Context) -> Verdict:
         try:
-            await asyncio.sleep(LONG)
+            await hang_async()
         except asyncio.CancelledError:
             return Verdict.block("late")
         return Verdict()
@@ -80,7 +80,7 @@ def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fir
     async def stubborn(ctx: Context) -> None:
         while True:
             try:
-                await asyncio.sleep(LONG)
+                await hang_async()
             except asyncio.CancelledError:
                 continue
 
@@ -91,14 +91,14 @@ def test_one_that_ignores_every_cancellation_is_closed(engine: Engine, fire: Fir
     assert "it did not end when cancelled, and was closed" in failure(result).detail
 
 
-@pytest.mark.parametrize("ours", [LONG, None])
+@pytest.mark.parametrize("ours", [3600.0, None])
 def test_a_timeout_of_its_own_is_its_own_business(engine: Engine, fire: Fire, ours: float | None) -> None:
     """`asyncio.timeout` within a handler expires, the handler continues and answers."""
 
     async def careful(ctx: Context) -> Verdict:
         try:
             async with asyncio.timeout(0.01):
-                await asyncio.sleep(LONG)
+                await hang_async()
         except TimeoutError:
             await asyncio.sleep(0)
             return Verdict.block("gave up")
@@ -115,8 +115,8 @@ def test_a_longer_timeout_of_its_own_does_not_help(engine: Engine, fire: Fire) -
 
     async def slow(ctx: Context) -> None:
         try:
-            async with asyncio.timeout(LONG):
-                await asyncio.sleep(LONG)
+            async with asyncio.timeout(3600):
+                await hang_async()
         except BaseException as error:
             caught.append(type(error).__name__)
             raise
@@ -135,7 +135,7 @@ def test_short_timeouts_of_its_own_do_not_put_off_ours(engine: Engine, fire: Fir
             rounds.append(n)
             try:
                 async with asyncio.timeout(0.03):
-                    await asyncio.sleep(LONG)
+                    await hang_async()
             except TimeoutError:
                 pass
 
@@ -154,14 +154,14 @@ def test_a_cancelled_fire_cannot_be_outstayed_by_polling(engine: Engine) -> None
             rounds.append(n)
             try:
                 async with asyncio.timeout(0.03):
-                    await asyncio.sleep(LONG)
+                    await hang_async()
             except (TimeoutError, asyncio.CancelledError):
                 pass
 
     async def main() -> None:
         engine.register("stop", polls, timeout=None)
         task = asyncio.create_task(engine.fire("stop"))
-        await asyncio.sleep(0.01)
+        await until_async(lambda: rounds, "the handler does not begin")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -175,7 +175,7 @@ def test_the_timeout_of_a_handler_ends_what_it_fires(engine: Engine, fire: Fire)
     seen: list[str] = []
 
     async def inner(ctx: Context) -> None:
-        await asyncio.sleep(LONG)
+        await hang_async()
 
     async def outer(ctx: Context) -> None:
         await engine.fire("notification")
@@ -194,7 +194,7 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
     go = Event()
 
     def blocks(ctx: Context) -> None:
-        go.wait(LONG)
+        go.wait(limit())
 
     engine.register("stop", blocks, thread=True, timeout=0.5)
     engine.register("stop", answers(None), name="o")
@@ -204,18 +204,21 @@ def test_a_thread_that_is_late_is_left_alone(engine: Engine, fire: Fire) -> None
     assert failure(result).detail == "no answer after 0.5 s; its thread was abandoned"
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_async: bool) -> None:
+@pytest.mark.parametrize(
+    ("make", "advice"),
+    [
+        (as_it_is, "it blocks the calling thread, register it with thread=True"),
+        (in_coroutine, "it blocks the event loop"),
+    ],
+)
+def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, make: Any, advice: str) -> None:
     """It cannot be interrupted: its answer is late, and the failure suggests a fix."""
 
     def blocks(ctx: Context) -> Verdict:
-        time.sleep(0.03)
+        vary(0.03)
         return Verdict.allow("late")
 
-    async def blocks_too(ctx: Context) -> Verdict:
-        return blocks(ctx)
-
-    engine.register("stop", blocks_too if is_async else blocks, name="h", timeout=0.01)
+    engine.register("stop", make(blocks), name="h", timeout=0.01)
     engine.register("stop", answers(Verdict.with_context("other")), name="o")
     result = fire(engine, "stop")
     assert (kinds(result), result.action, result.additional_context) == (
@@ -223,7 +226,6 @@ def test_one_that_blocks_everybody_is_told_of(engine: Engine, fire: Fire, is_asy
         "continue",
         "other",
     )
-    advice = "it blocks the event loop" if is_async else "it blocks the calling thread, register it with thread=True"
     assert failure(result).detail.endswith(advice)
 
 
@@ -231,7 +233,7 @@ def test_a_refusal_of_one_that_blocks_counts(engine: Engine, fire: Fire) -> None
     """A late refusal is not lost."""
 
     def blocks(ctx: Context) -> Verdict:
-        time.sleep(0.03)
+        vary(0.03)
         return Verdict.block("late")
 
     engine.register("stop", blocks, timeout=0.01)
@@ -246,7 +248,7 @@ def test_what_is_left_at_the_deadline_has_not_answered(engine: Engine, fire: Fir
 
     async def never(ctx: Context) -> None:
         began.append(ctx)
-        await asyncio.sleep(LONG)
+        await hang_async()
 
     engine.register("stop", never)
     engine.register("stop", lambda _: names.append("x"), name="guard", on_failure="block")
@@ -267,31 +269,53 @@ def test_a_deadline_that_is_none_is_refused(engine: Engine, fire: Fire, deadline
         fire(engine, "stop", deadline=deadline)
 
 
+def cancelled_and_good(error: BaseException) -> Verdict | None:
+    """Pass the cancellation on."""
+    raise error
+
+
+def cancelled_and_answers(error: BaseException) -> Verdict | None:
+    """Answer all the same."""
+    return Verdict.block("x")
+
+
+def cancelled_and_raises(error: BaseException) -> Verdict | None:
+    """Raise something else."""
+    raise ValueError("x") from None
+
+
+def cancelled_and_stubborn(error: BaseException) -> Verdict | None:
+    """Go on waiting."""
+
+
 @pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize("manner", ["good", "answers", "raises", "stubborn"])
-def test_cancelling_a_fire_ends_its_handlers(engine: Engine, parallel: bool, manner: str) -> None:
+@pytest.mark.parametrize(
+    "takes_it", [cancelled_and_good, cancelled_and_answers, cancelled_and_raises, cancelled_and_stubborn]
+)
+def test_cancelling_a_fire_ends_its_handlers(
+    engine: Engine, parallel: bool, takes_it: Callable[[BaseException], Verdict | None]
+) -> None:
     """However the handler takes it: the fire is cancelled, nothing is left, nothing that comes after it runs."""
+    begun: list[Context] = []
     names: list[str] = []
 
     async def waits(ctx: Context) -> Verdict | None:
-        while True:
+        begun.append(ctx)
+        answer = None
+        while answer is None:
             try:
-                await asyncio.sleep(LONG)
-            except asyncio.CancelledError:
+                await hang_async()
+            except asyncio.CancelledError as error:
                 names.append("cancelled")
-                if manner == "good":
-                    raise
-                if manner == "answers":
-                    return Verdict.block("x")
-                if manner == "raises":
-                    raise ValueError("x") from None
+                answer = takes_it(error)
+        return answer
 
     async def main() -> int:
         engine.register("stop", waits, parallel=parallel)
         engine.register("stop", waits, name="second", parallel=parallel)
         engine.register("stop", lambda _: names.append("after"), name="after")
         task = asyncio.create_task(engine.fire("stop"))
-        await asyncio.sleep(0.02)
+        await until_async(lambda: len(begun) == 1 + parallel, "the handlers do not begin")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -310,7 +334,7 @@ def test_a_handler_that_cancels_the_fire_has_cancelled_it(engine: Engine) -> Non
         task.cancel()
 
     async def waits(ctx: Context) -> None:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
 
     async def main() -> None:
         engine.register("stop", shuts_down)
@@ -325,7 +349,7 @@ def test_the_callers_own_timeout(engine: Engine) -> None:
     """`asyncio.timeout` around a fire gives the caller its TimeoutError."""
 
     async def waits(ctx: Context) -> None:
-        await asyncio.sleep(LONG)
+        await hang_async()
 
     async def main() -> None:
         engine.register("stop", waits)
@@ -343,16 +367,16 @@ def test_one_that_waits_for_a_thread_runs_out_of_time_too(
     """Its time runs from when it is its turn, whether there is a thread for it or not; it never begins later."""
     go = Event()
     names: list[str] = []
-    monkeypatch.setattr(engine._services, "workers", DaemonThreadPool(1))
+    monkeypatch.setattr(state_of(engine), "workers", DaemonThreadPool(1))
 
     def blocks(ctx: Context) -> None:
-        go.wait(LONG)
+        go.wait(limit())
 
     engine.register("stop", blocks, name="a", thread=True, parallel=True, timeout=0.05)
     engine.register("stop", lambda _: names.append("b"), name="b", thread=True, parallel=True, timeout=0.05)
     result = within(lambda: fire(engine, "stop"))
     assert (kinds(result), names) == ({"a": "timeout", "b": "timeout"}, [])
-    assert all(0 < run.ms < LONG * 1000 for run in result.runs)
+    assert all(0 < run.ms < limit() * 1000 for run in result.runs)
     go.set()
-    engine._services.workers.close(5)
+    state_of(engine).workers.close(limit())
     assert names == []
