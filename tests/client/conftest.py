@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.client.fake_server import FakeServer, socket_path
+from tests.compiler import compiler
+from tests.waiting import limit
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["compiler"]
 
 SOURCE = Path(__file__).resolve().parents[2] / "hookrun" / "client" / "client.c"
 RECORDER = """\
@@ -76,6 +80,13 @@ class Launcher:
         self._server = FakeServer(self.socket, serve, backlog=backlog)
         return self._server
 
+    def renew(self) -> None:
+        """Put back all that a client reads, as it should be."""
+        for path in (self.conf, self.data / "real"):
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        self.write_conf(self.lines())
+        self.start.write_text(RECORDER)
+
     def close(self) -> None:
         """End the server, if there is one."""
         server, self._server = self._server, None
@@ -111,16 +122,13 @@ class Launcher:
     ) -> Result:
         """Run the client to its end."""
         process = self.popen(*arguments, env=env, cwd=cwd, before=before)
-        stdout, stderr = process.communicate(stdin, timeout=60)
+        stdout, stderr = process.communicate(stdin, timeout=limit())
         return Result(process.returncode, stdout, stderr)
 
 
 @pytest.fixture(scope="session")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def client(tmp_path_factory: pytest.TempPathFactory, compiler: str) -> Path:
     """Compile the client, without a warning."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
     program = tmp_path_factory.mktemp("client") / "hookrun-client"
     command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(program), str(SOURCE)]
     if subprocess.run([*command, "-static"], capture_output=True, check=False).returncode:

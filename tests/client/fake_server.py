@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.waiting import limit
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -86,7 +88,7 @@ class FakeServer:
                 return
             self.served += 1
             with connection:
-                connection.settimeout(30)
+                connection.settimeout(limit())
                 try:
                     self._serve(connection)
                 except BaseException as error:
@@ -97,7 +99,7 @@ class FakeServer:
         """Stop listening; raise what `serve` raised."""
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(30)
+        self._thread.join(limit())
         assert not self._thread.is_alive()
         if self._error is not None:
             raise self._error

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
 import socket
 import subprocess
 import sys
-import time
+import termios
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.client.fake_server import Request, ended
+from tests.python_launcher import LONGEST_GREETING
+from tests.waiting import until, vary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,13 +76,15 @@ def test_something_else_at_the_socket(launcher: Launcher) -> None:
         assert run(launcher) == cold("connect")
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o770, 0o701, 0o500])
-def test_a_directory_that_is_open_to_others(launcher: Launcher, mode: int) -> None:
+def test_a_directory_that_is_open_to_others(launcher: Launcher) -> None:
     """Only a directory of this account, 0700, may hold the socket."""
     launcher.serve(lambda _: pytest.fail("connected"))
-    launcher.run_directory.chmod(mode)
-    assert run(launcher) == cold("socket-directory")
+    found = {}
+    for mode in (0o755, 0o770, 0o701, 0o500):
+        launcher.run_directory.chmod(mode)
+        found[oct(mode)] = run(launcher)
     launcher.run_directory.chmod(0o700)
+    assert found == {mode: cold("socket-directory") for mode in found}
 
 
 def test_a_directory_that_inherited_its_group(launcher: Launcher) -> None:
@@ -110,70 +117,55 @@ def test_a_directory_of_another_account(launcher: Launcher) -> None:
 @root
 def test_a_server_of_another_account(launcher: Launcher) -> None:
     """It is asked of the system who listens; nothing is sent or read."""
-    program = f"""
-import os, socket, time
-s = socket.socket(socket.AF_UNIX)
-s.bind({str(launcher.socket)!r})
-os.setuid(12345)
-s.listen()
+    program = """import os, socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.setuid(12345); s.listen()
 print("up", flush=True)
-c, _ = s.accept(); c.sendall(b"go 0\\n"); print(c.recv(1), flush=True)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as server:
+c, _ = s.accept(); c.sendall(b"go 0\\n"); print(c.recv(1), flush=True)"""
+    command = [sys.executable, "-c", program, str(launcher.socket)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == "up\n"
         assert run(launcher) == cold("foreign-server")
         assert server.stdout.readline() in {"b''\n", ""}
 
 
-def greeter(*parts: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
+def greeter(greeting: bytes) -> Callable[[socket.socket], None]:
     """Return a server that sends this greeting and then sees the client leave without a byte."""
 
     def serve(connection: socket.socket) -> None:
-        for part in parts:
-            connection.sendall(part)
-            time.sleep(pause)
-        if parts:
-            connection.shutdown(socket.SHUT_WR)
+        connection.sendall(greeting)
+        connection.shutdown(socket.SHUT_WR)
         assert ended(connection)
 
     return serve
 
 
-@pytest.mark.parametrize(
-    ("greeting", "reason"),
-    [
-        (b"cold busy\n", "busy"),
-        (b"cold foreign-namespace\n", "foreign-namespace"),
-        (b"cold " + b"x" * 58 + b"\n", "x" * 58),
-        (b"cold " + b"x" * 59 + b"\n", "no-greeting"),
-        (b"cold \n", "no-greeting"),
-        (b"cold --agent\n", "no-greeting"),
-        (b"cold Two Words\n", "no-greeting"),
-        (b"cold a\0b\n", "no-greeting"),
-        (b"go 2\n", "no-greeting"),
-        (b"go 0", "no-greeting"),
-        (b"go 0\n\n", "no-greeting"),
-        (b"go 0\nX\0", "no-greeting"),
-        (b"go 0 \n", "no-greeting"),
-        (b"go\n", "no-greeting"),
-        (b"g\0 0\n", "no-greeting"),
-        (b"\n", "no-greeting"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no-greeting"),
-        (b"\xff" * 1000, "no-greeting"),
-    ],
-)
-def test_greetings(launcher: Launcher, greeting: bytes, reason: str) -> None:
-    """A word from the server is the reason; anything but the three greetings is none."""
-    launcher.serve(greeter(greeting))
-    assert run(launcher) == cold(reason)
+def silent(connection: socket.socket) -> None:
+    """See the client leave without a byte, to which nothing was sent."""
+    assert ended(connection)
 
 
-@pytest.mark.parametrize("length", range(6))
-def test_a_greeting_that_ends_at_every_byte(launcher: Launcher, length: int) -> None:
-    """Until the first byte of the request the message is the cold command's."""
-    launcher.serve(lambda connection: connection.sendall(b"cold\n"[:length] if length < 5 else b"go 0"))
-    assert run(launcher) == cold("no-greeting")
+def test_greetings(launcher: Launcher) -> None:
+    """A word from the server is the reason; anything but the three greetings, and any part of one, is none."""
+    reasons = {
+        b"cold busy\n": "busy",
+        b"cold foreign-namespace\n": "foreign-namespace",
+        b"cold " + b"x" * 58 + b"\n": "x" * 58,
+    }
+    odd = [
+        *(b"cold " + b"x" * 59 + b"\n", b"cold \n", b"cold --agent\n", b"cold Two Words\n", b"cold a\0b\n"),
+        *(b"go 2\n", b"go 0\n\n", b"go 0\nX\0", b"go 0 \n", b"go\n", b"g\0 0\n", b"\n", b"\xff" * 1000),
+        *(b"", b"c", b"co", b"col", b"cold", b"go 0", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+    ]
+    greetings = iter([*reasons, *odd])
+
+    def serve(connection: socket.socket) -> None:
+        greeter(next(greetings))(connection)
+
+    launcher.serve(serve)
+    found = {greeting: run(launcher) for greeting in [*reasons, *odd]}
+    expected = {greeting: cold(reasons.get(greeting, "no-greeting")) for greeting in found}
+    assert found == expected
 
 
 def test_a_greeting_in_pieces(launcher: Launcher) -> None:
@@ -182,7 +174,7 @@ def test_a_greeting_in_pieces(launcher: Launcher) -> None:
     def serve(connection: socket.socket) -> None:
         for byte in b"go 0\n":
             connection.sendall(bytes([byte]))
-            time.sleep(0.02)
+            until(lambda: has_read_all(connection), "the client does not read")
         Request(connection)
         connection.sendall(b"X\x06")
 
@@ -190,10 +182,15 @@ def test_a_greeting_in_pieces(launcher: Launcher) -> None:
     assert run(launcher) == (6, "", "")
 
 
+def has_read_all(connection: socket.socket) -> bool:
+    """Return whether the other end has read what was sent."""
+    return fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)) == bytes(4)
+
+
 @pytest.mark.slow
 def test_a_silent_server(launcher: Launcher) -> None:
     """Two seconds, then cold."""
-    launcher.serve(greeter())
+    launcher.serve(silent)
     assert run(launcher) == cold("timeout")
 
 
@@ -202,13 +199,11 @@ def test_a_server_that_greets_too_slowly(launcher: Launcher) -> None:
     """The two seconds are for the whole line, not for each byte."""
 
     def serve(connection: socket.socket) -> None:
-        for _ in range(40):
-            try:
+        with suppress(BrokenPipeError):
+            for _ in range(LONGEST_GREETING - 1):
                 connection.sendall(b"x")
-            except BrokenPipeError:
-                return
-            time.sleep(0.1)
-        pytest.fail("the client was still waiting")
+                vary(0.2)
+            pytest.fail("the client was still waiting")
 
     launcher.serve(serve)
     assert run(launcher) == cold("timeout")
@@ -260,18 +255,19 @@ def test_a_server_that_is_killed_at_every_byte(launcher: Launcher) -> None:
     assert killed_after(launcher, b"go 1\n", size, b"X\x05") == (5, "", "")
 
 
-@pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_closed_standard_stream(launcher: Launcher, closed: int) -> None:
+def test_a_closed_standard_stream(launcher: Launcher) -> None:
     """It stays closed for the cold command: nothing of ours is opened in its place."""
     launcher.serve(lambda _: pytest.fail("connected"))
     launcher.start.write_text(
         "import os, sys\n"
         "free = [fd for fd in range(3) if not os.path.exists(f'/proc/self/fd/{fd}')]\n"
-        f"open({str(launcher.data / 'seen')!r}, 'w').write(f'{{free}} {{sys.argv[1:]}}')\n"
+        f"open({str(launcher.data / 'seen')!r}, 'a').write(f'{{free}} {{sys.argv[1:]}}\\n')\n"
     )
-    launcher.run("Stop", before=lambda: os.close(closed))
-    seen = (launcher.data / "seen").read_text()
-    assert seen == f"[{closed}] ['fire', '--agent', 'claude', '--cold', 'streams', 'Stop']"
+    for closed in range(3):
+        launcher.run("Stop", before=partial(os.close, closed))
+    seen = (launcher.data / "seen").read_text().splitlines()
+    words = "['fire', '--agent', 'claude', '--cold', 'streams', 'Stop']"
+    assert seen == [f"[{closed}] {words}" for closed in range(3)]
 
 
 def test_no_descriptor_is_left_open(launcher: Launcher) -> None:
@@ -325,36 +321,43 @@ def conf_directory(launcher: Launcher) -> None:
     launcher.conf.mkdir(mode=0o600)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda launcher: launcher.conf.unlink(),
-        lambda launcher: launcher.conf.chmod(0o644),
-        lambda launcher: launcher.conf.chmod(0o602),
-        lambda launcher: launcher.conf.chmod(0o400),
-        conf_link,
-        conf_fifo,
-        conf_directory,
-        lambda launcher: launcher.write_conf([]),
-        lambda launcher: launcher.write_conf(launcher.lines()[1:]),
-        lambda launcher: launcher.write_conf(["hookrun-launcher 2", *launcher.lines()[1:]]),
-        lambda launcher: launcher.write_conf(launcher.lines()[:-1]),
-        lambda launcher: launcher.write_conf(launcher.lines()[:-2]),
-        lambda launcher: launcher.write_conf(launcher.lines()[:2]),
-        lambda launcher: launcher.write_conf([*launcher.lines(), "exec --more"]),
-        lambda launcher: launcher.write_conf([*launcher.lines()[:2], "exec relative", "exec x", "exec fire"]),
-        lambda launcher: launcher.write_conf([*launcher.lines(), "x" * 40_000]),
-        lambda launcher: launcher.write_conf([*launcher.lines()[:2], *["exec /x"] * 100, "exec fire"]),
-        lambda launcher: launcher.write_conf([*launcher.lines(), "a\0b"]),
-        lambda launcher: launcher.conf.write_text(launcher.conf.read_text().rstrip("\n")),
-        lambda launcher: launcher.start.unlink(),
-        lambda launcher: launcher.write_conf([*launcher.lines()[:2], "exec /no/python", *launcher.lines()[-2:]]),
-    ],
-)
-def test_what_cannot_be_used_ends_in_gone(launcher: Launcher, damage: Callable[[Launcher], object]) -> None:
+DAMAGES: dict[str, Callable[[Launcher], object]] = {
+    "no conf": lambda launcher: launcher.conf.unlink(),
+    "mode 644": lambda launcher: launcher.conf.chmod(0o644),
+    "mode 602": lambda launcher: launcher.conf.chmod(0o602),
+    "mode 400": lambda launcher: launcher.conf.chmod(0o400),
+    "a link": conf_link,
+    "a FIFO": conf_fifo,
+    "a directory": conf_directory,
+    "empty": lambda launcher: launcher.write_conf([]),
+    "without its first line": lambda launcher: launcher.write_conf(launcher.lines()[1:]),
+    "version 2": lambda launcher: launcher.write_conf(["hookrun-launcher 2", *launcher.lines()[1:]]),
+    "a word less": lambda launcher: launcher.write_conf(launcher.lines()[:-1]),
+    "two words less": lambda launcher: launcher.write_conf(launcher.lines()[:-2]),
+    "no command": lambda launcher: launcher.write_conf(launcher.lines()[:2]),
+    "a word more": lambda launcher: launcher.write_conf([*launcher.lines(), "exec --more"]),
+    "a relative command": lambda launcher: launcher.write_conf(
+        [*launcher.lines()[:2], "exec relative", "exec x", "exec fire"]
+    ),
+    "a long line": lambda launcher: launcher.write_conf([*launcher.lines(), "x" * 40_000]),
+    "many words": lambda launcher: launcher.write_conf([*launcher.lines()[:2], *["exec /x"] * 100, "exec fire"]),
+    "a NUL": lambda launcher: launcher.write_conf([*launcher.lines(), "a\0b"]),
+    "no end of its last line": lambda launcher: launcher.conf.write_text(launcher.conf.read_text().rstrip("\n")),
+    "no start.py": lambda launcher: launcher.start.unlink(),
+    "no Python": lambda launcher: launcher.write_conf(
+        [*launcher.lines()[:2], "exec /no/python", *launcher.lines()[-2:]]
+    ),
+}
+
+
+def test_what_cannot_be_used_ends_in_gone(launcher: Launcher) -> None:
     """A conf that is not whole, not ours or not private, and a cold command that cannot start."""
-    damage(launcher)
-    assert run(launcher) == GONE
+    found = {}
+    for damage, make in DAMAGES.items():
+        launcher.renew()
+        make(launcher)
+        found[damage] = run(launcher)
+    assert found == dict.fromkeys(DAMAGES, GONE)
 
 
 @root
@@ -369,7 +372,7 @@ def test_a_conf_truncated_at_every_byte(launcher: Launcher) -> None:
     whole = launcher.conf.read_text()
     for length in range(0, len(whole), 7):
         launcher.conf.write_text(whole[:length])
-        assert run(launcher) == GONE
+        assert run(launcher) == GONE, length
 
 
 def test_lines_of_a_later_release_are_skipped(launcher: Launcher) -> None:
@@ -421,19 +424,19 @@ def test_an_environment_that_leaves_no_room_for_the_cold_command(launcher: Launc
         break
 
 
-@pytest.mark.parametrize("name", [None, "", "claude", "claude/", "/" + "x" * 5000 + "/claude"])
-def test_a_name_that_does_not_say_where_it_is(launcher: Launcher, name: str | None) -> None:
+def test_a_name_that_does_not_say_where_it_is(launcher: Launcher) -> None:
     """Without its directory it cannot find anything: it says so."""
-    program = f"""
-import ctypes, os
-libc = ctypes.CDLL(None)
-name = {name!r}
+    program = """import ctypes, os, sys
+name = eval(sys.argv[2])
 words = (ctypes.c_char_p * 2)(None if name is None else os.fsencode(name), None)
-libc.execve({os.fsencode(launcher.program)!r}, words, (ctypes.c_char_p * 1)(None))
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "hookrun: the launcher was started without its path, so no hook has run\n"
+ctypes.CDLL(None).execve(os.fsencode(sys.argv[1]), words, (ctypes.c_char_p * 1)(None))"""
+    found = {}
+    for name in (None, "", "claude", "claude/", "/" + "x" * 5000 + "/claude"):
+        command = [sys.executable, "-c", program, str(launcher.program), repr(name)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found[name] = (done.returncode, done.stdout, done.stderr)
+    message = "hookrun: the launcher was started without its path, so no hook has run\n"
+    assert found == dict.fromkeys(found, (1, "", message))
 
 
 def test_a_name_with_an_event_outside_of_a_home(launcher: Launcher) -> None:

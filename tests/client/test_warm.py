@@ -8,12 +8,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.client.fake_server import Request, ended
+from tests.waiting import limit, until, vary
+from tests.warm import status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,18 +51,19 @@ def test_the_request_holds_the_whole_call(launcher: Launcher, tmp_path: Path) ->
     assert seen[0].umask == 0o27
 
 
-@pytest.mark.parametrize("status", [0, 2, 127, 255])
-def test_the_exit_status_is_the_answer(launcher: Launcher, status: int) -> None:
+def test_the_exit_status_is_the_answer(launcher: Launcher) -> None:
     """Every status that a byte holds is the client's."""
+    statuses = (0, 2, 127, 255)
+    answers = iter(statuses)
 
     def serve(connection: socket.socket) -> None:
         connection.sendall(b"go 1\n")
         Request(connection)
         connection.sendall(b"X")
-        connection.sendall(bytes([status]))
+        connection.sendall(bytes([next(answers)]))
 
     launcher.serve(serve)
-    assert launcher.run("Stop") == (status, "", "")
+    assert [launcher.run("Stop") for _ in statuses] == [(status, "", "") for status in statuses]
 
 
 def test_a_large_environment_arrives_at_a_slow_server(launcher: Launcher) -> None:
@@ -97,32 +99,38 @@ def test_standard_input_is_left_alone(launcher: Launcher) -> None:
     os.close(read)
 
 
-@pytest.mark.parametrize("greeting", [b"go 0\n", b"go 1\n"])
-@pytest.mark.parametrize("answer", [b"", b"X", b"Y\0", b"\0\0"])
-def test_a_server_that_ends_before_it_answers(launcher: Launcher, greeting: bytes, answer: bytes) -> None:
+def test_a_server_that_ends_before_it_answers(launcher: Launcher) -> None:
     """There is no second run: the status is that of a failed one, under `on_error`."""
+    statuses = {b"go 0\n": 1, b"go 1\n": 2}
+    rows = [(greeting, answer) for greeting in statuses for answer in (b"", b"X", b"Y\0", b"\0\0")]
+    said = iter(rows)
 
     def serve(connection: socket.socket) -> None:
+        greeting, answer = next(said)
         connection.sendall(greeting)
         Request(connection)
         connection.sendall(answer)
 
     launcher.serve(serve)
-    assert launcher.run("Stop") == (2 if greeting == b"go 1\n" else 1, "", ENDED)
+    found = {row: launcher.run("Stop") for row in rows}
+    assert found == {(greeting, answer): (statuses[greeting], "", ENDED) for greeting, answer in rows}
 
 
-@pytest.mark.parametrize("read", [1, 4, 8, 24, 100, 5000, 400_000])
-def test_a_server_that_ends_within_the_request(launcher: Launcher, read: int) -> None:
+def test_a_server_that_ends_within_the_request(launcher: Launcher) -> None:
     """From the first byte on the client is bound."""
+    sizes = (1, 4, 8, 24, 100, 5000, 400_000)
+    reads = iter(sizes)
 
     def serve(connection: socket.socket) -> None:
+        read = next(reads)
         connection.sendall(b"go 1\n")
         while read > len(connection.recv(read, socket.MSG_PEEK)) and not connection.recv(4096):
             pass
 
     launcher.serve(serve)
     environment = {f"V{number}": "x" * 100_000 for number in range(15)}
-    assert launcher.run("Stop", env=environment) == (2, "", ENDED)
+    found = {size: launcher.run("Stop", env=environment) for size in sizes}
+    assert found == dict.fromkeys(sizes, (2, "", ENDED))
 
 
 def test_an_answer_counts_that_came_before_the_request_was_read(launcher: Launcher) -> None:
@@ -172,36 +180,35 @@ def test_signals_after_the_request_are_passed_on(launcher: Launcher, number: sig
     launcher.serve(serve)
     process = launcher.popen("Stop")
     for _ in range(2):
-        assert bound.wait(30)
+        assert bound.wait(limit())
         bound.clear()
         process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=limit())
     assert (process.returncode, bytes(got)) == (0x82, bytes([number, number]))
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", PASSED_ON)
-@pytest.mark.parametrize("greeting", [b"", b"go", b"go 0\n"])
+@pytest.mark.parametrize(("greeting", "request_begins"), [(b"", 0), (b"go", 0), (b"go 0\n", 1)])
 def test_a_signal_before_the_request_is_whole_ends_it(
-    launcher: Launcher, number: signal.Signals, greeting: bytes
+    launcher: Launcher, number: signal.Signals, greeting: bytes, request_begins: int
 ) -> None:
     """As it would have ended a cold run at its start; the server sees the end."""
     reached, signalled = threading.Event(), threading.Event()
 
     def serve(connection: socket.socket) -> None:
         connection.sendall(greeting)
-        if greeting == b"go 0\n":
-            connection.recv(1, socket.MSG_PEEK)  # some of the request, which is more than fits
+        connection.recv(request_begins, socket.MSG_PEEK)  # some of the request, which is more than fits
         reached.set()
-        assert signalled.wait(30)
+        assert signalled.wait(limit())
         while not ended(connection):
             pass
 
     launcher.serve(serve)
     process = launcher.popen("Stop", env={f"V{at}": "x" * 100_000 for at in range(15)})
-    assert reached.wait(30)
+    assert reached.wait(limit())
     process.send_signal(number)
-    assert process.wait(30) == -number
+    assert process.wait(limit()) == -number
     signalled.set()
     process.communicate()
 
@@ -224,9 +231,9 @@ def test_a_signal_at_any_moment_is_lost_to_nobody(launcher: Launcher) -> None:
     for round_ in range(150):
         before = len(requests)
         process = launcher.popen("Stop", env={f"V{at}": "x" * 100_000 for at in range(round_ % 3 * 2)})
-        time.sleep(round_ * 0.00004)
+        vary(round_ * 0.00004)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=limit())
         if process.returncode == 7:
             assert requests[before:] == [bytes([signal.SIGTERM])]
         else:
@@ -242,7 +249,7 @@ def test_ignored_signals_stay_ignored(launcher: Launcher) -> None:
         connection.sendall(b"go 0\n")
         Request(connection)
         bound.set()
-        assert go_on.wait(30)
+        assert go_on.wait(limit())
         connection.sendall(b"X\x03")
         while heard := connection.recv(10):  # to its end: a handler may run later than the signal was sent
             got.extend(heard)
@@ -253,11 +260,11 @@ def test_ignored_signals_stay_ignored(launcher: Launcher) -> None:
 
     launcher.serve(serve)
     process = launcher.popen("Stop", before=ignore)
-    assert bound.wait(30)
+    assert bound.wait(limit())
     for number in PASSED_ON:
         process.send_signal(number)
     go_on.set()
-    process.communicate(timeout=30)
+    process.communicate(timeout=limit())
     launcher.close()
     assert (process.returncode, bytes(got)) == (3, b"")
 
@@ -274,9 +281,9 @@ def test_a_killed_client_is_seen_by_the_server(launcher: Launcher) -> None:
 
     launcher.serve(serve)
     process = launcher.popen("Stop")
-    assert bound.wait(30)
+    assert bound.wait(limit())
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=limit())
     launcher.close()
     assert end == [b""]
 
@@ -284,24 +291,27 @@ def test_a_killed_client_is_seen_by_the_server(launcher: Launcher) -> None:
 @pytest.mark.slow
 def test_a_stopped_client_goes_on(launcher: Launcher) -> None:
     """Stopping and continuing interrupts its calls without an effect."""
-    greeted, bound = threading.Event(), threading.Event()
+    greeted, bound, stopped = threading.Event(), threading.Event(), threading.Event()
 
     def serve(connection: socket.socket) -> None:
         greeted.set()
-        time.sleep(0.2)
+        assert stopped.wait(limit())
+        stopped.clear()
         connection.sendall(b"go 0\n")
         Request(connection)
         bound.set()
-        time.sleep(0.2)
+        assert stopped.wait(limit())
         connection.sendall(b"X\x04")
 
     launcher.serve(serve)
     process = launcher.popen("Stop")
     for event in (greeted, bound):
-        assert event.wait(30)
+        assert event.wait(limit())
         process.send_signal(signal.SIGSTOP)
+        until(lambda: any(line.startswith("State:\tT") for line in status(process.pid)), "it is not stopped")
         process.send_signal(signal.SIGCONT)
-    process.communicate(timeout=30)
+        stopped.set()
+    process.communicate(timeout=limit())
     assert process.returncode == 4
 
 

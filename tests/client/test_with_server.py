@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import pytest
 import hookrun
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.serve.conftest import RunningServer
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     import socket
@@ -52,9 +52,8 @@ class Wired:
         process.stdin.write(self.payload)
         process.stdin.close()
         process.stdin = None
-        while not self.pid_file.exists() or not self.pid_file.read_text():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
+        until(lambda: process.poll() is not None or (self.pid_file.exists() and self.pid_file.read_text()), "no hook")
+        assert process.poll() is None, process.communicate()
         return process
 
     @property
@@ -64,15 +63,8 @@ class Wired:
 
     def hook_ended(self) -> None:
         """Wait until that hook has ended."""
-        pid = int(self.pid_file.read_text())
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.02)
-        pytest.fail("the hook still runs")
+        process = Path("/proc", self.pid_file.read_text().strip())
+        until(lambda: not process.exists(), "the hook runs on")
 
 
 @pytest.fixture
@@ -102,8 +94,8 @@ def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("on_error", ["continue", "block"])
-def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> None:
+@pytest.mark.parametrize(("on_error", "status"), [("continue", 1), ("block", 2)])
+def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str, status: int) -> None:
     """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
     wired.project.user_hooks({"command": "true"}, on_error=on_error)
     assert wired.fire().status == 0
@@ -111,8 +103,8 @@ def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str) -> No
     process = wired.start()
     for pid in (*wired.server.children(), wired.server.process.pid):
         os.kill(pid, signal.SIGKILL)
-    _, stderr = process.communicate(timeout=30)
-    assert (process.returncode, stderr) == (2 if on_error == "block" else 1, ENDED)
+    _, stderr = process.communicate(timeout=limit())
+    assert (process.returncode, stderr) == (status, ENDED)
     wired.hook_ended()
 
 
@@ -126,7 +118,7 @@ def test_a_signal_ends_the_run_as_it_ends_a_cold_one(wired: Wired, number: signa
     for _ in ("warm", "cold"):
         process = wired.start()
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=limit())
         results.append((process.returncode % 256, stdout, stderr))
         wired.hook_ended()
         wired.pid_file.unlink()
@@ -141,7 +133,7 @@ def test_a_killed_client_leaves_no_hook(wired: Wired) -> None:
     wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"})
     process = wired.start()
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=limit())
     wired.hook_ended()
     wired.project.user_hooks({"command": "true"})
     assert wired.fire().status == 0

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process.test_processes import until
 from tests.serve.warm_client import WarmClient
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +30,9 @@ class RunningServer:
             stdin=subprocess.DEVNULL,
             umask=0o077,  # as of a server that a cold run has started
         )
-        until(lambda: socket.exists() or self.process.poll() is not None)
+        until(lambda: socket.exists() or self.process.poll() is not None, "no socket")
         assert self.process.poll() is None, self.process.communicate()
-        until(lambda: self.children() != [])  # the first worker comes after the socket
+        until(self.children, "no worker")  # the first worker comes after the socket
 
     def client(self) -> WarmClient:
         """Return a client that is connected."""
@@ -45,7 +45,7 @@ class RunningServer:
     def end(self) -> bytes:
         """End it, and return its stderr."""
         self.process.terminate()
-        return self.process.communicate(timeout=20)[1]
+        return self.process.communicate(timeout=limit())[1]
 
 
 def workers_of(server: int) -> list[int]:

@@ -20,10 +20,11 @@ from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
 from tests.conftest import copy_package
 from tests.serve.conftest import workers_of
-from tests.serve.test_lacking import is_idle
+from tests.serve.test_lacking import until_idle
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
-from tests.serve.test_worker import alive, wait_for
+from tests.serve.test_worker import alive
 from tests.serve.warm_client import ColdError, WarmClient
+from tests.waiting import until
 
 __all__ = ["account"]
 
@@ -64,7 +65,7 @@ def may_start(account: Account) -> bool:
 
 def started(account: Account) -> tuple[str, int]:
     """Return socket and process of the only server of the home, once it listens and has finished starting."""
-    wait_for(lambda: listens(account) and may_start(account))
+    until(lambda: listens(account) and may_start(account), "no server has started")
     (server,) = servers(str(account.home))
     return server
 
@@ -79,9 +80,9 @@ def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tm
     code = CHANGES_ONCE.format(marker=str(marker), other=str(package / "events.py"))
     path.write_text(path.read_text() + code)
     account.cold("off", command)
-    wait_for(lambda: marker.exists() and marker.read_text() != "")
+    until(lambda: marker.exists() and marker.read_text() != "", "the module was not loaded")
     first = int(marker.read_text())
-    wait_for(lambda: not alive(first))
+    until(lambda: not alive(first), "it runs on")
     account.cold("off", command)
     assert started(account)[1] != first
 
@@ -108,16 +109,16 @@ def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(accou
     package, command = copied(account, tmp_path)
     account.cold("off", command)
     path, pid = started(account)
-    wait_for(lambda: workers_of(pid) != [])
+    until(lambda: workers_of(pid) != [], "no worker")
     (worker,) = workers_of(pid)
     os.kill(worker, signal.SIGSTOP)
     for _ in range(2):
         with (package / "events.py").open("a") as file:
             file.write("\n")
-        wait_for(lambda: not Path(path).exists())
-    assert is_idle(pid)
+        until(lambda: not Path(path).exists(), "its socket stays")
+    until_idle(pid)
     os.kill(worker, signal.SIGCONT)
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid), "it runs on")
 
 
 @pytest.mark.slow
@@ -128,7 +129,7 @@ def test_the_server_of_another_version_is_shown_and_stopped(account: Account, tm
     copied(account, tmp_path)
     assert [server["socket"] for server in account.servers()] == [path]
     assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid), "it runs on")
 
 
 def test_a_server_of_another_home_is_left_alone(account: Account) -> None:
@@ -151,7 +152,7 @@ def test_uninstall_of_the_last_agent_ends_the_server(account: Account) -> None:
     assert alive(pid)
     account.hookrun("uninstall", "claude", "--scope", "user")
     assert not account.conf.exists()
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid), "it runs on")
 
 
 @pytest.mark.slow
@@ -164,7 +165,7 @@ def test_lock_files_go_with_their_servers(account: Account) -> None:
     assert lock is not None
     dead.touch()
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid), "it runs on")
     account.cold("no-server")
     path, pid = started(account)
     assert dead.exists()  # it is locked
@@ -174,7 +175,7 @@ def test_lock_files_go_with_their_servers(account: Account) -> None:
     path, pid = started(account)
     assert sorted(each.name for each in account.socket.parent.iterdir()) == [Path(path).name, f"{Path(path).name}.lock"]
     account.hookrun("serve", "--stop")
-    wait_for(lambda: list(account.socket.parent.iterdir()) == [])
+    until(lambda: list(account.socket.parent.iterdir()) == [], "files stay")
 
 
 @pytest.mark.slow
@@ -184,7 +185,7 @@ def test_a_stopped_server_is_ended_by_the_next_start(account: Account) -> None:
     path, pid = started(account)
     os.kill(pid, signal.SIGSTOP)
     account.cold("timeout")
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid), "it runs on")
     assert started(account)[1] != pid
     assert len(servers_of(account)) == 1
     with WarmClient(path) as client:
@@ -198,11 +199,11 @@ def test_a_stopped_server_can_be_stopped(account: Account) -> None:
     _, pid = started(account)
     os.kill(pid, signal.SIGSTOP)
     assert f"stopped the server (pid {pid})" in account.hookrun("serve", "--stop")
-    wait_for(lambda: not alive(pid))
+    until(lambda: not alive(pid), "it runs on")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changed", ["interpreter", "packages"])
+@pytest.mark.parametrize("changed", ["python", "site-packages/other.py"])
 def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_path: Path, changed: str) -> None:
     """It has loaded the one before."""
     packages = tmp_path / "site-packages"
@@ -215,10 +216,7 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
     argv = ["serve", "--foreground", "--home", str(account.home)]
     server = subprocess.Popen([sys.executable, "-c", code, *argv], cwd=Path(START).parent.parent)
     path, _ = started(account)
-    if changed == "interpreter":
-        interpreter.write_bytes(b"")
-    else:
-        (packages / "other.py").touch()
+    (tmp_path / changed).write_bytes(b"")
 
     def call() -> bool:
         try:
@@ -227,7 +225,7 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
             pass
         return server.poll() is not None
 
-    wait_for(call)
+    until(call, "it runs on")
     assert server.returncode == 0
 
 
@@ -240,7 +238,7 @@ def test_a_launcher_of_another_version_is_renewed_before_it_finds_the_server(acc
     written = launcher.read_bytes()
     launcher.write_bytes(b"#!/bin/sh\nexit 1\n")
     account.cold("no-server")
-    wait_for(account.socket.exists)
+    account.until_served()
     assert launcher.read_bytes() == written
     assert launcher.stat().st_mode & 0o7777 == 0o700
     assert not (account.conf.parent / "gemini").exists()
@@ -251,7 +249,7 @@ def test_the_server_renews_the_command_of_an_earlier_version(account: Account) -
     earlier = [*COMMAND[:5], START, "fire"]
     launcher_file.write(str(account.conf), launcher_file.LauncherFile(earlier).text().encode())
     account.cold("off", earlier)
-    wait_for(account.socket.exists)
+    account.until_served()
     found = launcher_file.read(str(account.conf))
     assert found is not None
     assert (found.command, found.socket) == (COMMAND, socket_base(str(account.home)))
@@ -263,7 +261,7 @@ def test_no_server_is_found_by_a_launcher_that_cannot_be_renewed(account: Accoun
     (launcher / "in the way").mkdir(parents=True)
     account.cold("no-server")
     lock = Path(lock_path(str(account.home)))
-    wait_for(lambda: b"launcher" in lock.read_bytes())
+    until(lambda: b"launcher" in lock.read_bytes(), "no reason is recorded")
     found = launcher_file.read(str(account.conf))
     assert found is not None
     assert found.socket is None

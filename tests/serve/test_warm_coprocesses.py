@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import pytest
 from hookrun.trust.project import locked_store
 from tests.process.bench import processes_in
 from tests.process.test_coprocesses import COUNT
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,14 +40,6 @@ def said(warm: WarmProject) -> list[str]:
     return str(json.loads(done.stdout)["system_message"]).split()
 
 
-def eventually(is_so: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    until = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def nothing_runs(warm: WarmProject) -> bool:
     """Return whether no process works in the project's directory."""
     return not processes_in(warm.project.root)
@@ -62,9 +54,9 @@ def test_a_program_answers_run_after_run(warm: WarmProject, server: RunningServe
     declare(warm, COUNT + "# changed\n")
     third = said(warm)
     assert third[1] == "1"
-    eventually(lambda: processes_in(warm.project.root) == [int(third[0])])
+    until(lambda: processes_in(warm.project.root) == [int(third[0])], "the program before runs on")
     server.end()
-    eventually(lambda: nothing_runs(warm))
+    until(lambda: nothing_runs(warm), "a program runs on")
 
 
 @pytest.mark.slow
@@ -81,16 +73,17 @@ def test_stderr_and_failures_are_those_of_the_line(warm: WarmProject) -> None:
 @pytest.mark.slow
 def test_a_killed_caller_ends_the_program_too(warm: WarmProject) -> None:
     """What runs for it and what is kept: nothing of the worker is left."""
-    declare(warm, COUNT.replace("count += 1", "count += 1; import time; time.sleep(300 if count == 2 else 0)"))
+    asked = "asked = json.loads(line)"
+    declare(warm, COUNT.replace(asked, f"{asked}; count == 2 and (open('second', 'w'), __import__('time').sleep(300))"))
     said(warm)
     with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "stdin", "w+b") as stdin:
         stdin.write(CONTEXT)
         stdin.seek(0)
         number = nothing.fileno()
         client = warm.start("pre_tool_use", stdin=stdin.fileno(), stdout=number, stderr=number)
-        time.sleep(0.3)
+        until((warm.project.root / "second").exists, "the second line is not read")
         client.close()
-    eventually(lambda: nothing_runs(warm))
+    until(lambda: nothing_runs(warm), "a program runs on")
 
 
 @pytest.mark.slow
@@ -100,14 +93,25 @@ def test_a_killed_worker_leaves_no_program(warm: WarmProject, server: RunningSer
     said(warm)
     for pid in server.children():
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: nothing_runs(warm))
+    until(lambda: nothing_runs(warm), "a program runs on")
     assert said(warm)[1] == "1"
+
+
+def not_approved(warm: WarmProject) -> None:
+    """Take the approval back."""
+    (warm.project.home / ".local" / "share" / "hookrun" / "trust.json").unlink()
+
+
+def disabled(warm: WarmProject) -> None:
+    """Disable the hook."""
+    with locked_store(str(warm.project.home)) as decided:
+        decided.disabled.append({"name": "serve", "root": str(warm.project.root), "digest": "", "time": 0.0})
 
 
 @pytest.mark.slow
 @pytest.mark.sampled
-@pytest.mark.parametrize("how", ["approval", "disabled"])
-def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: str) -> None:
+@pytest.mark.parametrize("decide", [not_approved, disabled])
+def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, decide: Callable[[WarmProject], None]) -> None:
     """Whether it is disabled or no longer approved, it answers no more and is ended at once."""
     text = COUNT.replace("'continue'", "'block'").replace('"continue"', '"block"').replace("system_message", "message")
     script = warm.project.script("serve.py", text)
@@ -122,22 +126,15 @@ def test_a_hook_that_may_no_longer_run_has_no_program(warm: WarmProject, how: st
     for number in "12":
         done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
         assert f" {number} None serve" in done.stdout.decode(), (done.stdout, done.stderr)
-    if how == "approval":
-        (warm.project.home / ".local" / "share" / "hookrun" / "trust.json").unlink()
-    else:
-        with locked_store(str(warm.project.home)) as decided:
-            decided.disabled.append({"name": "serve", "root": str(warm.project.root), "digest": "", "time": 0.0})
+    decide(warm)
     done = warm.fire("--agent", "claude", "PreToolUse", *home, context=asked)
     assert b" 3 " not in done.stdout
-    eventually(lambda: nothing_runs(warm))
+    until(lambda: nothing_runs(warm), "a program runs on")
 
 
-HANGS = """
-import json, sys, time
-
+HANGS = """import json, sys, time
 for number, line in enumerate(sys.stdin, 1):
-    if number == 2:
-        time.sleep(300)
+    if number == 2: time.sleep(300)
     print(json.dumps({"id": json.loads(line)["id"], "verdict": None}), flush=True)
 """
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
+import termios
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,9 +16,12 @@ import pytest
 from hookrun.launcher_file import LauncherFile, path_in, write
 from hookrun.server_start import lock_path
 from hookrun.state import make_private_dir
+from tests.waiting import until
+from tests.warm import waits
 
 if TYPE_CHECKING:
     from tests.serve.conftest import RunningServer, WarmProject
+    from tests.serve.warm_client import WarmClient
 
 BASH = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
 
@@ -74,20 +78,17 @@ def test_a_python_hook_runs_in_a_child_of_the_worker(warm: WarmProject) -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", ["ctypes"])
-@pytest.mark.parametrize("form", ["{}.py", "{}/__init__.py"])
-def test_a_module_beside_a_hook_is_found_as_in_a_cold_run(warm: WarmProject, name: str, form: str) -> None:
+@pytest.mark.parametrize("file", ["ctypes.py", "ctypes/__init__.py"])
+def test_a_module_beside_a_hook_is_found_as_in_a_cold_run(warm: WarmProject, file: str) -> None:
     """Whatever of that name the server, or the hook before, has loaded; other modules of the interpreter work."""
-    warm.project.script(form.format(name), "OWN = 'of the project'\n")
+    warm.project.script(file, "OWN = 'of the project'\n")
     warm.project.script(
         "guard.py",
-        f"import decimal, time, zlib, {name}\n"
+        "import ctypes, decimal, time, zlib\n"
         "from fractions import Fraction\n"
         "def check(context):\n"
         "    decimal.Decimal(1) + 1, Fraction(1, 2), zlib.crc32(b'')\n"
-        f"    return {{'action': 'block', 'message': {name}.OWN}}\n"
-        if name in {"ctypes", "_json", "selectors", "json"}
-        else f"import {name}\ndef check(context): return {{'action': 'block', 'message': {name}.OWN}}\n",
+        "    return {'action': 'block', 'message': ctypes.OWN}\n",
     )
     warm.project.script("first.py", "import select\ndef check(context): return None\n")
     warm.project.hooks({"python": "first:check", "name": "first"}, {"python": "guard:check", "name": "guard"})
@@ -118,7 +119,7 @@ def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -
         context.write(BASH)
         context.seek(0)
         client = warm.start("pre_tool_use", stdin=context.fileno(), stdout=nothing.fileno(), stderr=nothing.fileno())
-    wait_for((warm.project.root / "began").exists)
+    until((warm.project.root / "began").exists, "the hook has not begun")
     client.signal(number)
     assert client.answer() == 128 + number
     assert warm.fire("stop").status == 0
@@ -129,10 +130,11 @@ def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -
 def test_a_signal_ends_a_run_that_waits_for_its_context(warm: WarmProject, number: int) -> None:
     """Nothing has run then; the status is that of a process that the signal has ended."""
     read_end, write_end = os.pipe()
+    os.write(write_end, b"{")
     with open(os.devnull, "r+b") as nothing:
         client = warm.start("pre_tool_use", stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
     os.close(read_end)
-    time.sleep(0.1)
+    until(lambda: unread(write_end) == 0, "the context is not read")
     client.signal(number)
     assert client.answer() == 128 + number
     os.close(write_end)
@@ -151,27 +153,46 @@ def test_a_signal_at_the_begin_of_a_run_refuses_copilot_nothing(warm: WarmProjec
     os.close(write_end)
 
 
-@pytest.mark.parametrize("waits", ["for a hook", "for its context"])
-def test_a_killed_caller_leaves_no_hook(warm: WarmProject, waits: str) -> None:
+def test_a_caller_that_is_killed_while_its_hook_runs_leaves_no_hook(warm: WarmProject) -> None:
     """Its worker and every process of its hooks are gone; the next run is served."""
     warm.project.hooks({"command": "echo $$ > pid; sleep 60"})
+    client, write_end = waiting_for_its_context(warm)
+    os.close(write_end)
+    pid = until(lambda: (warm.project.root / "pid").exists() and (warm.project.root / "pid").read_text(), "no hook")
+    leaves_no_worker(warm, client)
+    until(lambda: not alive(int(pid)), "it runs on")
+    assert warm.fire("stop").status == 0
+
+
+def test_a_caller_that_is_killed_before_its_context_is_whole_leaves_no_worker(warm: WarmProject) -> None:
+    """No hook has run; the next run is served."""
+    client, write_end = waiting_for_its_context(warm)
+    leaves_no_worker(warm, client)
+    os.close(write_end)
+    assert warm.fire("stop").status == 0
+
+
+def waiting_for_its_context(warm: WarmProject) -> tuple[WarmClient, int]:
+    """Send a run that has a context without its end; return the client, and the end that keeps it so."""
     read_end, write_end = os.pipe()
     os.write(write_end, b"{}")
     with open(os.devnull, "r+b") as nothing:
         client = warm.start("pre_tool_use", stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
     os.close(read_end)
-    if waits == "for a hook":
-        os.close(write_end)
-        wait_for(lambda: (warm.project.root / "pid").exists() and (warm.project.root / "pid").read_text() != "")
+    until(lambda: unread(write_end) == 0, "the context is not read")
+    return client, write_end
+
+
+def leaves_no_worker(warm: WarmProject, client: WarmClient) -> None:
+    """Be gone, and see that the worker is, too."""
     busy = warm.server.children()
     client.close()
-    wait_for(lambda: set(busy).isdisjoint(warm.server.children()) or len(busy) > 1)
-    if waits == "for a hook":
-        pid = int((warm.project.root / "pid").read_text())
-        wait_for(lambda: not alive(pid))
-    else:
-        os.close(write_end)
-    assert warm.fire("stop").status == 0
+    until(lambda: set(busy).isdisjoint(warm.server.children()) or len(busy) > 1, "its worker runs on")
+
+
+def unread(pipe: int) -> int:
+    """Return how many bytes of a pipe its reader has not taken."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 @pytest.mark.slow
@@ -183,9 +204,10 @@ def test_a_killed_caller_whose_clock_file_is_a_fifo_leaves_no_worker(warm: WarmP
     with open(os.devnull, "r+b") as nothing:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), nothing.fileno())
         client = warm.start("stop", environment=environment, **streams)
-        time.sleep(0.2)
+        until(lambda: os.readlink(f"/proc/{worker}/cwd") == str(warm.project.root), "the run has not begun")
+        until(lambda: waits(worker), "it does not wait")
         client.close()
-    wait_for(lambda: worker not in warm.server.children())
+    until(lambda: worker not in warm.server.children(), "its worker runs on")
     assert warm.fire("stop").status == 0
 
 
@@ -226,7 +248,7 @@ def test_a_worker_goes_on_after_a_usual_run_only(warm: WarmProject) -> None:
         assert warm.server.children() == [first]
     warm.project.hooks({"command": "sleep 60", "timeout": 0.1})
     warm.fire("pre_tool_use", context=BASH)
-    wait_for(lambda: first not in warm.server.children())
+    until(lambda: first not in warm.server.children(), "its worker runs on")
     assert warm.fire("stop").status == 0
 
 
@@ -236,7 +258,7 @@ def test_a_background_hook_outlives_its_run_and_leaves_no_zombie(warm: WarmProje
     (worker,) = warm.server.children()
     warm.project.hooks({"command": "sleep 0.3; touch done", "background": True})
     assert warm.fire("pre_tool_use", context=BASH).status == 0
-    wait_for((warm.project.root / "done").exists)
+    until((warm.project.root / "done").exists, "the hook has not ended")
     warm.project.hooks({"command": "true"})
 
     def has_zombies() -> bool:
@@ -244,7 +266,7 @@ def test_a_background_hook_outlives_its_run_and_leaves_no_zombie(warm: WarmProje
         done = subprocess.run(["ps", "-o", "stat=", "--ppid", str(worker)], capture_output=True, check=False)
         return b"Z" in done.stdout
 
-    wait_for(lambda: not has_zombies())
+    until(lambda: not has_zombies(), "a dead child stays")
     assert warm.server.children() == [worker]
 
 
@@ -253,7 +275,7 @@ def test_the_server_ends_when_it_is_told_to(server: RunningServer) -> None:
     workers = server.children()
     assert server.end() == b""
     assert not server.socket.exists()
-    wait_for(lambda: not any(map(alive, workers)))
+    until(lambda: not any(map(alive, workers)), "a worker runs on")
 
 
 def alive(pid: int) -> bool:
@@ -263,12 +285,3 @@ def alive(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def wait_for(is_so: object) -> None:
-    """Wait until a condition is true."""
-    assert callable(is_so)
-    until = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.01)

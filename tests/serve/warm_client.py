@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hookrun.serve import caller
+from tests.waiting import limit
 
 if TYPE_CHECKING:
     from typing import Self
-
-TIMEOUT = 20.0
 
 
 class ColdError(Exception):
@@ -26,7 +25,7 @@ class WarmClient:
 
     def __init__(self, path: Path | str) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(TIMEOUT)
+        self.socket.settimeout(limit())
         self.socket.connect(str(path))
 
     def __enter__(self) -> Self:

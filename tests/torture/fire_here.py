@@ -1,5 +1,7 @@
 """Send every agent's message about a shell command to hookrun in this place, and print the refusals as JSON.
 
+The kinds of hooks take turns: how an agent is answered does not depend on the kind.
+
 python -m tests.torture.fire_here cold|warm DIRECTORY
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import nullcontext
+from itertools import cycle
 from pathlib import Path
 
 from tests.conftest import Project, records
@@ -23,21 +26,20 @@ GUARDS: dict[str, dict[str, object]] = {
 
 
 def main(way: str, directory: Path) -> None:
-    """Print, for each kind of hook and each agent, the reason of the refusal and whether a server answered."""
+    """Print, for each agent and a kind of hook, the reason of the refusal and whether a server answered."""
     found: dict[str, list[object]] = {}
     with WarmServer() if way == "warm" else nullcontext() as server:
         Project.server = server
-        for kind, guard in GUARDS.items():
-            for name in AGENTS:
-                where = directory / kind / name
-                where.mkdir(parents=True)
-                project = Project(where)
-                project.script("guard.py", "def check(context): return {'action': 'block', 'message': 'guarded'}\n")
-                project.hooks({**guard, "on_failure": "block"})
-                agent = Agent(name, project)
-                told = agent.fire(agent.shell(COMMAND), event=agent.events["pre"])
-                warm = [record.get("warm", False) for record in records(project.audit_path)]
-                found[f"{kind} {name}"] = [told.reason, warm[-1] if warm else None]
+        for name, kind in zip(AGENTS, cycle(GUARDS), strict=False):
+            where = directory / name
+            where.mkdir(parents=True)
+            project = Project(where)
+            project.script("guard.py", "def check(context): return {'action': 'block', 'message': 'guarded'}\n")
+            project.hooks({**GUARDS[kind], "on_failure": "block"})
+            agent = Agent(name, project)
+            told = agent.fire(agent.shell(COMMAND), event=agent.events["pre"])
+            warm = [record.get("warm", False) for record in records(project.audit_path)]
+            found[f"{kind} {name}"] = [told.reason, warm[-1] if warm else None]
     print(json.dumps(found))
 
 

@@ -14,6 +14,7 @@ from hookrun.config.discovery import find
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust import digest as digests
 from hookrun.trust.digest import HookInspector, declaration
+from hookrun.trust.store import load
 from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
@@ -115,11 +116,11 @@ class Stranger:
         return Answer(output, self.project.audit()[before:])
 
     def approve(self, cwd: Path | None = None) -> list[str]:
-        """Approve all hooks of the project as they are now, and return their digests."""
-        digests = self.digests(cwd)
-        done = hookrun(self.project, "trust", "--yes", *digests, str(cwd or self.project.root))
-        assert done.status == 0, done.stderr
-        return digests
+        """Approve all hooks of the project as they are now, and return the digests that were not approved before."""
+        home = str(self.project.home)
+        before = load(home).approved
+        self.project.approve(cwd)
+        return [digest for digest in load(home).approved if digest not in before]
 
     def digests(self, cwd: Path | None = None) -> list[str]:
         """Return the digests of all hooks of the project as they are now."""
@@ -129,11 +130,23 @@ class Stranger:
         return [each["digest"] for each in found]
 
 
+def commands(lines: dict[str, str], **more: object) -> list[dict[str, object]]:
+    """Return hooks of shell lines, by their names."""
+    return [{"name": name, "command": line, **more} for name, line in lines.items()]
+
+
 def declare_script(stranger: Stranger, text: str = GUARD, **more: object) -> Path:
     """Declare a hook of one script and return the script's path."""
     stranger.project.script("hooks/guard.sh", text)
     stranger.project.hooks({"name": "guard", "command": "./hooks/guard.sh", **more})
     return stranger.project.root / "hooks" / "guard.sh"
+
+
+def not_untrusted(stranger: Stranger) -> dict[str, object]:
+    """Run; return the hooks that did not fail as untrusted, with how they did. None of an attack's code has run."""
+    failures = stranger.fire().failures
+    assert not (stranger.project.root / "ran").exists(), failures
+    return {name: failure for name, failure in failures.items() if failure != "untrusted"}
 
 
 def is_untrusted(stranger: Stranger, name: str = "guard", event: str = "pre_tool_use") -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -12,6 +13,8 @@ import sys
 import pytest
 
 from tests.conftest import Project
+from tests.torture.strangers import commands
+from tests.waiting import ended, limit
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -45,7 +48,7 @@ def test_an_agent_that_does_not_read_can_still_end_hookrun(project: Project, num
     process.stdin.close()
     assert os.read(read_end, 1) == b"{"  # it writes, and waits for us to read the rest
     process.send_signal(number)
-    assert process.wait(60) == (-number if project.server is None else 128 + number)
+    assert ended(process) == (-number if project.server is None else 128 + number)
     os.close(read_end)
     os.close(write_end)
 
@@ -90,13 +93,11 @@ def test_a_variable_without_a_name_ends_no_guard(project: Project) -> None:
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
 def test_an_account_without_a_home_is_told_what_to_do(project: Project) -> None:
     """No HOME, and no entry in the password database, as in a container: one line says to set HOME."""
-    program = (
-        "import pwd, sys\n"
-        "def unknown(number): raise KeyError(number)\n"
-        "pwd.getpwuid = unknown\n"
-        "sys.argv = ['hookrun', 'fire', 'stop']\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
+    program = """import pwd, sys, hookrun.__main__
+def unknown(number): raise KeyError(number)
+pwd.getpwuid = unknown
+sys.argv = ["hookrun", "fire", "stop"]
+hookrun.__main__.main()"""
     environment = project.environment()
     del environment["HOME"]
     done = subprocess.run(
@@ -141,9 +142,7 @@ def test_a_background_hook_is_ended_with_its_supervisor(project: Project) -> Non
     supervisor, hook = map(int, (project.root / "pids").read_text().split())
     done = os.pidfd_open(supervisor)
     os.kill(supervisor, signal.SIGTERM)
-    import select
-
-    assert select.select([done], [], [], 60)[0]
+    assert select.select([done], [], [], limit())[0]
     os.close(done)
     last = project.audit()[-1]
     assert (last["kind"], last["failure"]) == ("background", "signal")
@@ -160,19 +159,18 @@ def test_a_scrubbed_environment_keeps_what_headers_are_granted(project: Project)
     assert "refused" in fired.stderr
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_a_key_that_stands_twice_is_no_answer(project: Project) -> None:
+    """However it is written, of two answers in one neither is believed."""
+    answers = (
         '{"action": "continue", "action": "modify"}',
         r'{"\u0061ction": "allow", "action": "continue"}',
         '{"action": "modify", "args_patch": {"a": 1}, "args_patch": {"b": 1}}',
-    ],
-)
-def test_a_key_that_stands_twice_is_no_answer(project: Project, answer: str) -> None:
-    """However it is written, of two answers in one neither is believed."""
-    (project.root / "answer").write_text(answer)
-    project.hooks({"command": "cat answer"})
-    assert project.fire().hook("hook")["failure"] == "bad_verdict"
+    )
+    for number, answer in enumerate(answers):
+        (project.root / f"answer{number}").write_text(answer)
+    project.hooks(*commands({each: f"cat answer{number}" for number, each in enumerate(answers)}))
+    fired = project.fire()
+    assert {each: fired.hook(each)["failure"] for each in answers} == dict.fromkeys(answers, "bad_verdict")
 
 
 @pytest.mark.parametrize(("action", "said"), [("block", "blocked"), ("stop", "stopped"), ("skip", "skipped")])
@@ -188,13 +186,11 @@ def test_a_refusal_without_a_reason_names_its_hook(project: Project, action: str
 @pytest.mark.slow
 def test_what_goes_wrong_inside_leaves_no_hook_running(project: Project) -> None:
     """A mistake of our own in mid-hook: the hooks are ended, the exit status is 1, and what was refused stays so."""
-    program = (
-        "import sys, hookrun.fire.invocation\n"
-        "def broken(self): raise MemoryError('no more')\n"
-        "hookrun.fire.invocation.EventFire._record_start = broken\n"
-        "sys.argv = ['hookrun', 'fire', 'pre_tool_use']\n"
-        "import hookrun.__main__\nhookrun.__main__.main()"
-    )
+    program = """import sys, hookrun.fire.invocation, hookrun.__main__
+def broken(self): raise MemoryError('no more')
+hookrun.fire.invocation.EventFire._record_start = broken
+sys.argv = ['hookrun', 'fire', 'pre_tool_use']
+hookrun.__main__.main()"""
     for first, status in (("true", 1), ("exit 2", 2)):
         project.hooks(
             {"name": "first", "command": first},

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Project
-from tests.torture.strangers import GUARD, RAN, Stranger, declare_script, is_untrusted, remember
+from tests.torture.strangers import (
+    GUARD,
+    RAN,
+    Stranger,
+    commands,
+    declare_script,
+    is_untrusted,
+    not_untrusted,
+    remember,
+)
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -38,18 +49,18 @@ def test_a_cloned_repository_runs_nothing_when_an_agent_starts_in_it(stranger: S
     assert not (stranger.project.root / "ran").exists()
 
 
-@pytest.mark.parametrize("kind", ["args", "python", "background", "always"])
-def test_no_way_to_run_a_hook_goes_round_the_approval(stranger: Stranger, kind: str) -> None:
+def test_no_way_to_run_a_hook_goes_round_the_approval(stranger: Stranger) -> None:
     """An argument list, a Python function, a background hook, one that always runs: none starts."""
     (stranger.project.root / "evil.py").write_text("open('ran', 'w')\ndef run(ctx): open('ran', 'w')\n")
-    hooks: dict[str, dict[str, object]] = {
-        "args": {"args": ["touch", "ran"]},
-        "python": {"python": "evil:run"},
-        "background": {"command": RAN, "background": True},
-        "always": {"command": RAN, "always": True},
-    }
-    stranger.project.hooks({"name": "guard", **hooks[kind]})
-    assert is_untrusted(stranger)
+    stranger.project.hooks(
+        {"name": "args", "args": ["touch", "ran"]},
+        {"name": "python", "python": "evil:run"},
+        {"name": "background", "command": RAN, "background": True},
+        {"name": "always", "command": RAN, "always": True},
+    )
+    failures = stranger.fire().failures
+    assert failures == dict.fromkeys(("args", "python", "background", "always"), "untrusted")
+    assert not (stranger.project.root / "ran").exists()
 
 
 def test_a_url_of_a_stranger_is_not_called(stranger: Stranger) -> None:
@@ -138,55 +149,60 @@ def test_a_script_whose_size_and_time_are_what_they_were(stranger: Stranger) -> 
     assert is_untrusted(stranger)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"args": ["sh", "hooks/guard.sh"]}, {"args": ["sh", "-x", "hooks/guard.sh"]}),
-        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh; touch ran"}),
-        ({"command": "./hooks/guard.sh", "env": {"BASH_ENV": "a"}}, {"command": "./hooks/guard.sh", "env": {}}),
-        ({"command": "./hooks/guard.sh", "matcher": "bash"}, {"command": "./hooks/guard.sh", "matcher": "*"}),
-        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "on_failure": "block"}),
-        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "mode": "advise"}),
-        ({"command": "./hooks/guard.sh", "unless": {"agent": "x"}}, {"command": "./hooks/guard.sh"}),
-        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "cwd": "hooks/.."}),
-        ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "payload": True}),
-    ],
+CHANGES: tuple[tuple[dict[str, object], dict[str, object]], ...] = (
+    ({"args": ["sh", "hooks/guard.sh"]}, {"args": ["sh", "-x", "hooks/guard.sh"]}),
+    ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh; touch ran"}),
+    ({"command": "./hooks/guard.sh", "env": {"BASH_ENV": "a"}}, {"command": "./hooks/guard.sh", "env": {}}),
+    ({"command": "./hooks/guard.sh", "matcher": "bash"}, {"command": "./hooks/guard.sh", "matcher": "*"}),
+    ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "mode": "advise"}),
+    ({"command": "./hooks/guard.sh", "unless": {"agent": "x"}}, {"command": "./hooks/guard.sh"}),
+    ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "cwd": "hooks/.."}),
+    ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "payload": True}),
+    ({"command": "./hooks/guard.sh"}, {"command": "./hooks/guard.sh", "on_failure": "block"}),  # the last that runs
 )
-def test_a_trusted_repository_that_changes_how_a_hook_is_run(
-    stranger: Stranger, before: dict[str, object], after: dict[str, object]
-) -> None:
+
+
+def test_a_trusted_repository_that_changes_how_a_hook_is_run(stranger: Stranger) -> None:
     """An argument, a variable, a condition, what a failure means: each change needs a new approval."""
     stranger.project.script("hooks/guard.sh", GUARD)
-    stranger.project.hooks({"name": "guard", **before})
+    before, after = ([{"name": str(row), **row[which]} for row in CHANGES] for which in (0, 1))
+    stranger.project.hooks(*before)
     stranger.approve()
-    assert not is_untrusted(stranger)
-    stranger.project.hooks({"name": "guard", **after})
-    assert is_untrusted(stranger)
+    assert stranger.fire().failures == {str(row): None for row in CHANGES}
+    stranger.project.hooks(*after)
+    assert not_untrusted(stranger) == {}
 
 
-@pytest.mark.parametrize("where", ["the file itself", "its defaults", "a file it includes"])
-def test_a_trusted_repository_that_changes_a_default(stranger: Stranger, where: str) -> None:
+PLAIN_HOOK = {"name": "guard", "event": "pre_tool_use", "command": "./hooks/guard.sh"}
+
+
+def in_the_file_itself(project: Project, policy: str) -> object:
+    """Return a declaration with a variable in it."""
+    return {"hooks": [{**PLAIN_HOOK, "env": {"A": policy}}]}
+
+
+def in_its_defaults(project: Project, policy: str) -> object:
+    """Return a declaration with the variable in its defaults."""
+    return {"hooks": [PLAIN_HOOK], "hookrun": {"defaults": {"env": {"A": policy}}}}
+
+
+def in_a_file_it_includes(project: Project, policy: str) -> object:
+    """Return a declaration with the variable in a file that it includes."""
+    (project.root / "more.json").write_text(json.dumps({"hooks": [{**PLAIN_HOOK, "env": {"A": policy}}]}))
+    return {"hookrun": {"include": ["more.json"]}}
+
+
+@pytest.mark.parametrize("declare", [in_the_file_itself, in_its_defaults, in_a_file_it_includes])
+def test_a_trusted_repository_that_changes_a_default(
+    stranger: Stranger, declare: Callable[[Project, str], object]
+) -> None:
     """What a default or an included file makes of a hook is part of what was approved."""
     project = stranger.project
     project.script("hooks/guard.sh", GUARD)
-    hook = {"name": "guard", "event": "pre_tool_use", "command": "./hooks/guard.sh"}
-
-    def declare(policy: str) -> None:
-        main: dict[str, object] = {"hooks": [hook]}
-        if where == "the file itself":
-            main = {"hooks": [{**hook, "env": {"A": policy}}]}
-        elif where == "its defaults":
-            main["hookrun"] = {"defaults": {"env": {"A": policy}}}
-        else:
-            main = {"hookrun": {"include": ["more.json"]}}
-            (project.root / "more.json").write_text(json.dumps({"hooks": [{**hook, "env": {"A": policy}}]}))
-        (project.root / "coder.json").write_text(json.dumps(main))
-
-    declare("one")
+    (project.root / "coder.json").write_text(json.dumps(declare(project, "one")))
     stranger.approve()
     assert not is_untrusted(stranger)
-    declare("two")
+    (project.root / "coder.json").write_text(json.dumps(declare(project, "two")))
     assert is_untrusted(stranger)
 
 
@@ -227,54 +243,53 @@ def test_a_trusted_repository_that_moves_a_directory_on_the_way(stranger: Strang
     assert is_untrusted(stranger)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    "command",
-    [
-        "sh -eu hooks/other.sh",
-        "timeout 9 ./hooks/other.sh",
-        "true && ./hooks/other.sh",
-        "sh -c './hooks/other.sh --strict'",
-        '"$HOOKRUN_PROJECT_DIR"/hooks/other.sh',
-        "cat hooks/other.sh | sh",
-        ". ./hooks/other.sh",
-        "env A=1 ./hooks/other.sh",
-        "if true; then ./hooks/other.sh; fi",
-        "python3 -c 'import subprocess; subprocess.run([\"hooks/other.sh\"])'",
-        "$PWD/../project/hooks/other.sh || hooks/other.sh",
-    ],
+COMMANDS = (
+    "sh -eu FILE",
+    "timeout 9 ./FILE",
+    "true && ./FILE",
+    "sh -c './FILE --strict'",
+    '"$HOOKRUN_PROJECT_DIR"/FILE',
+    "cat FILE | sh",
+    ". ./FILE",
+    "env A=1 ./FILE",
+    "if true; then ./FILE; fi",
+    "python3 -c 'import subprocess; subprocess.run([\"FILE\"])'",
+    "$PWD/../project/FILE || FILE",
 )
-def test_a_trusted_repository_that_changes_a_file_named_anywhere_in_a_command(stranger: Stranger, command: str) -> None:
+
+
+def test_a_trusted_repository_that_changes_a_file_named_anywhere_in_a_command(stranger: Stranger) -> None:
     """Whatever runs it and wherever it is: a file that the command names is part of the approval."""
-    project = stranger.project
-    project.script("hooks/other.sh", GUARD)
-    project.hooks({"name": "guard", "command": command})
+    files = {command: f"hooks/other{number}.sh" for number, command in enumerate(COMMANDS)}
+    for file in files.values():
+        stranger.project.script(file, GUARD)
+    stranger.project.hooks(*commands({each: each.replace("FILE", file) for each, file in files.items()}))
     stranger.approve()
-    assert not is_untrusted(stranger)
-    project.script("hooks/other.sh", "#!/bin/sh\n" + RAN + "\n")
-    assert is_untrusted(stranger)
+    assert stranger.fire().failures == dict.fromkeys(COMMANDS)
+    for file in files.values():
+        stranger.project.script(file, "#!/bin/sh\n" + RAN + "\n")
+    assert not_untrusted(stranger) == {}
 
 
-@pytest.mark.parametrize(
-    ("args", "name"),
-    [
-        (["sh", "hooks/a.sh", "hooks/rules.txt"], "hooks/rules.txt"),
-        (["sh", "hooks/a.sh", "--rules=hooks/rules.txt"], "hooks/rules.txt"),
-        (["sh", "-c", "hooks/a.sh; hooks/b.sh"], "hooks/b.sh"),
-        (["sh", "hooks"], "hooks/__main__.py"),
-    ],
-)
-def test_a_trusted_repository_that_changes_a_file_named_by_an_argument(
-    stranger: Stranger, args: list[str], name: str
-) -> None:
+def test_a_trusted_repository_that_changes_a_file_named_by_an_argument(stranger: Stranger) -> None:
     """Rules that a guard is given, a file in an option, a line for a shell, a directory with a program."""
     project = stranger.project
-    for each in ("hooks/a.sh", "hooks/b.sh", "hooks/rules.txt", "hooks/__main__.py"):
-        project.script(each, GUARD)
-    project.hooks({"name": "guard", "args": args})
+    named = {
+        "rules": (["sh", "a.sh", "hooks/rules.txt"], "hooks/rules.txt"),
+        "an option": (["sh", "a.sh", "--rules=hooks/more.txt"], "hooks/more.txt"),
+        "a line": (["sh", "-c", "./a.sh; hooks/b.sh"], "hooks/b.sh"),
+        "a directory": (["python3", "program"], "program/__main__.py"),
+    }
+    project.script("a.sh", GUARD)
+    for _, file in named.values():
+        project.script(file, "#!/bin/true\n")
+    hooks: list[dict[str, object]] = [{"name": name, "args": args} for name, (args, _) in named.items()]
+    project.hooks(*hooks)
     stranger.approve()
-    (project.root / name).write_text("other")
-    assert is_untrusted(stranger)
+    assert stranger.fire().failures == dict.fromkeys(named)
+    for _, file in named.values():
+        (project.root / file).write_text("#!/bin/false\n")
+    assert not_untrusted(stranger) == {}
 
 
 def test_a_trusted_repository_that_adds_a_new_file(stranger: Stranger) -> None:
@@ -303,27 +318,24 @@ def test_a_trusted_repository_that_adds_a_file_to_the_declared_ones(stranger: St
     assert is_untrusted(stranger)
 
 
-@pytest.mark.parametrize("name", ["guards/__init__.py", "guards.so", "__pycache__/guards.cpython-311.pyc"])
-def test_a_trusted_repository_that_puts_a_module_before_the_approved_one(stranger: Stranger, name: str) -> None:
+def test_a_trusted_repository_that_puts_a_module_before_the_approved_one(stranger: Stranger) -> None:
     """A package or a compiled module that Python would take instead of the approved one is another hook."""
-    project = stranger.project
-    (project.root / "guards.py").write_text("def run(ctx): return None\n")
-    project.hooks({"name": "guard", "python": "guards:run"})
+    root, evil = stranger.project.root, "open('ran', 'w')\ndef run(ctx): return None\n"
+    names = ("package", "library", "cached")
+    for name in names:
+        (root / f"{name}.py").write_text("def run(ctx): return None\n")
+    hooks: list[dict[str, object]] = [{"name": name, "python": f"{name}:run"} for name in names]
+    stranger.project.hooks(*hooks)
     stranger.approve()
-    assert not is_untrusted(stranger)
-    path = project.root / name
-    path.parent.mkdir(exist_ok=True)
-    if name.endswith(".pyc"):
-        import py_compile
-
-        (project.root / "evil.py").write_text("open('ran', 'w')\ndef run(ctx): return None\n")
-        for tag in {sys.implementation.cache_tag or "", "cpython-311"}:
-            made = path.with_name(f"guards.{tag}.pyc")
-            mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-            py_compile.compile(str(project.root / "evil.py"), str(made), invalidation_mode=mode)
-    else:
-        path.write_text("open('ran', 'w')\ndef run(ctx): return None\n")
-    assert is_untrusted(stranger)
+    assert stranger.fire().failures == dict.fromkeys(names)
+    stranger.project.script("package/__init__.py", evil)
+    stranger.project.script("library.so", evil)
+    stranger.project.script("evil.py", evil)
+    for tag in {sys.implementation.cache_tag or "", "cpython-311"}:
+        made = str(root / "__pycache__" / f"cached.{tag}.pyc")
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(str(root / "evil.py"), made, invalidation_mode=mode)
+    assert not_untrusted(stranger) == {}
 
 
 def test_a_program_of_the_project_that_is_put_on_the_path(stranger: Stranger) -> None:
@@ -404,11 +416,36 @@ def test_a_file_that_is_written_again_and_again_is_not_believed_by_its_times(str
     assert str(script) not in "".join(path.read_text() for path in kept)
 
 
+def a_thousand_directories(deep: Path) -> None:
+    """Make more directories in each other than a path can name."""
+    here = os.open(deep, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+def ten_thousand_files(deep: Path) -> None:
+    """Make more files than are looked at."""
+    for number in range(10_001):
+        (deep / str(number)).touch()
+
+
+def a_name_that_is_no_text(deep: Path) -> None:
+    """Make a file whose name is not UTF-8."""
+    (deep / os.fsdecode(b"\xff\xfe")).touch()
+
+
+def a_fifo(deep: Path) -> None:
+    """Make a file that cannot be read to its end."""
+    os.mkfifo(deep / "fifo")
+
+
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "way_out", ["a thousand directories", "ten thousand files", "a name that is no text", "a fifo"]
-)
-def test_a_hook_that_cannot_be_looked_at_harms_no_other(stranger: Stranger, way_out: str) -> None:
+@pytest.mark.parametrize("fill", [a_thousand_directories, ten_thousand_files, a_name_that_is_no_text, a_fifo])
+def test_a_hook_that_cannot_be_looked_at_harms_no_other(stranger: Stranger, fill: Callable[[Path], None]) -> None:
     """What makes the look fail makes this hook fail, and the user's guard still sees what others changed."""
     project = stranger.project
     answer = json.dumps({"action": "modify", "args_patch": {"command": "git push --force"}})
@@ -422,21 +459,7 @@ def test_a_hook_that_cannot_be_looked_at_harms_no_other(stranger: Stranger, way_
     )
     deep = project.root / "deep"
     deep.mkdir()
-    if way_out == "a thousand directories":
-        here = os.open(deep, os.O_RDONLY)
-        for _ in range(1200):
-            os.mkdir("d", dir_fd=here)
-            below = os.open("d", os.O_RDONLY, dir_fd=here)
-            os.close(here)
-            here = below
-        os.close(here)
-    elif way_out == "ten thousand files":
-        for number in range(10_001):
-            (deep / str(number)).touch()
-    elif way_out == "a fifo":
-        os.mkfifo(deep / "fifo")
-    else:
-        (deep / os.fsdecode(b"\xff\xfe")).touch()
+    fill(deep)
     found = stranger.fire(command="git push")
     subprocess.run(["rm", "-rf", deep], check=True)  # too deep for Python's own way to tidy up
     assert found.blocked

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
+from tests.fire.agents import Agent
 from tests.torture.strangers import Stranger
 
 pytestmark = pytest.mark.sampled(3)
@@ -57,16 +58,17 @@ def test_a_directory_of_the_repository_does_not_pose_as_the_user_layer(agent: St
     assert not (project.root / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["HOME", "XDG_DATA_HOME", "HOOKRUN_TRUST"])
-def test_the_account_of_the_password_database_decides_where_no_home_is_named(agent: Stranger, name: str) -> None:
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+def test_the_account_of_the_password_database_decides_where_no_home_is_named(agent: Stranger) -> None:
     """Without --home an agent's run looks up the account's home, whatever the environment says."""
     project = agent.project
     project.hooks({"name": "guard", "command": RAN, "on_failure": "block"})
     digests = agent.digests()
     home = str(posing_home(project, digests))
-    answer = agent.fire(home=False, env={name: ",".join(digests) if name == "HOOKRUN_TRUST" else home})
-    assert answer.blocked
-    assert "guard" in answer.output
+    claude = Agent("claude", project)
+    variables = {"HOME": home, "XDG_DATA_HOME": home, "HOOKRUN_TRUST": ",".join(digests)}
+    told = claude.fire_changed("another_account.py", claude.shell(), HOME_OF_ACCOUNT=str(project.home), **variables)
+    assert "guard" in str(told.reason)
     assert not (project.root / "ran").exists()
 
 
@@ -130,45 +132,50 @@ def test_a_person_is_told_once_in_a_session_and_the_audit_each_time(agent: Stran
 # --- an agent that decides as the user, through its own shell
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("command", ["pause", "pause guard", "disable guard", "deny guard", "untrust"])
-def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger, command: str) -> None:
+def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger) -> None:
     """Without a terminal, whatever is on stdin, a command that takes a guard away does nothing."""
     project = agent.project
     project.hooks({"name": "guard", "command": REFUSE})
     agent.approve()
-    done = subprocess.run(
-        project.command(*command.split()),
-        input=b"y\n" * 9,
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
+    for command in ("pause", "pause guard", "disable guard", "deny guard", "untrust"):
+        done = hookrun(project, *command.split())
+        assert (done.status, "a terminal" in done.stderr) == (1, True), command
+    disable = project.command("disable", "guard")
+    answered = subprocess.run(
+        disable, input=b"y\n" * 9, capture_output=True, cwd=project.root, env=project.environment(), check=False
     )
-    assert (done.returncode, b"a terminal" in done.stderr) == (1, True)
+    assert (answered.returncode, b"a terminal" in answered.stderr) == (1, True)
     assert agent.fire().blocked
 
 
 @pytest.mark.only_cold("decides about hooks and runs none")
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    "mark",
+    ("mark", "command"),
     [
-        *("CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "COPILOT_CLI", "HOOKRUN_CHAIN"),
-        *("CODEX_CI", "CODEX_THREAD_ID", "CODEX_SANDBOX", "OPENCODE", "CLINE_CONNECTOR_CLI_LAUNCH"),
-        *("GROK_AGENT", "KILO", "AI_AGENT", "PI_CODING_AGENT"),
+        ("CLAUDECODE", "trust --yes"),
+        ("GEMINI_CLI", "pause"),
+        ("QWEN_CODE", "enable guard"),
+        ("COPILOT_CLI", "trust"),
+        ("CODEX_CI", "disable guard"),
+        ("CODEX_THREAD_ID", "deny guard"),
+        ("HOOKRUN_CHAIN", "pause"),
+        ("CODEX_SANDBOX", "enable guard"),
+        ("OPENCODE", "trust"),
+        ("CLINE_CONNECTOR_CLI_LAUNCH", "disable guard"),
+        ("GROK_AGENT", "trust --yes"),
+        ("KILO", "pause"),
+        ("AI_AGENT", "deny guard"),
+        ("PI_CODING_AGENT", "trust"),
     ],
 )
-@pytest.mark.parametrize("command", ["trust --yes", "trust", "pause", "disable guard", "deny guard", "enable guard"])
 def test_a_command_that_an_agent_or_a_hook_runs_is_refused_even_at_a_terminal(
-    agent: Stranger, command: str, mark: str
+    agent: Stranger, mark: str, command: str
 ) -> None:
     """If the agent marks its tools in the environment, a pseudo-terminal does not count as a user."""
     project = agent.project
     project.hooks({"name": "guard", "command": REFUSE})
-    arguments = command.split()
-    arguments += agent.digests() if arguments[-1] == "--yes" else []
-    done = at_terminal(project, *arguments, env={mark: "1;"})
+    done = at_terminal(project, *command.replace("--yes", f"--yes {agent.digests()[0]}").split(), env={mark: "1;"})
     assert done.status == 1
     assert "an agent or a hook runs this command" in " ".join(done.screen.split())
     assert not (project.home / ".local/share/hookrun/trust.json").exists()
@@ -190,10 +197,18 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202eevil"
 
 @pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize(
-    "command", [("list",), ("list", "--json"), ("trust",), ("trust", "--digest"), ("trust", "--json"), ("validate",)]
+    ("command", "answers"),
+    [
+        (("list",), ()),
+        (("list", "--json"), ()),
+        (("trust", "--digest"), ()),
+        (("trust",), ("q",)),
+        (("trust", "--json"), ()),
+        (("validate",), ()),
+    ],
 )
 def test_nothing_a_project_declares_is_run_or_expanded_by_looking_at_it(
-    agent: Stranger, command: tuple[str, ...]
+    agent: Stranger, command: tuple[str, ...], answers: tuple[str, ...]
 ) -> None:
     """Names, matchers, descriptions and commands are shown as they are, their escape sequences made visible."""
     project = agent.project
@@ -208,7 +223,6 @@ def test_nothing_a_project_declares_is_run_or_expanded_by_looking_at_it(
             "metadata": {"a": ESCAPES},
         }
     )
-    answers = ("q",) if command == ("trust",) else ()
     for shown in (hookrun(project, *command).stdout, at_terminal(project, *command, answers=answers).screen):
         visible = shown.replace("\n", "").replace("\x1b[0m", "").replace("\x1b[?25h", "")
         assert "\x07" not in visible
@@ -221,13 +235,14 @@ def test_nothing_a_project_declares_is_run_or_expanded_by_looking_at_it(
 
 
 @pytest.mark.only_cold("decides about hooks and runs none")
-@pytest.mark.parametrize("command", ["hookrun disable ", "hookrun pause ", "hookrun trust ", "hookrun "])
-def test_completion_runs_and_offers_nothing_of_a_projects(agent: Stranger, command: str) -> None:
+def test_completion_runs_and_offers_nothing_of_a_projects(agent: Stranger) -> None:
     """What a shell asks for at a tab has no text of the project in it."""
     project = agent.project
     project.hooks({"name": NASTY, "command": RAN})
-    done = hookrun(project, _HOOKRUN_COMPLETE="bash_complete", COMP_WORDS=command, COMP_CWORD=str(len(command.split())))
-    assert "touch" not in done.stdout + done.stderr
+    for line in ("hookrun disable ", "hookrun pause ", "hookrun trust ", "hookrun "):
+        words = str(len(line.split()))
+        done = hookrun(project, _HOOKRUN_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=words)
+        assert "touch" not in done.stdout + done.stderr, line
     assert not (project.root / "ran").exists()
 
 

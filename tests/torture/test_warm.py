@@ -11,17 +11,18 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import ANY
 
 import pytest
 
 from tests.conftest import Project, copy_package, records
 from tests.process.bench import processes_in
 from tests.process.test_coprocesses import COUNT
-from tests.process.test_processes import until
+from tests.waiting import ended, until
 from tests.warm import WarmServer, children, descriptors, resident, waits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/ns").exists(), reason="only Linux shows these surroundings")
 
@@ -37,31 +38,35 @@ cat /proc/self/cgroup /proc/self/oom_score_adj; chrt -p $$ | sed 's/.* //'; ioni
 """A hook that prints what it runs under."""
 
 RESTRICT = (sys.executable, str(Path(__file__).with_name("restrict.py")))
-WRAPS = {
-    "nothing": (),
-    "a network namespace": ("unshare", "--net"),
-    "a mount namespace": ("unshare", "--mount"),
-    "a pid namespace": ("unshare", "--pid", "--fork", "--mount-proc"),
-    "a user namespace": ("unshare", "--user", "--map-root-user"),
-    "a host name": ("unshare", "--uts", "sh", "-c", 'hostname elsewhere; exec "$@"', "sh"),
-    "a sandbox": ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc", "--ipc"),
-    "no new privileges": ("setpriv", "--no-new-privs"),
-    "fewer capabilities": ("setpriv", "--bounding-set", "-net_raw"),
-    "another group": ("setpriv", "--groups", "12345"),
-    "fewer descriptors": ("sh", "-c", 'ulimit -n 123; exec "$@"', "sh"),
-    "smaller files": ("sh", "-c", 'ulimit -f 123456; exec "$@"', "sh"),
-    "no core dumps": ("prlimit", "--core=12345:12345"),
-    "a nice value": ("nice", "-n", "5"),
-    "a umask": ("sh", "-c", 'umask 027; exec "$@"', "sh"),
-    "one processor": ("taskset", "--cpu-list", "0"),
-    "ignored signals": ("sh", "-c", "trap '' USR1 TERM INT; exec \"$@\"", "sh"),
-    "another directory": ("env", "--chdir=/"),
-    "a batch job": ("chrt", "--batch", "0"),
-    "the disk last": ("ionice", "--class", "3"),
-    "the first victim": ("choom", "--adjust", "500", "--"),
-    "a Landlock domain": (*RESTRICT, "landlock"),
-    "a filter of system calls": (*RESTRICT, "seccomp"),
+WRAPS: dict[str, tuple[tuple[str, ...], object]] = {
+    "nothing": ((), None),
+    "a network namespace": (("unshare", "--net"), "namespace"),
+    "a mount namespace": (("unshare", "--mount"), "namespace"),
+    "a pid namespace": (("unshare", "--pid", "--fork", "--mount-proc"), "namespace"),
+    "a user namespace": (("unshare", "--user", "--map-root-user"), "namespace"),
+    "a host name": (("unshare", "--uts", "sh", "-c", 'hostname elsewhere; exec "$@"', "sh"), ANY),
+    "a sandbox": (
+        ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc", "--ipc"),
+        "namespace",
+    ),
+    "no new privileges": (("setpriv", "--no-new-privs"), ANY),
+    "fewer capabilities": (("setpriv", "--bounding-set", "-net_raw"), ANY),
+    "another group": (("setpriv", "--groups", "12345"), ANY),
+    "fewer descriptors": (("sh", "-c", 'ulimit -n 123; exec "$@"', "sh"), ANY),
+    "smaller files": (("sh", "-c", 'ulimit -f 123456; exec "$@"', "sh"), ANY),
+    "no core dumps": (("prlimit", "--core=12345:12345"), ANY),
+    "a nice value": (("nice", "-n", "5"), ANY),
+    "a umask": (("sh", "-c", 'umask 027; exec "$@"', "sh"), ANY),
+    "one processor": (("taskset", "--cpu-list", "0"), ANY),
+    "ignored signals": (("sh", "-c", "trap '' USR1 TERM INT; exec \"$@\"", "sh"), ANY),
+    "another directory": (("env", "--chdir=/"), ANY),
+    "a batch job": (("chrt", "--batch", "0"), ANY),
+    "the disk last": (("ionice", "--class", "3"), ANY),
+    "the first victim": (("choom", "--adjust", "500", "--"), ANY),
+    "a Landlock domain": ((*RESTRICT, "landlock"), "sandbox"),
+    "a filter of system calls": ((*RESTRICT, "seccomp"), "privileges"),
 }
+"""What is before a command to run it under something, and the reason for which a run under that is cold."""
 
 
 @pytest.fixture
@@ -95,31 +100,42 @@ def ways(project: Project) -> list[dict[str, object]]:
     return [record for record in records(project.audit_path) if record["kind"] == "fire"]
 
 
+@pytest.fixture(params=WRAPS)
+def wrap(request: pytest.FixtureRequest) -> tuple[tuple[str, ...], object]:
+    """Return one of WRAPS that works here."""
+    words, reason = WRAPS[request.param]
+    can_start = shutil.which([*words, "sh"][0]) is not None
+    if not can_start or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{request.param}: `{' '.join(words)}` does not work here")
+    return words, reason
+
+
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("wrap", WRAPS)
-def test_a_hook_runs_under_what_its_caller_runs_under(warm: Project, wrap: str) -> None:
+def test_a_hook_runs_under_what_its_caller_runs_under(warm: Project, wrap: tuple[tuple[str, ...], object]) -> None:
     """Namespaces, privileges, limits, priority: as in a cold run, whether the server takes it or not."""
-    if not shutil.which(WRAPS[wrap][0] if WRAPS[wrap] else "sh"):
-        pytest.skip(f"{WRAPS[wrap][0]} is not here")
-    if subprocess.run([*WRAPS[wrap], "true"], capture_output=True, check=False).returncode:
-        pytest.skip("not allowed here")
+    words, reason = wrap
+    without_namespaces = [[line for line in seen.splitlines() if ":[" not in line] for seen in looks(warm, words)]
+    assert without_namespaces[0] == without_namespaces[1]
+    assert [record.get("cold") for record in ways(warm)] == [None, reason]
+
+
+def test_a_hook_is_in_the_namespaces_of_its_caller(warm: Project) -> None:
+    """Those of a cold run."""
+    seen = looks(warm, ())
+    assert seen[0] == seen[1]
+    assert [record.get("warm") for record in ways(warm)] == [None, True]
+
+
+def looks(warm: Project, words: tuple[str, ...]) -> list[str]:
+    """Return what a hook of LOOK prints under these words in a cold run, and in one that a launcher sends."""
     warm.script("look.sh", LOOK)
     warm.user_hooks({"command": f"sh {warm.root}/look.sh > {warm.root}/seen"})
     seen = []
     for command in (cold(warm, "fire", "pre_tool_use"), warm.command("fire", "pre_tool_use")):
-        done = run(warm, [*WRAPS[wrap], *command])
+        done = run(warm, [*words, *command])
         assert done.returncode == 0, done.stderr
         seen.append((warm.root / "seen").read_text())
-    without_namespaces = [[line for line in each.splitlines() if ":[" not in line] for each in seen]
-    assert without_namespaces[0] == without_namespaces[1]
-    if wrap == "nothing":
-        assert seen[0] == seen[1]
-        assert [record.get("warm") for record in ways(warm)] == [None, True]
-    elif "namespace" in wrap or wrap == "a sandbox":
-        assert [record.get("cold") for record in ways(warm)] == [None, "namespace"]
-    elif WRAPS[wrap][:2] == RESTRICT:
-        restriction = "sandbox" if wrap == "a Landlock domain" else "privileges"
-        assert [record.get("cold") for record in ways(warm)] == [None, restriction]
+    return seen
 
 
 def test_a_launcher_in_a_sandbox_of_landlock_runs_cold(warm: Project) -> None:
@@ -141,24 +157,35 @@ def test_a_launcher_in_a_sandbox_of_landlock_runs_cold(warm: Project) -> None:
         assert [record.get("cold") for record in ways(warm)] == ["sandbox"]
 
 
-@pytest.mark.parametrize("agent", [False, True])
-def test_a_launcher_ignores_sigpipe_as_python_does(warm: Project, *, agent: bool) -> None:
+def agent_call(project: Project) -> tuple[list[str], bytes]:
+    """Return the command line of an agent's call, and its message."""
+    return project.command("fire", "--agent", "claude", "PreToolUse", "--home", str(project.home)), claude_message(
+        project
+    )
+
+
+def plain_call(project: Project) -> tuple[list[str], bytes]:
+    """Return the command line of a program's call, and its context."""
+    return project.command("fire", "pre_tool_use"), CONTEXT
+
+
+@pytest.mark.parametrize("call", [agent_call, plain_call])
+def test_a_launcher_ignores_sigpipe_as_python_does(
+    warm: Project, call: Callable[[Project], tuple[list[str], bytes]]
+) -> None:
     """A hook that runs is answered for, whatever a stray SIGPIPE would do to another program."""
-    warm.user_hooks({"command": "cat >/dev/null; echo > begun; sleep 0.5; echo no >&2; exit 2"})
-    options = ("--agent", "claude", "PreToolUse", "--home", str(warm.home)) if agent else ("pre_tool_use",)
+    os.mkfifo(warm.root / "go")
+    warm.user_hooks({"command": f"cat >/dev/null; cat {warm.root}/go; echo no >&2; exit 2"})
+    command, message = call(warm)
     with subprocess.Popen(
-        warm.command("fire", *options),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=warm.root,
-        env=warm.environment(),
+        command, cwd=warm.root, env=warm.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
-        process.stdin.write(claude_message(warm) if agent else CONTEXT)
+        process.stdin.write(message)
         process.stdin.close()
         process.stdin = None
-        until((warm.root / "begun").exists)
-        process.send_signal(signal.SIGPIPE)
+        with (warm.root / "go").open("w"):  # once the hook has begun; it waits until this is closed
+            process.send_signal(signal.SIGPIPE)
         out = process.communicate()[0]
     assert b"no" in out
     assert process.returncode in {0, 2}
@@ -184,16 +211,21 @@ def test_a_hundred_runs_at_once_are_each_answered(warm: Project) -> None:
     assert len(ways(warm)) == 100
 
 
-@pytest.mark.parametrize("kind", ["command", "python", "parallel"])
-def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
+STAYS = {"command": "(trap '' TERM HUP; sleep 300) & setsid sleep 300 & sleep 300", "timeout": 600}
+
+
+@pytest.mark.parametrize(
+    ("hooks", "started"),
+    [
+        ([STAYS], 2),
+        ([{"python": "stays:check", "timeout": 600}], 1),
+        ([{**STAYS, "name": f"h{number}", "parallel": True} for number in range(3)], 2),
+    ],
+    ids=["command", "python", "parallel"],
+)
+def test_a_killed_launcher_leaves_no_hook(warm: Project, hooks: list[dict[str, object]], started: int) -> None:
     """Nor any process that a hook has started: as with a killed process."""
     warm.script("stays.py", "import subprocess, time\ndef check(context):\n    time.sleep(300)\n")
-    stays = "(trap '' TERM HUP; sleep 300) & setsid sleep 300 & sleep 300"
-    hooks: list[dict[str, object]] = [{"name": "shell", "command": stays, "timeout": 600}]
-    if kind == "python":
-        hooks = [{"python": "stays:check", "timeout": 600}]
-    elif kind == "parallel":
-        hooks = [{"name": f"h{number}", "command": stays, "timeout": 600, "parallel": True} for number in range(3)]
     warm.hooks(*hooks)
     process = subprocess.Popen(
         warm.command("fire", "pre_tool_use"), stdin=subprocess.PIPE, cwd=warm.root, env=warm.environment()
@@ -201,11 +233,10 @@ def test_a_killed_launcher_leaves_no_hook(warm: Project, kind: str) -> None:
     assert process.stdin is not None
     process.stdin.write(CONTEXT)
     process.stdin.close()
-    started = 1 if kind == "python" else 2
-    until(lambda: len([pid for pid in processes_in(warm.root) if pid != process.pid]) >= started)
+    until(lambda: len({*processes_in(warm.root)} - {process.pid}) >= started, "not all have started")
     process.kill()
     process.wait()
-    until(lambda: not processes_in(warm.root))
+    until(lambda: not processes_in(warm.root), "a process is left")
     warm.hooks({"command": "true"})
     assert warm.fire(CONTEXT).action == "continue"
 
@@ -242,23 +273,19 @@ def test_a_made_up_nesting_of_the_caller_switches_no_guard_off(warm: Project) ->
     assert b'"deny"' in done.stdout
 
 
-@pytest.mark.parametrize("name", ["HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_DATA_HOME", "TMPDIR", "PATH"])
-def test_variables_of_a_project_lead_to_no_other_server(warm: Project, name: str) -> None:
+def test_variables_of_a_project_lead_to_no_other_server(warm: Project) -> None:
     """An agent's launcher finds the same server, which finds the same hooks."""
     elsewhere = warm.root / "elsewhere"
     elsewhere.mkdir(mode=0o700)
-    value = f"{elsewhere}:{os.environ['PATH']}" if name == "PATH" else str(elsewhere)
     warm.user_hooks({"command": "echo no >&2; exit 2"})
-    done = subprocess.run(
-        warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home)),
-        input=claude_message(warm),
-        capture_output=True,
-        cwd=warm.root,
-        env=warm.environment(**{name: value}),
-        check=False,
-    )
-    assert b'"deny"' in done.stdout
-    assert [record.get("warm") for record in ways(warm)] == [True]
+    homes = dict.fromkeys(("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_DATA_HOME", "TMPDIR"), str(elsewhere))
+    variables = {**homes, "PATH": f"{elsewhere}:{os.environ['PATH']}"}
+    command, message = agent_call(warm)
+    for name, value in variables.items():
+        env = warm.environment(**{name: value})
+        done = subprocess.run(command, input=message, capture_output=True, cwd=warm.root, env=env, check=False)
+        assert b'"deny"' in done.stdout, name
+    assert [record.get("warm") for record in ways(warm)] == [True] * len(variables)
     assert list(elsewhere.iterdir()) == []
 
 
@@ -278,7 +305,7 @@ def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Pat
         assert (done.returncode, first.get("warm"), second.get("warm")) == (2, True, None)
         # the server may have seen it before, and be ending or gone
         assert second["cold"] in {"outdated", "stopping", "no-greeting", "no-server"}
-        server.reaper.wait(30)
+        ended(server.reaper)
 
 
 def test_a_server_that_nobody_calls_ends(tmp_path: Path) -> None:
@@ -292,7 +319,7 @@ def test_a_server_that_nobody_calls_ends(tmp_path: Path) -> None:
             assert project.fire(CONTEXT).action == "continue"
             kept, family = processes_in(project.root), server.family()
             Project.server = None
-            server.reaper.wait(60)
+            ended(server.reaper)
             assert not server.socket.exists()
             assert processes_in(project.root) == []
             assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
@@ -332,7 +359,9 @@ def test_ten_thousand_runs_leave_nothing_behind(tmp_path: Path) -> None:
                     check=False,
                 )
                 assert done.returncode in {0, 1}, done
-            until(lambda: all(map(waits, server.family())))  # a run is answered before it is put away
+            until(
+                lambda: all(map(waits, server.family())), "a process computes"
+            )  # a run is answered before it is put away
             family = server.family()
             return len(family), sum(map(descriptors, family)), sum(map(resident, family))
 
@@ -353,8 +382,8 @@ def test_a_server_ends_when_it_is_told_to(tmp_path: Path) -> None:
         project.hooks({"command": "touch began; sleep 1; echo no >&2; exit 2"})
         process = project.start(CONTEXT, "fire", "pre_tool_use")
         Project.server = None
-        until((project.root / "began").exists)
+        until((project.root / "began").exists, "the hook has not begun")
         os.kill(server.pid, signal.SIGTERM)
-        assert process.wait(60) == 2
-        server.reaper.wait(60)
+        assert ended(process) == 2
+        ended(server.reaper)
         assert children(server.reaper.pid) == []

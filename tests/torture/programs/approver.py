@@ -1,0 +1,17 @@
+import sys
+
+from hookrun.trust.project import locked_store
+from hookrun.trust.store import RULE
+
+home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for number in range(first, first + count):
+    with locked_store(home) as store:
+        store.approved[f"sha256:{number:064x}"] = {
+            "name": "n",
+            "source": "s",
+            "root": "/r",
+            "time": float(number),
+            "declaration": "",
+            "rule": RULE,
+        }
+    print(number, flush=True)
