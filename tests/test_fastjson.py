@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Never
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hookrun import fastjson
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parent.parent
 DEEP = 100_000
@@ -22,32 +24,34 @@ JSON_SPACE = " \t\n\r"
 OTHER_SPACE = "\x0b\x0c\x1c\x1f\x85\u00a0\u2028\u3000\ufeff\x00"
 
 
-def raising(error: type[Exception]) -> Callable[..., Never]:
-    """Return a function that fails as the C parts of a foreign Python may."""
+def with_parts(**parts: object) -> ModuleType:
+    """Return `fastjson` as it is where `_json` has other parts, or none."""
+    spec = importlib.util.find_spec(fastjson.__name__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "_json", SimpleNamespace(**parts) if parts else None)
+        spec.loader.exec_module(module)
+    return module
+
+
+def failing_with(error: type[Exception]) -> ModuleType:
+    """Return `fastjson` whose C parts fail, as those of a foreign Python may."""
 
     def fail(*_: object) -> Never:
         raise error
 
-    return fail
+    return with_parts(make_scanner=lambda _: fail, make_encoder=lambda *_: fail, encode_basestring_ascii=fail)
 
 
-PARTS: dict[str, tuple[object, object]] = {
-    "C": (fastjson._scan, fastjson._encode),
-    "none": (None, None),
-    "SystemError": (raising(SystemError), raising(SystemError)),
-    "TypeError": (raising(TypeError), raising(TypeError)),
+PARTS: dict[str, ModuleType] = {
+    "C": fastjson,
+    "none": with_parts(),
+    "SystemError": failing_with(SystemError),
+    "TypeError": failing_with(TypeError),
 }
-each_part = pytest.mark.parametrize("part", PARTS)
-
-
-@contextmanager
-def parts(name: str) -> Iterator[None]:
-    """Replace the C scanner and encoder with other functions."""
-    scan, encode = PARTS[name]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fastjson, "_scan", scan)
-        patch.setattr(fastjson, "_encode", encode)
-        yield
+each_part = rows("parts", PARTS.values(), ids=PARTS)
 
 
 def refuse(name: str) -> Never:
@@ -164,9 +168,8 @@ anything = texts() | mutated() | soup | characters
 @given(values)
 def test_a_value_written_and_read_is_the_same_value(value: object) -> None:
     """What dumps writes, loads reads back: same value, same types, same order of keys."""
-    for part in PARTS:
-        with parts(part):
-            assert repr(fastjson.loads(fastjson.dumps(value))) == repr(value)
+    for parts in PARTS.values():
+        assert repr(parts.loads(parts.dumps(value))) == repr(value)
 
 
 @given(anything)
@@ -184,29 +187,27 @@ def test_a_value_written_and_read_is_the_same_value(value: object) -> None:
 def test_loads_reads_and_refuses_what_json_does(text: str) -> None:
     """Any text: loads gives the value json gives, or fails with ValueError at the place json names."""
     expected = result(reference_loads, text)
-    for part in PARTS:
-        with parts(part):
-            assert result(fastjson.loads, text) == expected, part
+    for part, parts in PARTS.items():
+        assert result(parts.loads, text) == expected, part
 
 
+@settings(max_examples=50)  # with the texts of the test before
 @given(anything, st.data())
 def test_scan_reads_and_refuses_what_json_does(text: str, data: st.DataObject) -> None:
     """Any text and any place in it: scan gives the value and the end that json gives, or ValueError as json."""
     start = data.draw(st.integers(0, len(text)))
     expected = result(reference_scan, text, start)
-    for part in PARTS:
-        with parts(part):
-            assert result(fastjson.scan, text, start) == expected, part
+    for part, parts in PARTS.items():
+        assert result(parts.scan, text, start) == expected, part
 
 
 @pytest.mark.slow
 @given(texts(), characters, characters)
 def test_scan_finds_a_value_within_other_text(text: str, before: str, after: str) -> None:
     """A value with a comma after it is read from its place, and the end is the place of the comma."""
-    for part in PARTS:
-        with parts(part):
-            value, end = fastjson.scan(f"{before}{text},{after}", len(before))
-            assert (repr(value), end) == (repr(json.loads(text)), len(before) + len(text))
+    for parts in PARTS.values():
+        value, end = parts.scan(f"{before}{text},{after}", len(before))
+        assert (repr(value), end) == (repr(json.loads(text)), len(before) + len(text))
 
 
 @given(
@@ -225,125 +226,115 @@ def test_scan_finds_a_value_within_other_text(text: str, before: str, after: str
 def test_dumps_writes_and_refuses_what_json_does(value: object) -> None:
     """Any Python value: dumps gives the text json gives, or the same kind of error."""
     expected = result(reference_dumps, value)
-    for part in PARTS:
-        with parts(part):
-            assert result(fastjson.dumps, value) == expected, part
+    for part, parts in PARTS.items():
+        assert result(parts.dumps, value) == expected, part
 
 
 @pytest.mark.slow
 @given(values)
 def test_dumps_is_ascii_on_one_line(value: object) -> None:
     """Whatever is written, no character of it needs an encoding or ends a line."""
-    for part in PARTS:
-        with parts(part):
-            text = fastjson.dumps(value)
-            assert text.isascii()
-            assert text.isprintable()
+    for parts in PARTS.values():
+        text = parts.dumps(value)
+        assert text.isascii()
+        assert text.isprintable()
 
 
 @each_part
-@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "[NaN]", '{"a":-Infinity}', " Infinity "])
-def test_constants_that_are_not_json_are_refused(text: str, part: str) -> None:
+@rows("text", ["NaN", "Infinity", "-Infinity", "[NaN]", '{"a":-Infinity}', " Infinity "])
+def test_constants_that_are_not_json_are_refused(text: str, parts: ModuleType) -> None:
     """NaN and the infinities, which json reads by default, are ValueError."""
-    with parts(part):
-        with pytest.raises(ValueError, match="is not JSON"):
-            fastjson.loads(text)
-        with pytest.raises(ValueError, match="is not JSON"):
-            fastjson.scan(text.lstrip(), 0)
+    with pytest.raises(ValueError, match="is not JSON"):
+        parts.loads(text)
+    with pytest.raises(ValueError, match="is not JSON"):
+        parts.scan(text.lstrip(), 0)
 
 
 @each_part
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_numbers_that_are_not_json_are_not_written(number: float, part: str) -> None:
+@rows("number", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_are_not_json_are_not_written(number: float, parts: ModuleType) -> None:
     """NaN and the infinities have no JSON form, at any depth."""
-    with parts(part):
-        for value in (number, [number], {"a": {"b": number}}):
-            with pytest.raises(ValueError, match=re.compile("JSON compliant")):
-                fastjson.dumps(value)
+    for value in (number, [number], {"a": {"b": number}}):
+        with pytest.raises(ValueError, match=re.compile("JSON compliant")):
+            parts.dumps(value)
 
 
 @each_part
-@pytest.mark.parametrize("space", JSON_SPACE)
-def test_json_white_space_is_allowed_around_a_value(space: str, part: str) -> None:
+@rows("space", JSON_SPACE)
+def test_json_white_space_is_allowed_around_a_value(space: str, parts: ModuleType) -> None:
     """Space, tab, line feed and carriage return may come before and after."""
-    with parts(part):
-        assert fastjson.loads(f"{space}{space}[1]{space}{space}") == [1]
+    assert parts.loads(f"{space}{space}[1]{space}{space}") == [1]
 
 
 @each_part
-@pytest.mark.parametrize("space", OTHER_SPACE)
-def test_no_other_white_space_is_allowed(space: str, part: str) -> None:
+@rows("space", OTHER_SPACE)
+def test_no_other_white_space_is_allowed(space: str, parts: ModuleType) -> None:
     """What Python calls space and JSON does not is noise, as is a byte-order mark or NUL."""
-    with parts(part):
-        for text in (f"{space}[1]", f"[1]{space}", f" {space}[1]", f"[1] {space}", f"[1,{space}2]"):
-            with pytest.raises(json.JSONDecodeError):
-                fastjson.loads(text)
+    for text in (f"{space}[1]", f"[1]{space}", f" {space}[1]", f"[1] {space}", f"[1,{space}2]"):
+        with pytest.raises(json.JSONDecodeError):
+            parts.loads(text)
 
 
 @each_part
-def test_numbers_too_long_to_convert_are_refused(part: str) -> None:
+def test_numbers_too_long_to_convert_are_refused(parts: ModuleType) -> None:
     """4300 digits are read, 4301 are ValueError, as with int()."""
-    with parts(part):
-        assert fastjson.loads("1" * 4300) == int("1" * 4300)
-        for text in ("1" * 4301, "[-" + "9" * 5000 + "]"):
-            with pytest.raises(ValueError, match="4300"):
-                fastjson.loads(text)
-            with pytest.raises(ValueError, match="4300"):
-                fastjson.scan(text, 0)
+    assert parts.loads("1" * 4300) == int("1" * 4300)
+    for text in ("1" * 4301, "[-" + "9" * 5000 + "]"):
         with pytest.raises(ValueError, match="4300"):
-            fastjson.dumps(10**5000)
+            parts.loads(text)
+        with pytest.raises(ValueError, match="4300"):
+            parts.scan(text, 0)
+    with pytest.raises(ValueError, match="4300"):
+        parts.dumps(10**5000)
 
 
 @each_part
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["[" * DEEP, "[" * DEEP + "]" * DEEP, '{"a":' * DEEP, '{"a":' * DEEP + "1" + "}" * DEEP, '[{"":' * DEEP],
     ids=["open lists", "lists", "open objects", "objects", "both"],
 )
-def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str, part: str) -> None:
+def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str, parts: ModuleType) -> None:
     """Nesting too deep is ValueError, never RecursionError and never the end of the process."""
-    with parts(part):
-        with pytest.raises(ValueError, match="nested too deeply"):
-            fastjson.loads(text)
-        with pytest.raises(ValueError, match="nested too deeply"):
-            fastjson.scan(text, 0)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parts.loads(text)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parts.scan(text, 0)
 
 
-@pytest.mark.sampled
 @each_part
-def test_a_value_nested_a_hundred_thousand_deep_is_not_written(part: str) -> None:
+def test_a_value_nested_a_hundred_thousand_deep_is_not_written(parts: ModuleType) -> None:
     """A value that is nested too deeply is ValueError."""
     value: object = 1
     for _ in range(DEEP):
         value = [value]
-    with parts(part), pytest.raises(ValueError, match="nested too deeply"):
-        fastjson.dumps(value)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        parts.dumps(value)
 
 
 @each_part
-def test_a_value_that_holds_itself_is_not_written(part: str) -> None:
+def test_a_value_that_holds_itself_is_not_written(parts: ModuleType) -> None:
     """A cycle is ValueError and does not hang."""
     circle: list[object] = []
     circle.append(circle)
-    with parts(part), pytest.raises(ValueError, match="Circular"):
-        fastjson.dumps(circle)
+    with pytest.raises(ValueError, match="Circular"):
+        parts.dumps(circle)
 
 
 @each_part
-@pytest.mark.parametrize("form", ["[{}]", '{{"a": {}}}', '[{{"a": {}}}]'])
-def test_up_to_200_levels_are_read_and_one_more_is_not(part: str, form: str) -> None:
+@rows("form", ["[{}]", '{{"a": {}}}', '[{{"a": {}}}]'])
+def test_up_to_200_levels_are_read_and_one_more_is_not(parts: ModuleType, form: str) -> None:
     """The bound is ours and the same on every Python: beyond it there is a ValueError, however the text is built."""
     levels = form.count("[") + form.count("{{")
-    with parts(part):
-        for depth in (1, 100, 200, 202, 400, 1000, 2000):
-            text = "0"
-            for _ in range(depth // levels):
-                text = form.format(text)
-            if depth <= 200:
-                assert fastjson.loads(text) == json.loads(text)
-            else:
-                with pytest.raises(ValueError, match="nested"):
-                    fastjson.loads(text)
+    for depth in (1, 100, 200, 202, 400, 1000, 2000):
+        text = "0"
+        for _ in range(depth // levels):
+            text = form.format(text)
+        if depth <= 200:
+            assert parts.loads(text) == json.loads(text)
+        else:
+            with pytest.raises(ValueError, match="nested"):
+                parts.loads(text)
 
 
 def test_json_is_not_imported_where_the_c_parts_do_the_work() -> None:

@@ -14,6 +14,7 @@ import pytest
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, BEFORE_TOOL, TOOL_CALLS, settings_file
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -45,14 +46,29 @@ def test_it_is_recognised_and_repaired(project: Project, agent: str) -> None:
     assert f"in the user settings for {', '.join(events)}: " in done.stdout
 
 
-@pytest.mark.parametrize("agent", ALL)
+WHOLE_FILE = ("copilot", "cline", "opencode")
+"""Agents in whose directory hookrun has a file for itself."""
+
+
+@rows("agent", [agent for agent in ALL if agent not in WHOLE_FILE])
 def test_what_was_there_before_it_comes_back(project: Project, agent: str) -> None:
     """By the ledger that the earlier hookrun left, to the byte."""
     path = settings_file(project, agent)
-    original = None if agent in ("copilot", "cline", "opencode") else b' {"mine" :1}\n'
-    if original is not None:
-        own = path.read_text()
-        path.write_text(own.replace("{", '{"mine": 1,', 1))
+    path.write_text(path.read_text().replace("{", '{"mine": 1,', 1))
+    uninstall(project, agent, path, b' {"mine" :1}\n')
+    assert path.read_bytes() == b' {"mine" :1}\n'
+
+
+@rows("agent", WHOLE_FILE)
+def test_where_nothing_was_before_it_nothing_is_left(project: Project, agent: str) -> None:
+    """Its own file goes."""
+    path = settings_file(project, agent)
+    uninstall(project, agent, path, None)
+    assert not path.exists()
+
+
+def uninstall(project: Project, agent: str, path: Path, original: bytes | None) -> None:
+    """Uninstall what the ledger says was installed over the original."""
     with Ledger(str(project.home)).locked():
         pass
     ledger = Ledger(str(project.home))
@@ -62,4 +78,3 @@ def test_what_was_there_before_it_comes_back(project: Project, agent: str) -> No
         original,
     )
     assert hookrun(project, "uninstall", agent).status == 0
-    assert (path.read_bytes() if path.exists() else None) == original

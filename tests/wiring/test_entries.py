@@ -63,13 +63,15 @@ def test_an_old_handler_is_replaced_where_it_stands() -> None:
     assert NESTED.remove_handlers(put, Json(text, "json")).at(("hooks", "Stop")) == [hooks[0], hooks[2]]
 
 
-@rows("beside", [[], [{"type": "command", "command": "other"}]])
-def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]]) -> None:
+OTHERS = [{"type": "command", "command": "other"}]
+
+
+@rows("beside, left", [([], []), (OTHERS, [{"matcher": "Write", "hooks": OTHERS}])])
+def test_a_matcher_around_our_handler_goes(beside: list[dict[str, object]], left: list[dict[str, object]]) -> None:
     """Where we are alone in the group the matcher is removed; other handlers keep theirs, and ours gets a new group."""
     new = WANTED["Stop"]
     text = json.dumps({"hooks": {"Stop": [{"matcher": "Write", "hooks": [new, *beside]}]}})
     put = NESTED.add_handlers(Json(text, "json"), {"Stop": new})
-    left = [{"matcher": "Write", "hooks": beside}] if beside else []
     assert put.at(("hooks", "Stop")) == [*left, {"hooks": [new]}]
     assert NESTED.add_handlers(put, {"Stop": new}).text == put.text
 

@@ -15,6 +15,7 @@ from hookrun.wiring.installations import ephemeral_directory
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.cli.command import hookrun
 from tests.conftest import ROOT, Project
+from tests.rows import rows
 
 TOOL_TIMEOUT = 170.0
 """Seconds for a tool that downloads from PyPI."""
@@ -106,21 +107,23 @@ def _with_pip(account: Account, tools: Tools, place: Path) -> str:
 
 
 @pytest.mark.slow
+def test_an_environment_that_lasts_is_wired(account: Account, tools: Tools) -> None:
+    """What pip installs for good is installed into an agent, and doctor reports nothing about it."""
+    _lasts(account, _with_pip(account, tools, account.home / "environment"), "environment")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("installing", "place"),
-    [
-        ([], "environment"),
-        (["pipx", "install"], ".local/share/pipx/venvs/hookrun"),
-        (["uv", "tool", "install"], ".local/share/uv/tools/hookrun"),
-    ],
+    [(["pipx", "install"], "pipx/venvs/hookrun"), (["uv", "tool", "install"], "uv/tools/hookrun")],
 )
 def test_an_installation_that_lasts_is_wired(account: Account, tools: Tools, installing: list[str], place: str) -> None:
-    """What pip, pipx and uv install for good is installed into an agent, and doctor reports nothing about it."""
-    if installing:
-        account.run(*installing, tools.wheel)
-        program = "hookrun"
-    else:
-        program = _with_pip(account, tools, account.home / place)
+    """So is what pipx and uv install."""
+    account.run(*installing, tools.wheel)
+    _lasts(account, "hookrun", f".local/share/{place}")
+
+
+def _lasts(account: Account, program: str, place: str) -> None:
     account.run(program, *INSTALL)
     assert f"{account.home}/{place}/bin/python" in (account.home / ".local/share/hookrun/launcher.conf").read_text()
     assert " place: " not in account.run(program, "doctor", "claude", status=None)
@@ -128,25 +131,26 @@ def test_an_installation_that_lasts_is_wired(account: Account, tools: Tools, ins
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("running", "cache"),
+    ("running", "cache", "lasting"),
     [
-        (["uvx", "--from", "WHEEL"], ".cache/uv"),
-        (["uvx", "--cache-dir", "elsewhere", "--from", "WHEEL"], "elsewhere"),
-        (["uv", "run", "--no-project", "--with", "WHEEL"], ".cache/uv"),
-        (["pipx", "run", "--spec", "WHEEL"], ".cache/pipx"),
+        ("uvx --from {wheel}", "home/.cache/uv", "{by_uv}"),
+        ("uvx --cache-dir elsewhere --from {wheel}", "project/elsewhere", "{by_uv}"),
+        ("uv run --no-project --with {wheel}", "home/.cache/uv", "{by_uv}"),
+        ("pipx run --spec {wheel}", "home/.cache/pipx", "{by_pipx}"),
     ],
 )
-def test_a_tool_cache_is_refused(account: Account, tools: Tools, running: list[str], cache: str) -> None:
+def test_a_tool_cache_is_refused(account: Account, tools: Tools, running: str, cache: str, lasting: str) -> None:
     """Caches of uvx and pipx are refused, and the two commands in the message install permanently."""
-    run = [tools.wheel if word == "WHEEL" else word for word in running]
+    run = running.format(wheel=tools.wheel).split()
+    place = account.home.parent / cache
     for option in ((), ("--dry-run",)):
         printed = account.run(*run, "hookrun", *INSTALL, *option, status=1)
-        assert f"this hookrun is in {account.project if cache == 'elsewhere' else account.home}/{cache}" in printed
+        assert f"this hookrun is in {place}" in printed
         assert account.wired() == ""
     by_uv, by_pipx, wire, _ = re.findall("`(.*?)`", printed)
     assert (by_uv, by_pipx) == (f"uv tool install {tools.wheel}", f"pipx install {tools.wheel}")
-    account.run("sh", "-c", f"{by_pipx if 'pipx' in cache else by_uv} && {wire} --all-events")
-    account.run("rm", "-rf", cache, f"{account.home}/{cache}")
+    account.run("sh", "-c", f"{lasting} && {wire} --all-events".format(by_uv=by_uv, by_pipx=by_pipx))
+    account.run("rm", "-rf", str(place))
     message = json.dumps({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}})
     fired = account.run("sh", "-c", f"printf '%s' '{message}' | sh -c \"$1\"", "sh", account.wired())
     assert "hookrun is no longer at" not in fired
@@ -193,7 +197,7 @@ def _program(directory: Path, environment: str = "environment") -> HookrunProgra
     """Return an installed hookrun of which only the files exist."""
     files = (directory / environment / "bin/python3", directory / environment / "lib/hookrun/__main__.py")
     for file in files:
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")
     return HookrunProgram(*map(str, files))
 
@@ -209,27 +213,28 @@ def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "directory"),
+@rows(
+    "variables, directory",
     [
-        ("", "", "home/.cache/uv/archive-v0/x"),
-        ("", "", "home/.cache/pipx/x"),
-        ("", "", "home/.local/share/pipx/trash/x"),
-        ("", "", "temporary/x"),
-        ("XDG_CACHE_HOME", "caches", "caches/uv/x"),
-        ("XDG_CACHE_HOME", "caches", "caches/pipx/x"),
-        ("UV_CACHE_DIR", "mine", "mine/x"),
-        ("PIPX_HOME", "pipx", "pipx/.cache/x"),
-        ("PIPX_HOME", "pipx", "pipx/.trash/x"),
+        ({}, "home/.cache/uv/archive-v0/x"),
+        ({}, "home/.cache/pipx/x"),
+        ({}, "home/.local/share/pipx/trash/x"),
+        ({}, "temporary/x"),
+        ({"XDG_CACHE_HOME": "caches"}, "caches/uv/x"),
+        ({"XDG_CACHE_HOME": "caches"}, "caches/pipx/x"),
+        ({"UV_CACHE_DIR": "mine"}, "mine/x"),
+        ({"PIPX_HOME": "pipx"}, "pipx/.cache/x"),
+        ({"PIPX_HOME": "pipx"}, "pipx/.trash/x"),
     ],
 )
 def test_the_documented_places_count_without_the_tools(
-    quiet: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, directory: str
+    quiet: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], directory: str
 ) -> None:
     """Without uv and pipx on PATH their variables and defaults locate their caches."""
-    if variable:
-        monkeypatch.setenv(variable, str(quiet / value))
-    found = ephemeral_directory(_program(quiet, directory), str(quiet / "home"))
+    with monkeypatch.context() as patched:
+        for name, value in variables.items():
+            patched.setenv(name, str(quiet / value))
+        found = ephemeral_directory(_program(quiet, directory), str(quiet / "home"))
     assert found is not None
     assert str(quiet / directory).startswith(found)
     assert ephemeral_directory(_program(quiet, "home/.local/share/uv/tools/x"), str(quiet / "home")) is None
@@ -245,24 +250,27 @@ def test_a_link_into_a_cache_is_in_it(quiet: Path) -> None:
     assert ephemeral_directory(program, str(quiet / "home")) == str(quiet / "home/.cache/uv")
 
 
-@pytest.mark.parametrize(
-    ("tool", "expected"),
-    [
-        ('#!/bin/sh\necho "$0" "$@" >> "$0.log"\necho PLACE\n', True),
-        ("#!/bin/sh\necho PLACE\nexit 1\n", False),
-        ("#!/bin/sh\necho environment\n", False),
-        ("no program", False),
-    ],
-)
-@pytest.mark.parametrize("name", ["uv", "pipx"])
-def test_the_tools_are_asked(quiet: Path, name: str, tool: str, expected: bool) -> None:
-    """What uv and pipx report counts; a tool that fails, or prints no absolute path, counts for nothing."""
+def _asked(quiet: Path, name: str, tool: str) -> str | None:
+    """Return the cache that is found where this tool is on PATH."""
     program = quiet / "bin" / name
     program.parent.mkdir()
-    program.write_text(tool.replace("PLACE", str(quiet / "environment")))
+    program.write_text(tool.format(here=quiet))
     program.chmod(0o755)
-    found = ephemeral_directory(_program(quiet), str(quiet / "home"))
-    assert found == (str(quiet / "environment") if expected else None)
+    return ephemeral_directory(_program(quiet), str(quiet / "home"))
+
+
+@pytest.mark.parametrize("name", ["uv", "pipx"])
+def test_the_tools_are_asked(quiet: Path, name: str) -> None:
+    """What uv and pipx report counts."""
+    assert _asked(quiet, name, "#!/bin/sh\necho {here}/environment\n") == str(quiet / "environment")
+
+
+@pytest.mark.parametrize(
+    "tool", ["#!/bin/sh\necho {here}/environment\nexit 1\n", "#!/bin/sh\necho environment\n", "no program"]
+)
+def test_a_tool_without_an_answer_counts_for_nothing(quiet: Path, tool: str) -> None:
+    """One that fails, or prints no absolute path."""
+    assert _asked(quiet, "uv", tool) is None
 
 
 def test_the_system_directory_counts_for_a_home_elsewhere(quiet: Path) -> None:

@@ -12,50 +12,9 @@ import pytest
 from tests.cli.command import hookrun
 from tests.conftest import Project
 
-KILLED = 77
 OLD = b'{\n  "theme": "dark", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}\n}'
 CONFIG = b'model = "m" # mine\n'
-DRIVER = """
-import functools, os, sys
-from hookrun import boot_writer
-from hookrun.cli import run
-
-# Everything is imported and compiled before the count begins: what is killed is the work, not the start.
-boot_writer.build = functools.cache(boot_writer.build)
-boot_writer.build(os.path.dirname(boot_writer.__file__))
-run(["install", "codex", "--trust", "--home", sys.argv[1], "--dry-run"])
-calls = ("open", "write", "fsync", "fchmod", "fchown", "replace", "unlink", "mkdir", "rmdir", "close")
-
-def killed_at(home, number):
-    if sys.argv[2] == "uninstall":
-        assert run(["install", "codex", "--trust", "--home", home]) == 0
-    left, opened = [number], os.open
-    def counted(function):
-        def call(*arguments, **more):
-            if function is opened and not arguments[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                return function(*arguments, **more)  # reading changes nothing: the next call finds the same files
-            left[0] -= 1
-            if left[0] < 0:
-                os._exit(77)
-            return function(*arguments, **more)
-        return call
-    for name in calls:
-        setattr(os, name, counted(getattr(os, name)))
-    os._exit(run([sys.argv[2], "codex", *sys.argv[3:5], "--home", home]))
-
-number = 0
-while True:
-    home = os.path.join(sys.argv[5], str(number))
-    child = os.fork()
-    if child == 0:
-        killed_at(home, number)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(number, status, file=sys.stderr)
-    if status != 77:
-        sys.exit(status)
-    number += 1
-"""
-"""Runs a command again and again, in another home each time, and ends it at its N-th call of the system."""
+DRIVER = Path(__file__).parent / "programs" / "killed_anywhere.py"
 
 MOST = 160
 """Homes that are made: the command has to be done within so many calls."""
@@ -74,9 +33,8 @@ def _homes(tmp_path: Path) -> Path:
 
 def _drive(project: Project, homes: Path, command: str, *options: str) -> int:
     """Run the driver; return how many homes it has been through."""
-    padded = [*options, "--scope", "user"][:2]
     done = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(project.home), command, *padded, str(homes)],
+        [sys.executable, DRIVER, project.home, command, *options, homes],
         cwd=project.root,
         env=project.environment(),
         capture_output=True,
@@ -95,7 +53,7 @@ def _declared(project: Project) -> None:
 def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Project, tmp_path: Path) -> None:
     """Each file is the old or the new one; installing again completes it; taking it out gives the old ones back."""
     homes = _homes(tmp_path)
-    tried = _drive(project, homes, "install", "--trust", "--trust")
+    tried = _drive(project, homes, "install", "--trust")
     assert 20 < tried < MOST
     new_hooks, new_config = _both(homes / str(tried))
     seen = set()

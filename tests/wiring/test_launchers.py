@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 SHELLS = [shell for shell in ("sh", "bash", "zsh", "fish", "dash") if shutil.which(shell)]
-CONF_UNREADABLE = [("claude", "conf"), ("copilot", "mode")]
 MESSAGE = {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
 BLOCK: dict[str, object] = {"name": "b", "event": "pre_tool_use", "command": "exit 2"}
 
@@ -70,19 +69,22 @@ def copy_of_hookrun(directory: Path) -> HookrunProgram:
     return HookrunProgram(this_program().python, str(package / "__main__.py"))
 
 
-@pytest.mark.parametrize("by", ["itself", "shell"])
-def test_its_name_says_the_event_and_the_home(form: str, by: str, tmp_path: Path) -> None:
+def started(*words: object, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run a launcher as an agent does before a tool."""
+    message = json.dumps(MESSAGE).encode()
+    environment = {"PATH": "/usr/bin:/bin"}
+    return subprocess.run([*map(str, words)], input=message, cwd=cwd, env=environment, capture_output=True, check=False)
+
+
+def test_its_name_says_the_event_and_the_home(form: str, tmp_path: Path) -> None:
     """For an agent that starts it without a shell, and for one that does not know how to, and uses one."""
     home = tmp_path / "home"
     guard(home, this_program())
     line = line_in(home)
     assert line.argv == [line.text] == [f"{home}/.local/share/hookrun/claude.PreToolUse"]
-    done = subprocess.run(
-        line.argv if by == "itself" else ["/bin/sh", "-c", line.text],
-        input=json.dumps(MESSAGE).encode(), cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
-        check=False,
-    )  # fmt: skip
-    assert (done.returncode, b"blocked by b" in done.stdout) == (0, True), (form, done)
+    for shell in ([], ["/bin/sh", "-c"]):
+        done = started(*shell, line.text, cwd=tmp_path)
+        assert (done.returncode, b"blocked by b" in done.stdout) == (0, True), (form, shell, done)
 
 
 def test_a_name_with_an_event_elsewhere_says_that_no_hook_has_run(tmp_path: Path) -> None:
@@ -98,57 +100,42 @@ def test_a_name_with_an_event_elsewhere_says_that_no_hook_has_run(tmp_path: Path
         assert b"no hook has run" in done.stderr
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_any_shell_starts_it_from_any_home(form: str, shell: str, tmp_path: Path) -> None:
+def test_any_shell_starts_it_from_any_home(form: str, tmp_path: Path) -> None:
     """Quotes, spaces and variables in the path of the home change nothing."""
     home = tmp_path / 'it\'s a "home" $HOME `x`'
     guard(home, this_program())
-    line = line_in(home).text
-    message = json.dumps(MESSAGE)
-    done = subprocess.run(
-        [shell, "-c", line], input=message.encode(), cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
-        check=False,
-    )  # fmt: skip
-    assert (done.returncode, b'"permissionDecision":"deny"' in done.stdout) == (0, True), (form, done)
+    for shell in SHELLS:
+        done = started(shell, "-c", line_in(home).text, cwd=tmp_path)
+        denied = b'"permissionDecision":"deny"' in done.stdout
+        assert (done.returncode, denied) == (0, True), (form, shell, done)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("agent", "what"), [*((agent, what) for agent in ALL for what in ("package", "all")), *CONF_UNREADABLE]
-)
-def test_whatever_is_gone_the_agent_is_told_and_goes_on(form: str, agent: str, what: str, tmp_path: Path) -> None:
-    """Without the package, and without anything beside the launcher; with the package, hooks run all the same."""
+def test_hooks_run_without_a_launcher_conf_that_can_be_read(form: str, tmp_path: Path) -> None:
+    """It need not be there, and one that others can read is not believed."""
+    home = tmp_path / "home"
+    path = guard(home, copy_of_hookrun(tmp_path / "old"))
+    for spoil in (lambda conf: conf.chmod(0o644), Path.unlink):
+        spoil(path.with_name("launcher.conf"))
+        assert b"blocked by b" in started(path, "PreToolUse", "--home", home, cwd=tmp_path).stdout, form
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("agent", ALL)
+def test_without_the_package_the_agent_is_told_and_goes_on(form: str, agent: str, tmp_path: Path) -> None:
+    """In the agent's own format, and naming the place; without anything beside the launcher by its status alone."""
     home = tmp_path / "home"
     path = guard(home, copy_of_hookrun(tmp_path / "old"), agent)
-    if what == "conf":
-        path.with_name("launcher.conf").unlink()
-    elif what == "mode":
-        path.with_name("launcher.conf").chmod(0o644)
-    else:
-        (tmp_path / "old").rename(tmp_path / "new")
-    if what == "all":
-        path.with_name("launcher.conf").unlink()
-        path.with_name("gone").unlink()
-    event = load(agent).PRE_TOOL_EVENT
-    done = subprocess.run(
-        [path, event, "--home", home],
-        input=json.dumps(MESSAGE).encode(),
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        check=False,
-    )
-    if what in ("conf", "mode"):
-        assert b"blocked by b" in done.stdout, done
-        return
+    (tmp_path / "old").rename(tmp_path / "new")
+    words = [path, load(agent).PRE_TOOL_EVENT, "--home", home]
+    done = started(*words, cwd=tmp_path)
     output = (done.stdout or done.stderr).decode()
-    assert "no hook has run" in output, (form, done)
-    assert str(tmp_path / "old") in output or what == "all"
-    if what == "package":
-        assert done.returncode == 0
-        assert done.stdout == b"" or json.loads(done.stdout)
-    else:
-        assert done.returncode != 2
+    assert (done.returncode, "no hook has run" in output, str(tmp_path / "old") in output) == (0, True, True), form
+    assert done.stdout == b"" or json.loads(done.stdout)
+    path.with_name("launcher.conf").unlink()
+    path.with_name("gone").unlink()
+    done = started(*words, cwd=tmp_path)
+    assert b"no hook has run" in (done.stdout or done.stderr), (form, done)
+    assert done.returncode != 2
 
 
 def test_install_writes_them_and_the_last_uninstall_removes_them(project: Project) -> None:
@@ -326,44 +313,56 @@ def test_root_writes_no_launcher_into_the_home_of_another_account(project: Proje
     assert not launcher_conf(project).exists()
 
 
-@pytest.mark.parametrize("cause", ["file", "noexec", "another account"])
-def test_where_there_can_be_no_launcher_the_line_names_hookrun(
-    project: Project, monkeypatch: pytest.MonkeyPatch, cause: str
-) -> None:
-    """A data directory that cannot be written, that runs nothing, or that belongs to another account, as with sudo."""
-    project.hooks({"name": "a", "command": "true"})
+def line_without_a_launcher(project: Project) -> str:
+    """Return what install writes where there can be no launcher."""
     request = InstallRequest(load("claude"), "user", InstallLocation(str(project.home), "/", {}), this_program())
-    assert launchers.why_unusable(str(project.home)) is None
-    if cause == "file":
-        (project.home / ".local").mkdir(exist_ok=True)
-        share = project.home / ".local" / "share"
-        shutil.rmtree(share, ignore_errors=True)
-        share.write_text("in the way")
-    elif cause == "noexec":
-        real = os.statvfs("/")
-        monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result([*real[:8], os.ST_NOEXEC, *real[9:]]))
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: 54321)
     assert launchers.why_unusable(str(project.home)) is not None
     assert request.launcher is None
     assert plan_launcher(request) == []
     line = request.line("PreToolUse").text
     assert line.startswith(f"test -x {this_program().python} && ")
     assert " --deadline 595" in line
-    if cause == "file":
-        done = hookrun(project, "install", "claude")
-        assert (done.status, wired_line(project, "claude", "PreToolUse")) == (0, line)
-        assert "starts without a launcher, so never warm: " in done.stdout
-        assert "differs from" not in hookrun(project, "doctor", "claude").stdout
+    return line
+
+
+def data_directory_in_the_way(project: Project) -> Path:
+    """Put a file where the data directory would be."""
+    (project.home / ".local").mkdir(exist_ok=True)
+    share = project.home / ".local" / "share"
+    shutil.rmtree(share, ignore_errors=True)
+    share.write_text("in the way")
+    return share
+
+
+def test_where_there_can_be_no_launcher_the_line_names_hookrun(project: Project) -> None:
+    """As where the data directory cannot be written."""
+    project.hooks({"name": "a", "command": "true"})
+    assert launchers.why_unusable(str(project.home)) is None
+    data_directory_in_the_way(project)
+    line = line_without_a_launcher(project)
+    done = hookrun(project, "install", "claude")
+    assert (done.status, wired_line(project, "claude", "PreToolUse")) == (0, line)
+    assert "starts without a launcher, so never warm: " in done.stdout
+    assert "differs from" not in hookrun(project, "doctor", "claude").stdout
+
+
+def test_there_is_no_launcher_where_nothing_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data directory of a file system that is mounted with `noexec`."""
+    real = os.statvfs("/")
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result([*real[:8], os.ST_NOEXEC, *real[9:]]))
+    line_without_a_launcher(project)
+
+
+def test_there_is_no_launcher_of_another_account_s(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data directory that belongs to another account, as with sudo."""
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    line_without_a_launcher(project)
 
 
 def test_a_line_with_paths_becomes_a_launchers_once_there_can_be_one(project: Project) -> None:
     """And an upgrade in place brings a launcher that is stale up to date."""
     project.hooks({"name": "a", "command": "true"})
-    (project.home / ".local").mkdir(exist_ok=True)
-    share = project.home / ".local" / "share"
-    shutil.rmtree(share, ignore_errors=True)
-    share.write_text("in the way")
+    share = data_directory_in_the_way(project)
     hookrun(project, "install", "claude")
     share.unlink()
     assert "differs from what this version of hookrun writes" in hookrun(project, "doctor", "claude").stdout

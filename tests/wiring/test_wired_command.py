@@ -128,7 +128,7 @@ def test_a_launchers_line_of_an_earlier_install_is_ours() -> None:
     assert not found.is_ours
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@rows("shell", SHELLS)
 def test_a_launcher_that_is_missing_is_named_and_refuses_nothing(shell: str, tmp_path: Path) -> None:
     """For an agent that shows this to its user and continues: by the shell's own status, never 2."""
     line = SHORT.replace("/h/", f"{tmp_path}/")
@@ -153,11 +153,11 @@ def test_what_is_no_launcher_fires_nothing(name: str) -> None:
     assert read(f"/h/.local/share/hookrun/{name} Stop", "claude") is None
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@rows("shell", SHELLS)
 def test_every_shell_runs_it(shell: str, tmp_path: Path) -> None:
     """The program is run with exactly these arguments, isolated, and its exit status is the line's."""
     directory = tmp_path / 'it\'s a "dir" $HOME `x`' / "hookrun"
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     main = directory / "__main__.py"
     main.write_text("import sys, json; print(json.dumps([sys.argv[1:], sys.flags.isolated])); sys.exit(3)")
     fires = FireFlags("codex", "Stop", 2.0, "project", str(tmp_path))
@@ -170,17 +170,15 @@ def test_every_shell_runs_it(shell: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (3, b"")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("gone", ["python", "main"])
-def test_a_program_that_is_gone_is_told_and_the_agent_goes_on(shell: str, gone: str, tmp_path: Path) -> None:
+@rows("shell", SHELLS)
+@rows("python, main", [("python", "main.py"), (sys.executable, "gone.py")])
+def test_a_program_that_is_gone_is_told_and_the_agent_goes_on(
+    shell: str, python: str, main: str, tmp_path: Path
+) -> None:
     """Without the interpreter, or the program, the line reports it in the agent's format, and its status is 0."""
-    main = tmp_path / "hookrun" / "__main__.py"
-    main.parent.mkdir()
-    main.write_text("raise SystemExit(1)")
-    if gone == "main":
-        main.unlink()
-    python = sys.executable if gone == "main" else str(tmp_path / "python")
-    text = shell_line(HookrunProgram(python, str(main)), FireFlags("claude", "Stop", 595.0), GONE)
+    (tmp_path / "main.py").write_text("raise SystemExit(1)")
+    program = HookrunProgram(str(tmp_path / python), str(tmp_path / main))
+    text = shell_line(program, FireFlags("claude", "Stop", 595.0), GONE)
     done = subprocess.run([shell, "-c", text], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b'{"systemMessage": "it\'s gone"}\n', b"gone\n")
 
