@@ -24,11 +24,11 @@ def rows(names: str, values: Iterable[object], ids: Iterable[str] | None = None)
         signature = inspect.signature(test)
 
         @functools.wraps(test)
-        def case(**fixtures: object) -> None:
+        def case(*instance: object, **fixtures: object) -> None:
             failed: dict[str, BaseException] = {}
             for name, row in zip(known_as, table, strict=True):
                 try:
-                    test(**fixtures, **dict(zip(given, row, strict=True)))
+                    test(*instance, **fixtures, **dict(zip(given, row, strict=True)))
                 except (Exception, pytest.fail.Exception) as error:
                     error.add_note(f"in the row {name}")
                     failed[name] = error

@@ -59,13 +59,11 @@ def answers(
     code: int = 0,
     event: str = "pre_tool_use",
     **fields: object,
-) -> Fired | Came:
-    """Fire an event at a hook that answers so: at the server if there is one. `fields` are those of its declaration."""
+) -> Came:
+    """Fire an event in this process at a hook that answers so. `fields` are those of its declaration."""
     line = hook_line(stdout, stderr=stderr, code=code)
     project.hooks({"dialect": "claude", "event": event, "command": line, **fields})
     context = {"session_id": "s1", **CONTEXTS.get(event, {})}
-    if project.server is not None:
-        return project.fire(context, event=event)
     with Engine.load(project.root, home=project.home, trust_project=True) as engine:
         return Came(engine.fire_sync(event, context))
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from hookrun.claude.hook_protocol import EVENTS, RULES
 from tests.conformance.claude import answers, failure, notes, own
 from tests.fire.agents import Agent
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -26,109 +25,107 @@ def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
     assert {*RULES} == {*EVENTS.values()}
 
 
-@pytest.mark.parametrize("event", REFUSES)
-def test_1_3_exit_2_refuses(project: Project, event: str) -> None:
+@rows("event", REFUSES)
+def test_1_3_exit_2_refuses(place: Project, event: str) -> None:
     """At the end of a turn that means to continue, after a tool that the model gets it."""
-    fired = answers(project, stderr="R", code=2, event=event)
+    fired = answers(place, stderr="R", code=2, event=event)
     assert (fired.action, fired.verdict["message"]) == ("block", "R")
 
 
-@pytest.mark.parametrize("event", TELLS_THE_PERSON)
-def test_1_3_exit_2_only_tells_the_person(project: Project, event: str) -> None:
+@rows("event", TELLS_THE_PERSON)
+def test_1_3_exit_2_only_tells_the_person(place: Project, event: str) -> None:
     """Nothing can be refused there."""
-    fired = answers(project, stderr="R", code=2, event=event)
+    fired = answers(place, stderr="R", code=2, event=event)
     assert (fired.action, fired.verdict["system_message"], failure(fired)) == ("continue", "hook hook: R", None)
 
 
-@pytest.mark.parametrize("event", IGNORES)
-def test_1_3_exit_2_has_no_effect(project: Project, event: str) -> None:
+@rows("event", IGNORES)
+def test_1_3_exit_2_has_no_effect(place: Project, event: str) -> None:
     """The audit records it."""
-    fired = answers(project, stderr="R", code=2, event=event)
+    fired = answers(place, stderr="R", code=2, event=event)
     assert (fired.action, failure(fired)) == ("continue", None)
     assert "system_message" not in fired.verdict
     assert "exit status 2 has no effect" in notes(fired)
 
 
-@pytest.mark.parametrize("event", ["post_tool_use", "post_tool_failure", "user_prompt_submit", "stop", "pre_compact"])
-def test_1_3_a_block_at_the_top_refuses(project: Project, event: str) -> None:
+@rows("event", ["post_tool_use", "post_tool_failure", "user_prompt_submit", "stop", "pre_compact"])
+def test_1_3_a_block_at_the_top_refuses(place: Project, event: str) -> None:
     """With its reason."""
-    fired = answers(project, {"decision": "block", "reason": "R"}, event=event)
+    fired = answers(place, {"decision": "block", "reason": "R"}, event=event)
     assert (fired.action, fired.verdict["message"]) == ("block", "R")
 
 
-@pytest.mark.parametrize("event", [*TELLS_THE_PERSON, *IGNORES])
-def test_1_3_a_block_at_the_top_has_no_effect_elsewhere(project: Project, event: str) -> None:
+@rows("event", [*TELLS_THE_PERSON, *IGNORES])
+def test_1_3_a_block_at_the_top_has_no_effect_elsewhere(place: Project, event: str) -> None:
     """The audit records it."""
-    fired = answers(project, {"decision": "block", "reason": "R"}, event=event)
+    fired = answers(place, {"decision": "block", "reason": "R"}, event=event)
     assert fired.action == "continue"
     assert "decision of its answer has no effect" in notes(fired)
 
 
-@pytest.mark.parametrize("event", ["session_start", "session_end", "notification", "error", "pre_compact"])
-def test_1_3_continue_false_has_no_effect_there(project: Project, event: str) -> None:
+@rows("event", ["session_start", "session_end", "notification", "error", "pre_compact"])
+def test_1_3_continue_false_has_no_effect_there(place: Project, event: str) -> None:
     """The audit records it."""
-    fired = answers(project, {"continue": False, "stopReason": "R"}, event=event)
+    fired = answers(place, {"continue": False, "stopReason": "R"}, event=event)
     assert fired.action == "continue"
     assert "continue of its answer has no effect" in notes(fired)
 
 
-@pytest.mark.parametrize("event", ["session_end", "notification", "error", "pre_compact", "post_compact"])
-def test_1_3_a_system_message_is_discarded_there(project: Project, event: str) -> None:
+@rows("event", ["session_end", "notification", "error", "pre_compact", "post_compact"])
+def test_1_3_a_system_message_is_discarded_there(place: Project, event: str) -> None:
     """The audit records it."""
-    fired = answers(project, {"systemMessage": "look"}, event=event)
+    fired = answers(place, {"systemMessage": "look"}, event=event)
     assert "system_message" not in fired.verdict
     assert "systemMessage of its answer has no effect" in notes(fired)
 
 
-@pytest.mark.parametrize(
+@rows(
     "event",
     ["pre_tool_use", "post_tool_use", "post_tool_failure", "user_prompt_submit", "session_start", "subagent_start"],
 )
-def test_1_3_additional_context_reaches_the_model(project: Project, event: str) -> None:
+def test_1_3_additional_context_reaches_the_model(place: Project, event: str) -> None:
     """Beside no decision."""
-    fired = answers(project, own(EVENTS[event], additionalContext="mind the gap"), event=event)
+    fired = answers(place, own(EVENTS[event], additionalContext="mind the gap"), event=event)
     assert (fired.action, fired.verdict["additional_context"]) == ("continue", "mind the gap")
 
 
-@pytest.mark.parametrize("event", ["stop", "subagent_stop"])
-def test_1_3_additional_context_at_the_end_of_a_turn_makes_it_go_on(project: Project, event: str) -> None:
+@rows("event", ["stop", "subagent_stop"])
+def test_1_3_additional_context_at_the_end_of_a_turn_makes_it_go_on(place: Project, event: str) -> None:
     """It is the next instruction."""
-    fired = answers(project, own(EVENTS[event], additionalContext="run the tests"), event=event)
+    fired = answers(place, own(EVENTS[event], additionalContext="run the tests"), event=event)
     assert (fired.action, fired.verdict["message"]) == ("block", "run the tests")
 
 
-def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(project: Project) -> None:
+def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(place: Project) -> None:
     """It ends."""
-    assert answers(project, {"continue": False, "decision": "block", "reason": "R"}, event="stop").action == "stop"
+    assert answers(place, {"continue": False, "decision": "block", "reason": "R"}, event="stop").action == "stop"
 
 
-@pytest.mark.parametrize(
-    "event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"]
-)
-def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(project: Project, event: str) -> None:
+@rows("event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"])
+def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(place: Project, event: str) -> None:
     """A note says so; the text is dropped."""
-    fired = answers(project, own(EVENTS[event], additionalContext="x"), event=event)
+    fired = answers(place, own(EVENTS[event], additionalContext="x"), event=event)
     assert "additional_context" not in fired.verdict
     assert "additionalContext" in notes(fired)
 
 
-@pytest.mark.parametrize("event", ["tool_call_aborted", "assistant_response"])
-def test_1_3_these_events_obey_nothing_at_the_top(project: Project, event: str) -> None:
+@rows("event", ["tool_call_aborted", "assistant_response"])
+def test_1_3_these_events_obey_nothing_at_the_top(place: Project, event: str) -> None:
     """Claude Code takes `retry` and `displayContent` only."""
-    fired = answers(project, {"continue": False, "stopReason": "R", "systemMessage": "S"}, event=event)
+    fired = answers(place, {"continue": False, "stopReason": "R", "systemMessage": "S"}, event=event)
     assert (fired.action, "system_message" in fired.verdict) == ("continue", False)
     assert "has no effect" in notes(fired)
 
 
-@pytest.mark.parametrize("event", ["session_end", "error", "pre_compact", "post_compact"])
-def test_3_3_there_is_nothing_specific_to_these_events(project: Project, event: str) -> None:
+@rows("event", ["session_end", "error", "pre_compact", "post_compact"])
+def test_3_3_there_is_nothing_specific_to_these_events(place: Project, event: str) -> None:
     """`hookSpecificOutput` does not fit there."""
-    fired = answers(project, own(EVENTS[event], additionalContext="x"), event=event)
+    fired = answers(place, own(EVENTS[event], additionalContext="x"), event=event)
     assert failure(fired) == "bad_verdict"
 
 
-@pytest.mark.parametrize(
-    ("event", "field", "value"),
+@rows(
+    "event, field, value",
     [
         ("post_tool_use", "updatedToolOutput", {"stdout": ""}),
         ("post_tool_use", "updatedMCPToolOutput", []),
@@ -143,9 +140,9 @@ def test_3_3_there_is_nothing_specific_to_these_events(project: Project, event: 
         ("notification", "additionalContext", "x"),
     ],
 )
-def test_1_3_what_cannot_be_passed_on_is_told(project: Project, event: str, field: str, value: object) -> None:
+def test_1_3_what_cannot_be_passed_on_is_told(place: Project, event: str, field: str, value: object) -> None:
     """The answer counts otherwise."""
-    fired = answers(project, own(EVENTS[event], **{field: value}), event=event)
+    fired = answers(place, own(EVENTS[event], **{field: value}), event=event)
     assert failure(fired) is None
     assert f"{field} of its answer cannot be passed on" in notes(fired)
 
@@ -162,36 +159,36 @@ def test_1_3_what_cannot_be_passed_on_is_told_to_the_person_once(project: Projec
 # --- 3.4: before a tool
 
 
-@pytest.mark.parametrize(
-    ("decision", "action", "message"), [("allow", "allow", None), ("deny", "block", "R"), ("ask", "ask", "R")]
-)
-def test_3_4_a_permission_decision(project: Project, decision: str, action: str, message: str | None) -> None:
+@rows("decision, action, message", [("allow", "allow", None), ("deny", "block", "R"), ("ask", "ask", "R")])
+def test_3_4_a_permission_decision(place: Project, decision: str, action: str, message: str | None) -> None:
     """The reason of an allow is dropped."""
-    fired = answers(project, own("PreToolUse", permissionDecision=decision, permissionDecisionReason="R"))
+    fired = answers(place, own("PreToolUse", permissionDecision=decision, permissionDecisionReason="R"))
     assert (fired.action, fired.verdict.get("message")) == (action, message)
 
 
-def test_3_4_defer_asks_a_person_and_its_arguments_do_not_count(project: Project) -> None:
+def test_3_4_defer_asks_a_person_and_its_arguments_do_not_count(place: Project) -> None:
     """Only Claude Code can defer a call: that is reported, and the call does not run unasked."""
-    fired = answers(project, own("PreToolUse", permissionDecision="defer", updatedInput={"command": "id"}))
+    fired = answers(place, own("PreToolUse", permissionDecision="defer", updatedInput={"command": "id"}))
     assert fired.action == "ask"
     assert "modified_args" not in fired.verdict
     assert "defer" in notes(fired)
 
 
-@pytest.mark.parametrize(("decision", "action"), [(None, "modify"), ("allow", "allow"), ("ask", "ask")])
-def test_3_4_updated_input_replaces_the_whole_input(project: Project, decision: str | None, action: str) -> None:
+@rows(
+    "fields, action",
+    [({}, "modify"), ({"permissionDecision": "allow"}, "allow"), ({"permissionDecision": "ask"}, "ask")],
+)
+def test_3_4_updated_input_replaces_the_whole_input(project: Project, fields: dict[str, str], action: str) -> None:
     """With or without a decision: an argument that is not in it is gone."""
-    fields = {} if decision is None else {"permissionDecision": decision}
     line = own("PreToolUse", updatedInput={"command": "id"}, **fields)
     project.hooks({"dialect": "claude", "command": f"echo '{json.dumps(line)}'"})
     fired = project.fire({"tool_name": "bash", "tool_args": {"command": "ls", "timeout": 5}})
     assert (fired.action, fired.verdict["modified_args"]) == (action, {"command": "id"})
 
 
-def test_3_4_updated_input_beside_a_denial_changes_nothing(project: Project) -> None:
+def test_3_4_updated_input_beside_a_denial_changes_nothing(place: Project) -> None:
     """The call is refused."""
-    fired = answers(project, own("PreToolUse", permissionDecision="deny", updatedInput={"command": "id"}))
+    fired = answers(place, own("PreToolUse", permissionDecision="deny", updatedInput={"command": "id"}))
     assert (fired.action, "modified_args" in fired.verdict) == ("block", False)
 
 
@@ -208,8 +205,8 @@ def test_3_4_updated_input_alone_grants_nothing(project: Project) -> None:
 # --- 1.3: a request for permission
 
 
-@pytest.mark.parametrize(
-    ("decision", "action", "message"),
+@rows(
+    "decision, action, message",
     [
         ({"behavior": "allow"}, "allow", None),
         ({"behavior": "deny", "message": "M"}, "block", "M"),
@@ -217,23 +214,23 @@ def test_3_4_updated_input_alone_grants_nothing(project: Project) -> None:
     ],
 )
 def test_1_3_a_permission_request_is_decided_by_its_own_field(
-    project: Project, decision: dict[str, object], action: str, message: str | None
+    place: Project, decision: dict[str, object], action: str, message: str | None
 ) -> None:
     """`decision` is an object there."""
-    fired = answers(project, own("PermissionRequest", decision=decision), event="permission_request")
+    fired = answers(place, own("PermissionRequest", decision=decision), event="permission_request")
     assert (fired.action, fired.verdict.get("message")) == (action, message)
 
 
-def test_1_3_a_permission_request_may_be_allowed_with_other_arguments(project: Project) -> None:
+def test_1_3_a_permission_request_may_be_allowed_with_other_arguments(place: Project) -> None:
     """Rules that it would add besides cannot be passed on."""
     decision = {"behavior": "allow", "updatedInput": {"command": "id"}, "updatedPermissions": [{"type": "setMode"}]}
-    fired = answers(project, own("PermissionRequest", decision=decision), event="permission_request")
+    fired = answers(place, own("PermissionRequest", decision=decision), event="permission_request")
     assert (fired.action, fired.verdict["modified_args"]) == ("allow", {"command": "id"})
     assert "updatedPermissions" in notes(fired)
 
 
-@pytest.mark.parametrize("decision", ["allow", {}, {"behavior": "ask"}, {"behavior": "deny", "message": 1}])
-def test_1_3_a_permission_request_that_is_decided_otherwise_is_not(project: Project, decision: object) -> None:
+@rows("decision", ["allow", {}, {"behavior": "ask"}, {"behavior": "deny", "message": 1}])
+def test_1_3_a_permission_request_that_is_decided_otherwise_is_not(place: Project, decision: object) -> None:
     """The answer does not fit."""
-    fired = answers(project, own("PermissionRequest", decision=decision), event="permission_request")
+    fired = answers(place, own("PermissionRequest", decision=decision), event="permission_request")
     assert (fired.action, failure(fired)) == ("continue", "bad_verdict")

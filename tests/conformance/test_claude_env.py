@@ -14,6 +14,7 @@ from hookrun.config import discovery
 from hookrun.trust.digest import declaration
 from tests.conformance.test_claude_sources import House, handler, house, settings, write
 from tests.conftest import Project
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from hookrun.model import Hook
@@ -157,8 +158,8 @@ def test_the_local_settings_own_variables_are_said_not_to_reach_the_others(house
     assert (problem.severity, problem.path) == ("warning", str(house.local))
 
 
-@pytest.mark.parametrize(
-    ("env", "taken", "found"),
+@rows(
+    "env, taken, found",
     [
         ({"A": 1, "B": True, "C": "x"}, {"A": "1", "B": "true", "C": "x"}, ""),
         (["A"], None, "`env` must be an object of names and values"),

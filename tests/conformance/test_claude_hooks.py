@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.conformance.claude_project import furnish, handlers, why_not
+from tests.rows import rows
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
@@ -83,13 +84,18 @@ def test_the_log_has_a_line_for_each_command(shop: Path) -> None:
     assert (shop / ".claude" / "bash-commands.log").read_text() == "Bash: ls\nBash: git status\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "status"),
-    [("rm -rf build", 2), ("cd x && rm -fr build", 2), ("rm build/a.o", 0), ("echo farm -rf", 0)],
+@rows(
+    "command, said",
+    [
+        ("rm -rf build", Said(2, "", TRASH)),
+        ("cd x && rm -fr build", Said(2, "", TRASH)),
+        ("rm build/a.o", NOTHING),
+        ("echo farm -rf", NOTHING),
+    ],
 )
-def test_a_guard_in_bash_exits_2(shop: Path, command: str, status: int) -> None:
+def test_a_guard_in_bash_exits_2(shop: Path, command: str, said: Said) -> None:
     """With the reason on stderr."""
-    assert before(shop, 1, "Bash", command=command) == Said(status, "", TRASH if status else "")
+    assert before(shop, 1, "Bash", command=command) == said
 
 
 def test_a_rewriter_answers_with_the_whole_input(shop: Path) -> None:

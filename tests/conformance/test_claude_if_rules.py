@@ -5,11 +5,11 @@ Where the behaviour (2.1.329) differs from the documentation, the behaviour coun
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.claude.matcher import applies, why_not
 from hookrun.claude.split_commands import UnsupportedSyntaxError, split_commands
+from tests.rows import rows
 
 
 def runs(rule: str, event: str = "PreToolUse", **context: object) -> bool:
@@ -28,16 +28,14 @@ def file(rule: str, path: str, tool: str = "edit") -> bool:
     return runs(rule, tool_name=tool, tool_args={"file_path": path}, file_path=path)
 
 
-@pytest.mark.parametrize(
-    "event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"]
-)
+@rows("event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"])
 def test_2_2_if_is_looked_at_on_five_events(event: str) -> None:
     """Those of a tool call."""
     assert runs("Bash", event, tool_name="bash", tool_args={"command": "ls"})
     assert not runs("Edit", event, tool_name="bash", tool_args={"command": "ls"})
 
 
-@pytest.mark.parametrize("event", ["Stop", "UserPromptSubmit", "SessionStart", "Notification", "FileChanged"])
+@rows("event", ["Stop", "UserPromptSubmit", "SessionStart", "Notification", "FileChanged"])
 def test_2_2_on_any_other_event_a_hook_with_if_never_runs(event: str) -> None:
     """Whatever the rule."""
     assert not runs("Bash", event, tool_name="bash", tool_args={"command": "ls"})
@@ -45,15 +43,15 @@ def test_2_2_on_any_other_event_a_hook_with_if_never_runs(event: str) -> None:
     assert why == 'if: "Bash" is only looked at on events of a tool call; on Stop such a hook never runs'
 
 
-@pytest.mark.parametrize("rule", ["Bash", "Bash(*)", "Bash()"])
+@rows("rule", ["Bash", "Bash(*)", "Bash()"])
 def test_2_4_a_tool_alone_is_every_call_of_it(rule: str) -> None:
     """With or without a star."""
     assert shell(rule, "anything at all")
     assert not file(rule, "/w/a")
 
 
-@pytest.mark.parametrize(
-    ("rule", "command", "expected"),
+@rows(
+    "rule, command, expected",
     [
         ("Bash(npm test)", "npm test", True),
         ("Bash(npm test)", "npm test -- --watch", False),
@@ -72,7 +70,7 @@ def test_2_4_a_star_is_anything_and_spans_spaces(rule: str, command: str, *, exp
     assert shell(rule, command) is expected
 
 
-@pytest.mark.parametrize("rule", ["Bash(git *)", "Bash(git:*)"])
+@rows("rule", ["Bash(git *)", "Bash(git:*)"])
 def test_2_4_a_star_after_a_space_at_the_end_needs_a_word_boundary(rule: str) -> None:
     """It also matches nothing at all, and `:*` is the same."""
     assert shell(rule, "git push")
@@ -89,14 +87,14 @@ def test_2_4_variables_set_before_a_command_are_stripped() -> None:
     assert not shell("Bash(git push)", "A=hg; $A push")
 
 
-@pytest.mark.parametrize("operator", ["&&", "||", ";", "|", "|&", "&", "\n"])
+@rows("operator", ["&&", "||", ";", "|", "|&", "&", "\n"])
 def test_2_4_each_command_of_a_line_is_tried(operator: str) -> None:
     """One that fits is enough."""
     assert shell("Bash(git push)", f"cd src {operator} git push {operator} ls")
     assert not shell("Bash(git push)", f"cd src {operator} git pull {operator} ls")
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     ["echo $(git *)", "echo `git *`", 'echo "$(git *)"', "(cd a && git *)", "echo $(echo $(git *))", "A=$(git *)"],
 )
@@ -106,28 +104,26 @@ def test_2_4_commands_inside_of_commands_are_tried(command: str) -> None:
     assert not shell("Bash(hg *)", command.replace("*", "push"))
 
 
-@pytest.mark.parametrize("command", ["echo 'a && git push'", 'echo "a; git push"', "echo a # git push", r"echo a\;git"])
+@rows("command", ["echo 'a && git push'", 'echo "a; git push"', "echo a # git push", r"echo a\;git"])
 def test_2_4_what_is_quoted_is_no_command(command: str) -> None:
     """Nor is a comment."""
     assert not shell("Bash(git *)", command)
 
 
-@pytest.mark.parametrize(
-    "command", ["git push > log 2>&1", "git push &> log", "git push >log <in", "git   push", "git 'push'"]
-)
+@rows("command", ["git push > log 2>&1", "git push &> log", "git push >log <in", "git   push", "git 'push'"])
 def test_2_4_redirections_quotes_and_blanks_do_not_hide_a_command(command: str) -> None:
     """They are no part of it."""
     assert shell("Bash(git push)", command)
 
 
-@pytest.mark.parametrize("command", ["echo $X", "echo $1", "echo $(date)", "echo `date`"])
+@rows("command", ["echo $X", "echo $1", "echo $(date)", "echo `date`"])
 def test_2_4_a_pattern_of_more_than_a_name_runs_where_the_shell_expands(command: str) -> None:
     """The result of the expansion is unknown. A pattern of a name only checks the text itself."""
     assert shell("Bash(git push *)", command)
     assert not shell("Bash(git *)", command)
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         *("echo 'a", 'echo "a', "ls &&", "a(", "x)", "cat <<E\nE", "cat <<'E' && ls\nE", "cat <(ls)", "((1))"),
@@ -141,7 +137,7 @@ def test_2_4_it_fails_open_where_a_line_cannot_be_cut(command: str) -> None:
     assert shell("Bash(git *)", command)
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     ["if ls; then date; fi", "for x in a; do date; done", "! date", "cat <<'E'\ngit x\nE", "echo $((1+1))", "[[ a ]]"],
 )
@@ -158,8 +154,8 @@ def test_2_4_of_all_wrappers_a_bare_xargs_is_looked_through() -> None:
     assert shell("Bash(timeout *)", "timeout 5s rm x")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "expected"),
+@rows(
+    "pattern, path, expected",
     [
         ("*.ts", "/w/a.ts", True),
         ("*.ts", "/w/deep/down/a.ts", True),
@@ -220,7 +216,7 @@ def test_2_4_tools_of_mcp_servers() -> None:
         assert not runs(rule, tool_name="mcp__dbx__query", tool_args={})
 
 
-@pytest.mark.parametrize("rule", ["WebFetch(domain:example.com)", "Agent(Explore)"])
+@rows("rule", ["WebFetch(domain:example.com)", "Agent(Explore)"])
 def test_2_4_words_about_tools_that_have_none_fit_nothing(rule: str) -> None:
     """Claude Code looks at them for commands and files."""
     tool = {"WebFetch": "web_fetch", "Agent": "task"}[rule.partition("(")[0]]
@@ -229,9 +225,7 @@ def test_2_4_words_about_tools_that_have_none_fit_nothing(rule: str) -> None:
     assert runs(rule.partition("(")[0], tool_name=tool, tool_args=arguments)
 
 
-@pytest.mark.parametrize(
-    "rule", ["Bash(git", "(x)", "Bash(ls) ", " Bash(ls)", "Bash(ls)|Read", "Bash|Read", "*", "bash"]
-)
+@rows("rule", ["Bash(git", "(x)", "Bash(ls) ", " Bash(ls)", "Bash(ls)|Read", "Bash|Read", "*", "bash"])
 def test_2_4_what_is_no_rule_fits_nothing(rule: str) -> None:
     """Not one blank too many; but an empty text is no rule at all."""
     assert not shell(rule, "ls")

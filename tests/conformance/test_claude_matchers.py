@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrun.claude.matcher import applies, why_not
+from tests.rows import rows
 
 
 def runs(matcher: str | None, event: str = "PreToolUse", **context: object) -> bool:
@@ -13,7 +14,7 @@ def runs(matcher: str | None, event: str = "PreToolUse", **context: object) -> b
     return applies(claude, {"tool_name": "bash", **context})
 
 
-@pytest.mark.parametrize("matcher", [None, "", "*"])
+@rows("matcher", [None, "", "*"])
 def test_2_3_1_no_matcher_an_empty_one_and_a_star_match_everything(matcher: str | None) -> None:
     """Rule 1."""
     assert runs(matcher)
@@ -21,16 +22,14 @@ def test_2_3_1_no_matcher_an_empty_one_and_a_star_match_everything(matcher: str 
     assert runs(matcher, "SessionStart", source="resume")
 
 
-@pytest.mark.parametrize(
-    "matcher", ["Bash", "Edit|Bash", "Edit,Bash", "Edit, Bash", " Bash ", "||Bash|", "Write | Bash"]
-)
+@rows("matcher", ["Bash", "Edit|Bash", "Edit,Bash", "Edit, Bash", " Bash ", "||Bash|", "Write | Bash"])
 def test_2_3_2_lists_are_split_at_bars_and_commas_and_trimmed(matcher: str) -> None:
     """Rule 2."""
     assert runs(matcher)
     assert not runs(matcher, tool_name="read")
 
 
-@pytest.mark.parametrize("matcher", ["bash", "BASH", "Bas", "Bash2", "mcp__memory", "MultiEdit", "|", ",", " "])
+@rows("matcher", ["bash", "BASH", "Bas", "Bash2", "mcp__memory", "MultiEdit", "|", ",", " "])
 def test_2_3_2_comma_lists_are_exact(matcher: str) -> None:
     """Rule 2: nothing but the whole name counts, case-sensitively; the server of a tool is not its name."""
     assert not runs(matcher)
@@ -43,7 +42,7 @@ def test_2_3_2_a_hyphen_keeps_a_list_a_list() -> None:
     assert not runs("my-server", tool_name="mcp__my-server__get")
 
 
-@pytest.mark.parametrize(("matcher", "tool"), [("Task", "task"), ("KillShell|Brief", "TaskStop"), ("Agent", "Task")])
+@rows("matcher, tool", [("Task", "task"), ("KillShell|Brief", "TaskStop"), ("Agent", "Task")])
 def test_2_3_2_names_of_older_versions_count(matcher: str, tool: str) -> None:
     """Rule 2: `Task` is `Agent`, and so on."""
     assert runs(matcher, tool_name=tool)
@@ -63,8 +62,8 @@ def test_2_3_2_on_stop_failure_only_a_bar_separates() -> None:
     assert not runs("rate_limit,overloaded", "StopFailure", **error)
 
 
-@pytest.mark.parametrize(
-    ("matcher", "tool", "expected"),
+@rows(
+    "matcher, tool, expected",
     [
         ("Edit.*", "NotebookEdit", True),
         ("^Edit$", "NotebookEdit", False),
@@ -91,7 +90,7 @@ def test_2_3_3_expressions_see_names_of_older_versions_too() -> None:
     assert runs("^Agen.$", tool_name="task")
 
 
-@pytest.mark.parametrize("matcher", ["*Bash", "(", "[a", "(?i)bash", "(?P<a>Bash)", "Ba++sh", "Bash\\"])
+@rows("matcher", ["*Bash", "(", "[a", "(?i)bash", "(?P<a>Bash)", "Ba++sh", "Bash\\"])
 def test_2_3_4_an_invalid_expression_matches_nothing_and_says_so(matcher: str) -> None:
     """Rule 4."""
     assert not runs(matcher)
@@ -100,16 +99,14 @@ def test_2_3_4_an_invalid_expression_matches_nothing_and_says_so(matcher: str) -
     assert "matches nothing (" in why
 
 
-@pytest.mark.parametrize(
-    "event", ["UserPromptSubmit", "Stop", "MessageDisplay", "PostToolBatch", "TaskCreated", "WorktreeRemove"]
-)
+@rows("event", ["UserPromptSubmit", "Stop", "MessageDisplay", "PostToolBatch", "TaskCreated", "WorktreeRemove"])
 def test_2_3_5_on_events_without_one_a_matcher_is_ignored(event: str) -> None:
     """Rule 5."""
     assert runs("Never", event, tool_name=None)
 
 
-@pytest.mark.parametrize(
-    ("event", "matcher", "context", "expected"),
+@rows(
+    "event, matcher, context, expected",
     [
         ("SessionStart", "startup", {"source": "startup"}, True),
         ("SessionStart", "startup|clear", {"source": "resume"}, False),
@@ -134,9 +131,7 @@ def test_1_3_each_event_has_its_own_value(
     assert runs(matcher, event, tool_name=None, **context) is expected
 
 
-@pytest.mark.parametrize(
-    "event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"]
-)
+@rows("event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"])
 def test_1_3_events_of_a_tool_call_have_the_tool(event: str) -> None:
     """The tool by Claude Code's name, whatever the agent and hookrun call it."""
     assert runs("Bash", event, agent="codex", agent_tool_name="shell")
@@ -144,8 +139,8 @@ def test_1_3_events_of_a_tool_call_have_the_tool(event: str) -> None:
     assert runs("PowerShell", event, agent="claude", agent_tool_name="PowerShell")
 
 
-@pytest.mark.parametrize(
-    ("path", "matcher", "expected"),
+@rows(
+    "path, matcher, expected",
     [
         ("/w/.envrc", ".envrc", True),
         ("/w/sub/.envrc", ".envrc", False),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-import pytest
 
 from hookrun import Engine
 from hookrun.agents import claude as agent_claude
@@ -13,12 +12,12 @@ from hookrun.claude import hook_protocol as tables
 from hookrun.claude.hook_protocol import FIELDS, MORE, WORDS, build_payload
 from tests.conformance.claude import CONTEXTS
 from tests.fire.agents import AGENTS, Agent, Json
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-pytestmark = pytest.mark.sampled(3)
-
+AgentOf = Callable[[str], Agent]
 KEEP = "cat > read.json"
 
 
@@ -34,9 +33,6 @@ def fired(project: Project, event: str, **context: object) -> Json:
     """Fire an event and return a hook's input."""
     project.hooks({"dialect": "claude", "event": event, "command": KEEP})
     context = {"session_id": "s1", **CONTEXTS.get(event, {}), **context}
-    if project.server is not None:
-        assert project.fire(context, event=event).hook("hook")["failure"] is None
-        return read(project)
     with Engine.load(project.root, home=project.home, trust_project=True) as engine:
         result = engine.fire_sync(event, context)
     assert [run.failure for run in result.runs] == [None]
@@ -63,32 +59,32 @@ def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
     assert there_and_back == agent_claude.ARGUMENTS
 
 
-def test_1_2_the_common_fields_are_always_there(project: Project) -> None:
+def test_1_2_the_common_fields_are_always_there(place: Project) -> None:
     """An unknown transcript is an empty string; other unknown fields are left out."""
-    assert fired(project, "session_end") == {
+    assert fired(place, "session_end") == {
         "session_id": "s1",
         "transcript_path": "",
-        "cwd": str(project.root),
+        "cwd": str(place.root),
         "hook_event_name": "SessionEnd",
         "reason": "other",
     }
 
 
-def test_1_2_the_mode_is_said_in_claude_s_words_where_claude_says_it(project: Project) -> None:
+def test_1_2_the_mode_is_said_in_claude_s_words_where_claude_says_it(place: Project) -> None:
     """Not at every event, and not where it is none of Claude's."""
-    assert fired(project, "pre_tool_use", permission_mode="yolo")["permission_mode"] == "bypassPermissions"
-    assert "permission_mode" not in fired(project, "pre_tool_use", permission_mode="turbo")
-    assert "permission_mode" not in fired(project, "session_start", permission_mode="plan")
+    assert fired(place, "pre_tool_use", permission_mode="yolo")["permission_mode"] == "bypassPermissions"
+    assert "permission_mode" not in fired(place, "pre_tool_use", permission_mode="turbo")
+    assert "permission_mode" not in fired(place, "session_start", permission_mode="plan")
 
 
-def test_1_2_a_subagent_is_told_by_its_id(project: Project) -> None:
+def test_1_2_a_subagent_is_told_by_its_id(place: Project) -> None:
     """`agent_type` is the name that hookrun knows."""
-    seen = fired(project, "pre_tool_use", agent_id="a7", agent_name="Explore")
+    seen = fired(place, "pre_tool_use", agent_id="a7", agent_name="Explore")
     assert (seen["agent_id"], seen["agent_type"]) == ("a7", "Explore")
 
 
-@pytest.mark.parametrize(
-    ("event", "context", "expected"),
+@rows(
+    "event, context, expected",
     [
         (
             "pre_tool_use",
@@ -130,10 +126,10 @@ def test_1_2_a_subagent_is_told_by_its_id(project: Project) -> None:
     ],
 )
 def test_1_3_what_an_event_tells(
-    project: Project, event: str, context: dict[str, object], expected: dict[str, object]
+    place: Project, event: str, context: dict[str, object], expected: dict[str, object]
 ) -> None:
     """The fields of the event's row, by Claude's names; an event that Claude has not keeps its name."""
-    seen = fired(project, event, **context)
+    seen = fired(place, event, **context)
     assert seen["hook_event_name"] == tables.native_event(event)
     assert {name: seen.get(name, "missing") for name in expected} == expected
 
@@ -149,8 +145,8 @@ def test_1_3_the_path_of_a_file_is_absolute(project: Project) -> None:
     assert project.fire(context).verdict["modified_args"] == {"file_path": "a/../b.txt", "content": "y"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "args", "expected"),
+@rows(
+    "tool, args, expected",
     [
         ("write", {"file_path": "/a", "content": "x"}, {"filePath": "/a", "content": "x"}),
         (
@@ -190,32 +186,33 @@ def test_1_2_claude_s_own_message_has_the_arguments_as_hooks_before_left_them(pr
     assert told.own["updatedInput"] == {"notebook_path": "/n.ipynb", "new_source": "z"}
 
 
-@pytest.mark.parametrize("name", AGENTS)
-def test_every_agent_s_shell_call_is_a_call_of_bash(project: Project, name: str) -> None:
+@rows("name", AGENTS)
+def test_every_agent_s_shell_call_is_a_call_of_bash(agent_of: AgentOf, name: str) -> None:
     """Before it, with the command; and a refusal in the form of Claude's hooks reaches the agent in its own format."""
-    project.hooks({"dialect": "claude", "command": f"{KEEP}; echo never >&2; exit 2"})
-    agent = Agent(name, project)
+    agent = agent_of(name)
+    agent.project.hooks({"dialect": "claude", "command": f"{KEEP}; echo never >&2; exit 2"})
     told = agent.fire(agent.shell("rm -rf /"))
-    seen = read(project)
+    seen = read(agent.project)
     assert (seen["hook_event_name"], seen["tool_name"]) == ("PreToolUse", "Bash")
     assert seen["tool_input"]["command"] == "rm -rf /"
     assert "never" in str(told.reason)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", [name for name in AGENTS if name != "cline"])
-def test_a_stop_hook_that_looks_whether_it_is_active_blocks_once(project: Project, name: str) -> None:
-    """As users write it; agents that do not send the field are handled by remembering earlier blocks.
+ONCE = """grep -q '"stop_hook_active":true' || echo '{"decision":"block","reason":"run the tests"}'"""
 
-    Cline cannot be kept from ending.
-    """
-    line = """grep -q '"stop_hook_active":true' || echo '{"decision":"block","reason":"run the tests"}'"""
-    project.hooks({"dialect": "claude", "event": "stop", "command": line})
-    agent = Agent(name, project)
-    message = agent.stop()
-    assert b"run the tests" in agent.fire(message).stdout
-    if name != "opencode":  # which does not send it
-        message["stop_hook_active"] = True
-    assert b"run the tests" not in agent.fire(message).stdout
-    if name == "opencode":
-        assert b"run the tests" in agent.fire(message).stdout
+
+@rows("name", [name for name in AGENTS if name not in ("cline", "opencode")])
+def test_a_stop_hook_that_looks_whether_it_is_active_blocks_once(agent_of: AgentOf, name: str) -> None:
+    """As users write it. Cline cannot be kept from ending."""
+    agent = agent_of(name)
+    agent.project.hooks({"dialect": "claude", "event": "stop", "command": ONCE})
+    assert b"run the tests" in agent.fire(agent.stop()).stdout
+    assert b"run the tests" not in agent.fire({**agent.stop(), "stop_hook_active": True}).stdout
+
+
+def test_whether_a_stop_hook_is_active_is_remembered_for_an_agent_that_does_not_send_it(project: Project) -> None:
+    """By its earlier blocks."""
+    opencode = Agent("opencode", project)
+    project.hooks({"dialect": "claude", "event": "stop", "command": ONCE})
+    told = [b"run the tests" in opencode.fire(opencode.stop()).stdout for _ in range(3)]
+    assert told == [True, False, True]

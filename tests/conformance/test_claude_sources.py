@@ -13,6 +13,7 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.shell.fire_call import SCRIPT
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,25 +145,24 @@ def test_2_1_extra_keys_are_tolerated(house: House) -> None:
 # --- 2.2: the fields of a handler
 
 
-@pytest.mark.parametrize(
-    ("event", "given", "seconds"),
+@rows(
+    "event, fields, seconds",
     [
-        ("PreToolUse", None, 600),
-        ("PreToolUse", 5, 5),
-        ("PreToolUse", 0.5, 0.5),
-        ("UserPromptSubmit", None, 30),
-        ("MessageDisplay", None, 10),
-        ("SessionEnd", None, 1.5),
-        ("SessionEnd", 20, 20),
-        ("SessionEnd", 100, 60),
-        ("Stop", None, 600),
+        ("PreToolUse", {}, 600),
+        ("PreToolUse", {"timeout": 5}, 5),
+        ("PreToolUse", {"timeout": 0.5}, 0.5),
+        ("UserPromptSubmit", {}, 30),
+        ("MessageDisplay", {}, 10),
+        ("SessionEnd", {}, 1.5),
+        ("SessionEnd", {"timeout": 20}, 20),
+        ("SessionEnd", {"timeout": 100}, 60),
+        ("Stop", {}, 600),
     ],
 )
 def test_2_2_timeouts_are_seconds_with_a_default_for_each_event(
-    house: House, event: str, given: float | None, seconds: float
+    house: House, event: str, fields: dict[str, object], seconds: float
 ) -> None:
     """The defaults of the documentation."""
-    fields: dict[str, object] = {} if given is None else {"timeout": given}
     assert one(house, settings({**handler(), **fields}, event=event)).timeout == seconds
 
 
@@ -182,22 +182,21 @@ def test_2_2_async_hooks_have_no_say(house: House) -> None:
     assert one(house, settings(handler(asyncRewake=True, timeout=7))).timeout == 7
 
 
-@pytest.mark.parametrize(
-    ("event", "given", "expected"),
+@rows(
+    "event, fields, expected",
     [
-        ("PreToolUse", None, "continue"),
-        ("PreToolUse", "block", "block"),
-        ("PreToolUse", "continue", "continue"),
-        ("PreToolUse", "deny", "block"),
-        ("PreToolUse", "Continue", "block"),
-        ("Stop", "block", "continue"),
-        ("SubagentStop", "block", "continue"),
-        ("PostToolUse", "block", "block"),
+        ("PreToolUse", {}, "continue"),
+        ("PreToolUse", {"onFailure": "block"}, "block"),
+        ("PreToolUse", {"onFailure": "continue"}, "continue"),
+        ("PreToolUse", {"onFailure": "deny"}, "block"),
+        ("PreToolUse", {"onFailure": "Continue"}, "block"),
+        ("Stop", {"onFailure": "block"}, "continue"),
+        ("SubagentStop", {"onFailure": "block"}, "continue"),
+        ("PostToolUse", {"onFailure": "block"}, "block"),
     ],
 )
-def test_2_2_on_failure(house: House, event: str, given: str | None, expected: str) -> None:
+def test_2_2_on_failure(house: House, event: str, fields: dict[str, object], expected: str) -> None:
     """It has the declared effect, except at events that never fail this way."""
-    fields: dict[str, object] = {} if given is None else {"onFailure": given}
     assert one(house, settings({**handler(), **fields}, event=event)).on_failure == expected
 
 
@@ -223,7 +222,7 @@ def test_2_2_http_headers_use_listed_variables_only(house: House) -> None:
     assert hook.headers == {"Authorization": "Bearer ${TOKEN}", "X-Other": "a"}
 
 
-@pytest.mark.parametrize("type_", ["prompt", "agent", "mcp_tool"])
+@rows("type_", ["prompt", "agent", "mcp_tool"])
 def test_2_2_types_that_only_claude_runs_are_listed_and_fail(house: House, type_: str) -> None:
     """They are listed as hooks, with the reason why they do not run."""
     hook = one(house, settings({"type": type_, "prompt": "Is it safe? $ARGUMENTS"}))
@@ -239,8 +238,8 @@ def test_2_2_powershell_is_not_run(house: House) -> None:
     assert one(house, settings({**handler(args=["-c", "x"]), "shell": "powershell"})).error is None
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
+@rows(
+    "given, message",
     [
         ({"type": "comand", "command": "x"}, 'did you mean "command"?'),
         ({"command": "x"}, "the handler has no `type`"),
@@ -347,33 +346,32 @@ def plugins(house: House) -> dict[str, tuple[str, str]]:
     return {roots[id(hook)].name: (hook.layer, hook.mode) for hook in hooks}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
+@rows(
+    "words, expected, told",
     [
-        ((None, True, None, None), ("user", "enforce")),
-        ((None, None, True, None), ("project", "enforce")),
-        ((None, None, None, True), ("local", "enforce")),
-        ((None, True, None, False), ("user", "off")),
-        ((None, True, False, None), ("user", "off")),
-        ((None, True, False, True), ("user", "enforce")),
-        ((None, False, True, None), ("project", "enforce")),
-        ((True, None, None, False), ("managed", "enforce")),
-        ((False, True, True, True), ("user", "off")),
-        ((None, ["1.0"], None, None), None),
-        ((None, False, None, None), None),
+        ((None, True, None, None), {"1.0": ("user", "enforce")}, []),
+        ((None, None, True, None), {"1.0": ("project", "enforce")}, []),
+        ((None, None, None, True), {"1.0": ("local", "enforce")}, []),
+        ((None, True, None, False), {"1.0": ("user", "off")}, ["warning"]),
+        ((None, True, False, None), {"1.0": ("user", "off")}, ["warning"]),
+        ((None, True, False, True), {"1.0": ("user", "enforce")}, []),
+        ((None, False, True, None), {"1.0": ("project", "enforce")}, []),
+        ((True, None, None, False), {"1.0": ("managed", "enforce")}, []),
+        ((False, True, True, True), {"1.0": ("user", "off")}, ["warning"]),
+        ((None, ["1.0"], None, None), {}, []),
+        ((None, False, None, None), {}, []),
     ],
 )
 def test_2_5_the_nearest_settings_that_name_a_plugin_count(
-    house: House, words: tuple[object, ...], expected: tuple[str, str] | None
+    house: House, words: tuple[object, ...], expected: dict[str, tuple[str, str]], told: list[str]
 ) -> None:
     """Managed ones before all; its hooks are of the first layer that enables it, and so need a project's approval."""
     installed(house, "lint")
     for path, word in zip((house.central, house.own, house.shared, house.local), words, strict=True):
         write(path, {} if word is None else {"enabledPlugins": {"lint@market": word}})
     house.include("user")
-    assert plugins(house) == ({} if expected is None else {"1.0": expected})
-    off = expected is not None and expected[1] == "off"
-    assert [problem.severity for problem in house.examine().problems] == ["warning"] * off
+    assert plugins(house) == expected
+    assert [problem.severity for problem in house.examine().problems] == told
 
 
 def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> None:
@@ -414,9 +412,10 @@ def test_2_5_one_version_of_a_plugin_runs(house: House, tmp_path: Path) -> None:
         assert list(plugins(house)) == ([] if expected is None else [expected])
 
 
-@pytest.mark.parametrize("source", ["directory", "file"])
-def test_2_5_a_plugin_of_a_directory_runs_there(house: House, source: str) -> None:
+@rows("source", ["directory", "file"])
+def test_2_5_a_plugin_of_a_directory_runs_there(tmp_path: Path, source: str) -> None:
     """Its copy is as old as its installation."""
+    house = House(tmp_path / source)
     installed(house, "lint", source=source)
     write(house.own, {"enabledPlugins": {"lint@market": True}})
     house.include("user")
@@ -443,8 +442,8 @@ def test_2_5_a_plugin_that_its_marketplace_does_not_list_does_not_run(house: Hou
     assert plugins(house) == {}
 
 
-@pytest.mark.parametrize(
-    ("hooks", "expected"),
+@rows(
+    "hooks, expected",
     [
         ({"Stop": [{"hooks": [handler("own")]}]}, ["lint", "own"]),
         ("./more.json", ["lint", "more"]),
@@ -466,7 +465,7 @@ def test_2_5_hooks_that_a_plugins_manifest_declares(house: House, hooks: object,
     assert {(hook.claude or {}).get("plugin_root") for hook in hooks_found} == {str(root)}
 
 
-@pytest.mark.parametrize("name", ["known_marketplaces.json", "installed_plugins.json"])
+@rows("name", ["known_marketplaces.json", "installed_plugins.json"])
 def test_2_5_what_is_installed_and_cannot_be_read_is_an_error(house: House, name: str) -> None:
     """The missing guards are unknown."""
     installed(house, "lint")
@@ -483,8 +482,8 @@ def handler_in_plugin() -> dict[str, object]:
     return {"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/lint.sh"}
 
 
-@pytest.mark.parametrize(
-    ("user", "project", "local", "running"),
+@rows(
+    "user, project, local, running",
     [
         (None, None, None, {"own", "shared", "local"}),
         (True, None, None, set()),
@@ -512,7 +511,7 @@ def test_2_5_disable_all_hooks(
     assert len(hooks) == 4
 
 
-@pytest.mark.parametrize(("key", "running"), [("disableAllHooks", set()), ("allowManagedHooksOnly", {"central"})])
+@rows("key, running", [("disableAllHooks", set()), ("allowManagedHooksOnly", {"central"})])
 def test_2_5_managed_settings_have_the_first_word(house: House, key: str, running: set[str]) -> None:
     """They switch everything off, or everything but their own."""
     write(house.central, {**settings(handler("central")), key: True})
@@ -549,7 +548,7 @@ def test_our_own_wiring_is_no_hook(house: House) -> None:
     assert examined.problems == []
 
 
-@pytest.mark.parametrize("line", ["guard # hookrun fire --agent claude", "echo hookrun fire --agent claude"])
+@rows("line", ["guard # hookrun fire --agent claude", "echo hookrun fire --agent claude"])
 def test_a_text_about_hookrun_hides_no_hook(house: House, line: str) -> None:
     """A comment or an argument does not make a guard our own handler, which other agents would leave out."""
     write(house.shared, settings(handler(line)))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from time import monotonic, sleep
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun import Engine
-from tests.cli.terminal import PATIENCE
 from tests.conformance.claude import answers, failure, hook_line, own
 from tests.fire.agents import Agent
 from tests.process.test_url_hooks import serving
+from tests.rows import rows
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.conftest import Project
-
-pytestmark = pytest.mark.sampled(3)
 
 
 # --- 2.6: the environment
@@ -69,7 +68,7 @@ def test_2_2_the_program_in_args_may_be_in_the_project(project: Project) -> None
     assert project.fire().verdict["message"] == "guarded"
 
 
-@pytest.mark.parametrize(
+@rows(
     "command",
     ['"$CLAUDE_PROJECT_DIR"/.claude/hooks/x.sh', "$CLAUDE_PROJECT_DIR/.claude/hooks/x.sh", "sh .claude/hooks/x.sh"],
 )
@@ -116,8 +115,8 @@ def side_by_side(*outputs: dict[str, object], naps: tuple[float, ...] = ()) -> l
     ]
 
 
-@pytest.mark.parametrize(
-    ("decisions", "action"),
+@rows(
+    "decisions, action",
     [
         (("allow", "deny"), "block"),
         (("deny", "defer"), "block"),
@@ -160,7 +159,7 @@ def test_3_5_of_two_changes_the_later_declared_wins_as_a_whole_a_hundred_times(p
     assert [result.modified_args for result in results] == [{"command": "later"}] * 100
 
 
-@pytest.mark.parametrize("naps", [(0.2, 0.0), (0.0, 0.2)], ids=["first is slow", "later is slow"])
+@rows("naps", [(0.2, 0.0), (0.0, 0.2)], ids=["first is slow", "later is slow"])
 def test_3_5_the_conflict_of_two_changes_is_told(project: Project, naps: tuple[float, ...]) -> None:
     """In the audit and for the user; a hook without changes is in no conflict."""
     outputs = [own("PreToolUse", updatedInput={"command": each}) for each in ("first", "ls", "later")]
@@ -179,7 +178,7 @@ def test_3_5_a_block_by_exit_2_counts_as_a_denial(project: Project) -> None:
     assert (fired.action, fired.verdict["message"], "modified_args" in fired.verdict) == ("block", "R", False)
 
 
-@pytest.mark.parametrize("decision", ["deny", "ask", "allow"])
+@rows("decision", ["deny", "ask", "allow"])
 def test_3_5_continue_false_beats_the_decisions_of_other_hooks(project: Project, decision: str) -> None:
     """In either order."""
     outputs = [own("PreToolUse", permissionDecision=decision), {"continue": False, "stopReason": "S"}]
@@ -202,8 +201,8 @@ def test_3_5_both_dialects_in_one_chain(project: Project) -> None:
 # --- 3.6: onFailure
 
 
-@pytest.mark.parametrize(
-    ("stdout", "code", "kind"),
+@rows(
+    "stdout, code, kind",
     [
         ("", 1, "exit_code"),
         ("text", 127, "exit_code"),
@@ -211,9 +210,9 @@ def test_3_5_both_dialects_in_one_chain(project: Project) -> None:
         ({"decision": "no"}, 0, "bad_verdict"),
     ],
 )
-def test_3_6_a_failure_blocks_where_that_is_declared(project: Project, stdout: object, code: int, kind: str) -> None:
+def test_3_6_a_failure_blocks_where_that_is_declared(place: Project, stdout: object, code: int, kind: str) -> None:
     """An exit status other than 0 and 2, and an answer that does not fit."""
-    fired = answers(project, stdout, stderr="why", code=code, on_failure="block")
+    fired = answers(place, stdout, stderr="why", code=code, on_failure="block")
     assert (fired.action, failure(fired)) == ("block", kind)
     assert "why" in str(fired.verdict["message"])
 
@@ -226,35 +225,35 @@ def test_3_6_a_timeout_and_a_missing_program_block_too(project: Project) -> None
     assert project.fire().action == "block"
 
 
-def test_3_6_plain_text_is_no_failure(project: Project) -> None:
+def test_3_6_plain_text_is_no_failure(place: Project) -> None:
     """The hook has ended well."""
-    assert answers(project, "all is well", on_failure="block").action == "continue"
+    assert answers(place, "all is well", on_failure="block").action == "continue"
 
 
-@pytest.mark.parametrize("event", ["stop", "subagent_stop", "session_start", "permission_request", "notification"])
-def test_3_6_it_is_ignored_at_the_end_of_a_turn_and_where_nothing_can_be_refused(project: Project, event: str) -> None:
+@rows("event", ["stop", "subagent_stop", "session_start", "permission_request", "notification"])
+def test_3_6_it_is_ignored_at_the_end_of_a_turn_and_where_nothing_can_be_refused(place: Project, event: str) -> None:
     """The user sees the failure."""
-    fired = answers(project, code=1, event=event, on_failure="block")
+    fired = answers(place, code=1, event=event, on_failure="block")
     assert (fired.action, failure(fired)) == ("continue", "exit_code")
     assert "exit_code" in str(fired.verdict["system_message"])
 
 
-def test_3_6_it_is_ignored_in_the_background(project: Project) -> None:
+def test_3_6_it_is_ignored_in_the_background(place: Project) -> None:
     """Its result is not awaited: declaring that would be an error, and a started hook has no effect."""
-    fired = answers(project, {"decision": "block"}, code=2, background=True)
+    fired = answers(place, {"decision": "block"}, code=2, background=True)
     assert (fired.action, failure(fired)) == ("continue", None)
 
 
 # --- 3.7: long texts
 
 
-def test_3_7_what_exit_2_wrote_to_stderr_is_given_whole_up_to_the_same_length(project: Project) -> None:
+def test_3_7_what_exit_2_wrote_to_stderr_is_given_whole_up_to_the_same_length(place: Project) -> None:
     """The first error as well as the last; longer text is in a file."""
-    fired = answers(project, stderr="first " + "e" * 5000, code=2, event="post_tool_use")
+    fired = answers(place, stderr="first " + "e" * 5000, code=2, event="post_tool_use")
     assert fired.verdict["message"] == "first " + "e" * 5000
-    fired = answers(project, stderr="first " + "e" * 20_000, code=2, event="post_tool_use")
+    fired = answers(place, stderr="first " + "e" * 20_000, code=2, event="post_tool_use")
     assert str(fired.verdict["message"]).startswith("[20006 characters, more than the 10000")
-    [path] = (project.home / ".local/state/hookrun/texts").iterdir()
+    [path] = (place.home / ".local/state/hookrun/texts").iterdir()
     assert path.read_text() == "first " + "e" * 20_000
 
 
@@ -267,8 +266,8 @@ def test_3_7_of_a_text_that_was_cut_the_file_is_not_said_to_hold_all(project: Pr
     assert "what was kept of it is in" in str(fired.verdict["additional_context"])
 
 
-@pytest.mark.parametrize(
-    ("event", "output", "field"),
+@rows(
+    "event, output, field",
     [
         ("user_prompt_submit", "{}", "additional_context"),
         ("pre_tool_use", json.dumps(own("PreToolUse", additionalContext="{}")), "additional_context"),
@@ -277,26 +276,27 @@ def test_3_7_of_a_text_that_was_cut_the_file_is_not_said_to_hold_all(project: Pr
     ids=["plain", "context", "person"],
 )
 def test_3_7_a_long_text_is_kept_in_a_file_and_its_beginning_is_given(
-    project: Project, event: str, output: str, field: str
+    place: Project, event: str, output: str, field: str
 ) -> None:
     """Beyond 10,000 characters."""
-    fired = answers(project, output.replace("{}", "x" * 10_000, 1), event=event)
+    fired = answers(place, output.replace("{}", "x" * 10_000, 1), event=event)
     assert fired.verdict[field] == "x" * 10_000
-    fired = answers(project, output.replace("{}", "y" * 10_001, 1), event=event)
+    fired = answers(place, output.replace("{}", "y" * 10_001, 1), event=event)
     told = str(fired.verdict[field])
     assert "10001 characters" in told
     assert told.endswith("\n" + "y" * 2_000)
-    [path] = (project.home / ".local/state/hookrun/texts").iterdir()
+    [path] = (place.home / ".local/state/hookrun/texts").iterdir()
     assert str(path) in told
     assert path.read_text() == "y" * 10_001
     assert path.stat().st_mode & 0o777 == 0o600
+    path.unlink()
 
 
 # --- 3.8: HTTP
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "action", "kind"),
+@rows(
+    "status, body, action, kind",
     [
         (200, b"", "continue", None),
         (
@@ -332,19 +332,20 @@ def test_a_program_s_fires_read_and_answer_the_same(project: Project) -> None:
     assert (result.action, result.message) == ("block", "R")
 
 
-@pytest.mark.parametrize(
-    ("said", "failed"),
+@rows(
+    "said, failed",
     [('{"systemMessage": "done"}', None), ('{"decision": "perhaps"}', "bad_verdict"), ("all is well", None)],
 )
 def test_3_9_what_a_background_hook_prints_is_recorded_by_claude_s_rules(
-    project: Project, said: str, failed: str | None
+    agent_of: Callable[[str], Agent], said: str, failed: str | None
 ) -> None:
     """It has no effect, but it is no failure where Claude Code would take it for an answer."""
-    line = f"cat >/dev/null; echo '{said}'"
-    project.hooks({"command": line, "dialect": "claude", "background": True})
+    project = agent_of("claude").project
+    project.hooks({"command": f"cat >/dev/null; echo '{said}'", "dialect": "claude", "background": True})
     assert project.fire({"tool_name": "bash"}).action == "continue"
-    until = monotonic() + PATIENCE
-    while not (ended := [record for record in project.audit() if record["kind"] == "background"]):
-        assert monotonic() < until
-        sleep(0.01)
-    assert [record.get("failure") for record in ended] == [failed]
+
+    def of_the_background() -> list[dict[str, object]]:
+        return [record for record in project.audit() if record["kind"] == "background"]
+
+    [record] = until(of_the_background, "the record of a background hook")
+    assert record.get("failure") == failed

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.conftest import Project
-from tests.fire.agents import Agent
+from tests.fire.agents import Agent, Told
 
 BLOCKS: dict[str, object] = {"event": ["stop", "subagent_stop"], "command": "echo go on >&2; exit 2"}
 
@@ -24,22 +22,30 @@ def hooks_that_ran(agent: Agent) -> list[object]:
     return [each["event"] for each in agent.project.audit() if each["kind"] == "hook"]
 
 
-@pytest.mark.parametrize("wired", [["Stop"], ["Stop", "SubagentStop"]])
-def test_a_subagent_s_end_is_fired_once(project: Project, wired: list[str]) -> None:
-    """By Copilot's own event for it, if hookrun is installed for that; no block of a turn is counted."""
-    agent = Agent("copilot", project)
-    project.hooks(BLOCKS)
+def end_subagent(agent: Agent, *wired: str) -> list[Told]:
+    """Install hookrun for these events, and return the answer at each when a subagent ends."""
+    agent.project.hooks(BLOCKS)
     entry = [{"type": "command", "bash": "hookrun fire --agent copilot"}]
-    path = project.home / ".copilot" / "hooks" / "hookrun.json"
+    path = agent.project.home / ".copilot" / "hooks" / "hookrun.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"version": 1, "hooks": dict.fromkeys(wired, entry)}))
-    told = [agent.fire(ending(agent, native), event=native) for native in wired]
+    return [agent.fire(ending(agent, native), event=native) for native in wired]
+
+
+def test_a_subagent_s_end_is_fired_by_the_event_of_the_turn_s(project: Project) -> None:
+    """If hookrun is installed for that alone; no block of a turn is counted."""
+    agent = Agent("copilot", project)
+    [told] = end_subagent(agent, "Stop")
+    assert (hooks_that_ran(agent), told.json["decision"]) == (["subagent_stop"], "block")
+    assert project.audit()[-1]["degraded"] == ["block -> nothing"]
+
+
+def test_a_subagent_s_end_is_fired_once(project: Project) -> None:
+    """By Copilot's own event for it, if hookrun is installed for that."""
+    agent = Agent("copilot", project)
+    of_the_turn, its_own = end_subagent(agent, "Stop", "SubagentStop")
     assert hooks_that_ran(agent) == ["subagent_stop"]
-    assert [each.json.get("decision") for each in told][-1] == "block"
-    if len(wired) == 1:
-        assert project.audit()[-1]["degraded"] == ["block -> nothing"]
-    else:
-        assert told[0].stdout == b""
+    assert (of_the_turn.stdout, its_own.json["decision"]) == (b"", "block")
 
 
 def test_the_end_of_the_turn_is_what_it_was(project: Project) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
 from tests.conftest import Project
 from tests.fire.agents import Agent, says
+from tests.rows import rows
 
 BEFORE: dict[str, object] = {
     "event": "pre_tool_use",
@@ -25,17 +26,20 @@ def at_stop(agent: Agent, session: str = "s1") -> dict[str, object]:
     return {**about, "stop_hook_active": False}
 
 
-@pytest.mark.parametrize("name", ["gemini", "qwen"])
-def test_a_text_for_the_model_before_a_tool_is_given_after_it(project: Project, name: str) -> None:
-    """Once, in the same session, even if no hook runs then; the audit records that it came later."""
-    agent = Agent(name, project)
+@rows("name, waits", [("gemini", False), ("qwen", True)])
+def test_a_text_for_the_model_before_a_tool_is_given_after_it(
+    name: str, waits: bool, agent_of: Callable[[str], Agent]
+) -> None:
+    """Once, in the same session, even if no hook runs then; the user's text waits for Stop where it has to."""
+    agent = agent_of(name)
+    project = agent.project
     project.hooks(BEFORE)
     assert agent.fire(agent.shell("ls")).context == ""
     assert "context -> later" in str(project.audit()[-1]["degraded"])
     assert agent.fire(after(agent, "another")).context == ""
     assert agent.fire(after(agent)).context == "C"
     assert agent.fire(after(agent)).stdout == b""
-    assert (project.home / ".local/state/hookrun/kept").exists() is (name == "qwen")  # the user's text waits for Stop
+    assert (project.home / ".local/state/hookrun/kept").exists() is waits
 
 
 def test_what_a_hook_tells_the_person_on_qwen_waits_for_the_end_of_the_turn(project: Project) -> None:

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from tests.conftest import Project
+from tests.rows import rows
+from tests.waiting import limit
 
 SEES = 'grep -q -e "{text}" && {{ echo "{text} is not allowed" >&2; exit 2; }}; exit 0'
 
@@ -35,8 +37,8 @@ def test_a_guard_sees_what_an_earlier_hook_made_of_the_arguments(project: Projec
     assert "modified_args" not in fired.verdict
 
 
-@pytest.mark.parametrize("parallel", [False, True])
-def test_two_patches_of_different_keys_both_arrive(project: Project, parallel: bool) -> None:
+@rows("parallel", [False, True])
+def test_two_patches_of_different_keys_both_arrive(parallel: bool, project: Project) -> None:
     """One after the other or side by side, changes to different keys are both made."""
     project.hooks(
         {"name": "a", "command": patches(command="git push --dry-run"), "parallel": parallel},
@@ -135,8 +137,8 @@ def test_parallel_hooks_really_run_side_by_side(project: Project) -> None:
     """Two parallel hooks that wait for each other both finish."""
     wait = "touch {0}; while [ ! -e {1} ]; do sleep 0.02; done"
     project.hooks(
-        {"name": "a", "command": wait.format("a", "b"), "parallel": True, "timeout": 20},
-        {"name": "b", "command": wait.format("b", "a"), "parallel": True, "timeout": 20},
+        {"name": "a", "command": wait.format("a", "b"), "parallel": True, "timeout": limit()},
+        {"name": "b", "command": wait.format("b", "a"), "parallel": True, "timeout": limit()},
     )
     fired = project.fire(CONTEXT)
     assert [hook["failure"] for hook in fired.verdict["hooks"]] == [None, None]  # type: ignore[attr-defined]
@@ -150,8 +152,8 @@ def test_the_same_input_gives_the_same_answer(project: Project) -> None:
     assert answers == {'{"command": "c7", "timeout": 5}'}
 
 
-@pytest.mark.parametrize("parallel", [False, True])
-def test_an_allow_is_only_for_the_arguments_its_hook_saw(project: Project, parallel: bool) -> None:
+@rows("parallel", [False, True])
+def test_an_allow_is_only_for_the_arguments_its_hook_saw(parallel: bool, project: Project) -> None:
     """A hook allows `git push`, another turns it into something else: the allow does not spare anybody the prompt."""
     allow = """cat >/dev/null; echo '{"action": "allow", "message": "known to be good"}'"""
     project.hooks(
@@ -178,10 +180,9 @@ def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:
     assert [hook["name"] for hook in fired.verdict["hooks"]] == ["when", "unless"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("first", ["block", "continue"])
-def test_of_two_actions_in_one_answer_the_refusal_counts(project: Project, first: str) -> None:
+@rows("first, second", [("block", "continue"), ("continue", "block")])
+def test_of_two_actions_in_one_answer_the_refusal_counts(first: str, second: str, project: Project) -> None:
     """Whichever comes last; two that refuse nothing are no verdict."""
-    second = "continue" if first == "block" else "block"
     project.hooks({"command": f"""echo '{{"action": "{first}", "action": "{second}"}}'"""})
     fired = project.fire(CONTEXT)
     assert (fired.status, fired.hook("hook")["action"]) == (2, "block")

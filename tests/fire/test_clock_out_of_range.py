@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fire.agents import Agent
+from tests.fire.agents import PROGRAMS, Agent
+from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Project
 
 GUARD: dict[str, object] = {"command": "echo no >&2; exit 2"}
 
-BEYOND = """
-import time
 
-def beyond(*_):
-    raise OverflowError("timestamp too large to convert to C _PyTime_t")
-
-time.time = time.time_ns = beyond
-"""
-"""What Python's clock does after 11 April 2262."""
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("until", ["1e300", "1e999", "-1e300", "253402300800", "99999999999999999999"])
-@pytest.mark.parametrize("hook", ['"other"', '"hook"', "null"])
-def test_a_pause_that_hookrun_would_not_write_is_none(project: Project, hook: str, until: str) -> None:
+@rows(
+    "hook, until",
+    [
+        *(("null", until) for until in ("1e300", "1e999", "-1e300", "253402300800", "99999999999999999999")),
+        *((hook, "1e300") for hook in ('"other"', '"hook"')),
+    ],
+)
+def test_a_pause_that_hookrun_would_not_write_is_none(hook: str, until: str, agent_of: Callable[[str], Agent]) -> None:
     """Neither the hook that it names nor another is kept from running."""
+    agent = agent_of("claude")
+    project = agent.project
     project.user_hooks(GUARD, {"name": "other", "command": "true"})
     store = project.home / ".local/share/hookrun/trust.json"
     store.parent.mkdir(parents=True, mode=0o700)
@@ -38,7 +38,6 @@ def test_a_pause_that_hookrun_would_not_write_is_none(project: Project, hook: st
     store.chmod(0o600)
     fired = project.fire()
     assert (fired.status, fired.verdict["message"]) == (2, "no")
-    agent = Agent("claude", project)
     assert agent.fire(agent.shell()).reason == "no"
 
 
@@ -47,9 +46,7 @@ def test_a_pause_that_hookrun_would_not_write_is_none(project: Project, hook: st
 @pytest.mark.parametrize("name", ["claude", "gemini", "copilot"])
 def test_a_clock_beyond_what_python_can_tell(project: Project, name: str) -> None:
     """The guard refuses, the project's approvals count, and the audit has a time."""
-    clock = project.root.parent / "clock"
-    clock.mkdir()
-    (clock / "sitecustomize.py").write_text(BEYOND)
+    clock = PROGRAMS / "in_2262"
     project.user_hooks({"command": "echo 'not in 2262' >&2; exit 2", "matcher": "bash"})
     project.hooks({"name": "theirs", "command": "echo theirs >&2; exit 2", "always": True})
     around = {"PYTHONPATH": f"{clock}:{project.environment()['PYTHONPATH']}"}
@@ -63,8 +60,6 @@ def test_a_clock_beyond_what_python_can_tell(project: Project, name: str) -> Non
 
 def test_a_file_of_another_age(project: Project) -> None:
     """A config file with times before 1970 or far in the future is read."""
-    import os
-
     for seconds in (-(10**9), 10**10):
         project.hooks(GUARD)
         os.utime(project.root / "coder.json", (seconds, seconds))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, Fired, Project
+from tests.rows import rows
 
 CONTEXTS = ROOT / "examples" / "contexts"
 
@@ -38,8 +39,8 @@ def needs(program: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
-@pytest.mark.parametrize("name", ["rm_rf", "force_push"])
-def test_a_destructive_command_is_blocked(example: Project, name: str) -> None:
+@rows("name", ["rm_rf", "force_push"])
+def test_a_destructive_command_is_blocked(name: str, example: Project) -> None:
     """The Python example blocks with a reason."""
     fired = fire(example, "pre_tool_use", name)
     assert (fired.status, fired.action) == (2, "block")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
+from tests.rows import rows
 
 CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "git push"}}
 
@@ -19,9 +20,8 @@ def says(**answer: object) -> str:
     return f"cat >/dev/null; echo '{json.dumps(answer)}'"
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("answer", "status"),
+@rows(
+    "answer, status",
     [
         ({"action": "continue"}, 0),
         ({"action": "allow"}, 0),
@@ -33,7 +33,7 @@ def says(**answer: object) -> str:
     ],
 )
 def test_the_verdict_is_one_line_and_the_exit_status_says_go_or_not(
-    project: Project, answer: dict[str, object], status: int
+    answer: dict[str, object], status: int, project: Project
 ) -> None:
     """The verdict is on stdout, whole; 0 means go on, 2 means do not, and then the message is on stderr too."""
     project.hooks({"command": says(**answer)})
@@ -113,10 +113,8 @@ def test_a_hook_reads_every_promised_field(project: Project) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "alias", ["PreToolUse", "BeforeTool", "preToolUse", "pre_tool_execution", "tool.execute.before"]
-)
-def test_an_event_goes_by_any_of_its_names(project: Project, alias: str) -> None:
+@rows("alias", ["PreToolUse", "BeforeTool", "preToolUse", "pre_tool_execution", "tool.execute.before"])
+def test_an_event_goes_by_any_of_its_names(alias: str, project: Project) -> None:
     """Fired or declared by an alias, it is the same event, and hooks read its canonical name."""
     project.hooks({"event": alias, "command": "cat > seen"})
     assert project.fire(CONTEXT, event=alias).hook("hook")["failure"] is None
@@ -148,8 +146,8 @@ USAGE = {
 }
 
 
-@pytest.mark.parametrize("name", USAGE)
-def test_a_usage_error_exits_with_1_and_one_line(project: Project, name: str) -> None:
+@rows("name", USAGE)
+def test_a_usage_error_exits_with_1_and_one_line(name: str, project: Project) -> None:
     """The error is one `error:` line; the exit status is 1, never 2, and stdout stays empty."""
     arguments, expected = USAGE[name]
     command = project.command("fire", *arguments)

@@ -7,10 +7,15 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, Project
+from tests.fire.agents import PROGRAMS
+from tests.rows import rows
+from tests.waiting import ended
 
 CONTEXT = {"tool_name": "bash", "tool_args": {"command": "ls"}}
 REFUSE = "cat >/dev/null; echo no >&2; exit 2"
@@ -22,46 +27,69 @@ def open_fire(project: Project, *arguments: str) -> subprocess.Popen[bytes]:
     return project.open("fire", "pre_tool_use", *arguments)
 
 
-@pytest.mark.parametrize("ending", [b"", b"\n", b"  \r\n"])
-def test_a_whole_object_is_enough_when_stdin_never_ends(project: Project, ending: bytes) -> None:
+@rows("ending", [b"", b"\n", b"  \r\n"])
+def test_a_whole_object_is_enough_when_stdin_never_ends(ending: bytes, project: Project) -> None:
     """An agent that writes the context and keeps its end open gets its answer."""
     project.hooks({"command": REFUSE})
     process = open_fire(project)
     assert process.stdin is not None
     process.stdin.write(json.dumps(CONTEXT).encode() + ending)
     process.stdin.flush()
-    assert process.wait(60) == 2
+    assert ended(process) == 2
     process.communicate()
 
 
-@pytest.mark.parametrize("size", [0, 5_000, 60_000, 300_000])
-@pytest.mark.parametrize("stream", ["pipe", "socket", "file"])
-def test_a_context_that_is_there_already_is_read_whole(project: Project, stream: str, size: int) -> None:
-    """Of a pipe, a socket or a file, of any size, the whole context is read, in one piece or more."""
+def a_pipe(_: Path) -> tuple[int, int]:
+    """Return the reading and the writing end of a pipe."""
+    return os.pipe()
+
+
+def a_socket(_: Path) -> tuple[int, int]:
+    """Return the two ends of a stream."""
+    reading, writing = socket.socketpair()
+    return reading.detach(), writing.detach()
+
+
+def a_file(directory: Path) -> tuple[int, int]:
+    """Return a file, open for reading and for writing."""
+    path = directory / "context"
+    path.touch()
+    return os.open(path, os.O_RDONLY), os.open(path, os.O_WRONLY | os.O_TRUNC)
+
+
+def start_reading(project: Project, reading: int) -> subprocess.Popen[bytes]:
+    """Start a run that reads its context from a descriptor, and hand that over."""
+    command, quiet = project.command("fire", "pre_tool_use"), subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=reading, stdout=quiet, cwd=project.root, env=project.environment())
+    os.close(reading)
+    return process
+
+
+Stream = Callable[[Path], tuple[int, int]]
+FITS = (0, 5_000, 60_000)
+
+
+@rows("stream, size", [*((each, size) for each in (a_pipe, a_socket, a_file) for size in FITS), (a_file, 300_000)])
+def test_a_context_that_is_there_already_is_read_whole(stream: Stream, size: int, project: Project) -> None:
+    """Of a pipe, a socket or a file, of any size that fits in."""
     project.hooks({"command": "cat > seen"})
-    text = json.dumps({**CONTEXT, "user_prompt": "x" * size}).encode()
-    if stream == "socket":
-        reading, writing = (each.detach() for each in socket.socketpair())
-    elif stream == "pipe":
-        reading, writing = os.pipe()
-    else:
-        reading, writing = (os.open(project.root / "context", flags, 0o600) for flags in (os.O_CREAT, os.O_WRONLY))
+    reading, writing = stream(project.root)
     with open(writing, "wb") as file:
-        if size < 100_000 or stream == "file":
-            file.write(text)
-            file.close()
-        process = subprocess.Popen(
-            project.command("fire", "pre_tool_use"),
-            stdin=reading,
-            stdout=subprocess.DEVNULL,
-            cwd=project.root,
-            env=project.environment(),
-        )
-        os.close(reading)
-        if not file.closed:
-            file.write(text)
-    assert process.wait(60) == 0
+        file.write(json.dumps({**CONTEXT, "user_prompt": "x" * size}).encode())
+    assert ended(start_reading(project, reading)) == 0
     assert json.loads((project.root / "seen").read_text())["user_prompt"] == "x" * size
+
+
+@rows("stream", [a_pipe, a_socket])
+def test_a_context_that_does_not_fit_in_is_read_whole(stream: Stream, project: Project) -> None:
+    """Of a pipe or a socket, in pieces while it is written."""
+    project.hooks({"command": "cat > seen"})
+    reading, writing = stream(project.root)
+    process = start_reading(project, reading)
+    with open(writing, "wb") as file:
+        file.write(json.dumps({**CONTEXT, "user_prompt": "x" * 300_000}).encode())
+    assert ended(process) == 0
+    assert json.loads((project.root / "seen").read_text())["user_prompt"] == "x" * 300_000
 
 
 def test_a_context_that_ends_too_early_is_no_context(project: Project) -> None:
@@ -89,7 +117,7 @@ def test_a_context_in_pieces_is_put_together(project: Project) -> None:
     for byte in json.dumps(context).encode():
         process.stdin.write(bytes([byte]))
         process.stdin.flush()
-    assert process.wait(60) == 0
+    assert ended(process) == 0
     assert json.loads((project.root / "seen").read_text())["tool_args"] == context["tool_args"]
     process.communicate()
 
@@ -98,14 +126,14 @@ def test_stdin_on_which_nothing_comes_is_given_up_at_the_deadline(project: Proje
     """With --deadline a silent stdin ends in one clear line and exit 1."""
     project.hooks({"command": REFUSE})
     process = open_fire(project, "--deadline", "0.3")
-    assert process.wait(60) == 1
+    assert ended(process) == 1
     assert process.stderr is not None
     assert b"error: stdin: nothing came" in process.stderr.read()
     process.communicate()
 
 
-@pytest.mark.parametrize("marks", [BOM, BOM + BOM])
-def test_byte_order_marks_are_tolerated(project: Project, marks: bytes) -> None:
+@rows("marks", [BOM, BOM + BOM])
+def test_byte_order_marks_are_tolerated(marks: bytes, project: Project) -> None:
     """One or two byte-order marks before the context do no harm, on stdin and in a file."""
     project.hooks({"command": REFUSE})
     (project.root / "ctx.json").write_bytes(marks + json.dumps(CONTEXT).encode())
@@ -141,9 +169,8 @@ BAD = {
 }
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", BAD)
-def test_a_context_that_cannot_be_read_is_trouble(project: Project, name: str) -> None:
+@rows("name", BAD)
+def test_a_context_that_cannot_be_read_is_trouble(name: str, project: Project) -> None:
     """Bad input on stdin: exit 1, one line saying what was found and expected, a line in the audit, no hook run."""
     data, expected = BAD[name]
     project.hooks({"command": "touch ran"})
@@ -162,33 +189,26 @@ def test_a_usage_error_reads_away_what_the_agent_writes(project: Project) -> Non
     assert process.stdin is not None
     process.stdin.write(b"x" * (4 << 20))
     process.stdin.close()
-    assert process.wait(60) == 1
+    assert ended(process) == 1
     process.stdin = None
     process.communicate()
 
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
-@pytest.mark.parametrize("lacks", ["RWF_NOWAIT", "preadv2"])
-def test_a_python_without_reads_that_do_not_wait_reads_the_context_too(project: Project, lacks: str) -> None:
+@rows("lacks", ["RWF_NOWAIT", "preadv2"])
+@rows("option, started", [("-IS", "start.py"), ("-I", "__main__.py")])
+def test_a_python_without_reads_that_do_not_wait_reads_the_context_too(
+    lacks: str, option: str, started: str, project: Project
+) -> None:
     """As builds for older systems are: they lack names, or refuse the flag."""
     project.hooks({"command": "exit 2"})
-    program = f"""
-import posix, sys
-def preadv(*_):
-    raise NotImplementedError("preadv2: flags unavailable on this platform")
-for module in (posix, sys.modules.get("os", posix)):
-    if "{lacks}" in vars(module): delattr(module, "{lacks}")
-    elif "{lacks}" == "preadv2": module.preadv = preadv
-__file__ = sys.argv[0] = sys.argv.pop(1)
-exec(compile(open(__file__).read(), __file__, "exec"))
-"""
-    for options, name in ((["-I", "-S"], "start.py"), (["-I"], "__main__.py")):
-        done = subprocess.run(
-            [sys.executable, *options, "-c", program, str(ROOT / "hookrun" / name), "fire", "pre_tool_use"],
-            input=json.dumps(CONTEXT).encode(),
-            capture_output=True,
-            cwd=project.root,
-            env=project.environment(),
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (2, b"blocked by hook (exit 2, no reason given)\n")
+    program = str(PROGRAMS / "older_python.py")
+    done = subprocess.run(
+        [sys.executable, option, program, lacks, str(ROOT / "hookrun" / started), "fire", "pre_tool_use"],
+        input=json.dumps(CONTEXT).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, b"blocked by hook (exit 2, no reason given)\n")
