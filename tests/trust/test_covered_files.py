@@ -195,12 +195,12 @@ def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
     project.script("hooks/lib.sh", ":\n")
     fields: dict[str, object] = {"name": "guard", "command": "./hooks/guard.sh", "files": ["hooks/lib.sh"]}
     project.hooks(fields)
-    agent.approve()
+    hookrun(project, "trust", "--yes", *agent.digests())
     project.script("hooks/lib.sh", "true\n")
     assert "hooks/lib.sh has changed since it was approved" in agent.fire().details["guard"]
     project.script("hooks/guard.sh", "#!/bin/sh\n")
     assert "hooks/guard.sh, hooks/lib.sh have changed since it was approved" in agent.fire().details["guard"]
-    agent.approve()
+    hookrun(project, "trust", "--yes", *agent.digests())
     project.hooks({**fields, "timeout": 7})
     assert "its declaration has changed since it was approved" in agent.fire().details["guard"]
 
