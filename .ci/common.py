@@ -54,7 +54,7 @@ MAKE_NEWEST = f"""{FIND_NEWEST}
 wheels=$(python3 .ci/caches.py wheels "$found")
 rm -rf .venv-newest
 "$found" -m venv .venv-newest
-.venv-newest/bin/pip install --quiet --no-index --no-deps "$wheels"/*.whl
+.venv-newest/bin/pip install --quiet --no-index --no-deps --no-compile "$wheels"/*.whl
 # without compiling: another stage's tests may be running the programs
 HOOKRUN_WHEEL=pure .venv-newest/bin/pip install --quiet --no-deps --no-build-isolation -e .
 echo "$found"
