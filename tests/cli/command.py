@@ -147,6 +147,7 @@ def _standard_streams(*descriptors: int) -> Iterator[None]:
             stack.callback(setattr, sys, name, before)
             os.dup2(descriptor, number)
             mode, errors = ("w", "backslashreplace") if number == 2 else ("w" if number else "r", "strict")
-            stream = stack.enter_context(open(number, mode, encoding="utf-8", errors=errors, closefd=False))
+            # a descriptor of its own, or `input` would use readline where a debugger has loaded that
+            stream = stack.enter_context(open(os.dup(number), mode, encoding="utf-8", errors=errors))
             setattr(sys, name, stream)
         yield

@@ -20,15 +20,7 @@ from tests.fire.agents import says, without_origin
 
 ADDING = (ROOT / "docs" / "appendix" / "adding-an-agent.md").read_text()
 
-FIRE = """
-import os, sys
-import hookrun.agents
-hookrun.agents.AGENTS["toy"] = "toy"
-sys.path.insert(0, sys.argv.pop(1))
-sys.argv = ["hookrun", "fire", "--agent", "toy", *sys.argv[1:]]
-import hookrun.__main__
-hookrun.__main__.main()
-"""
+AS_TOY = Path(__file__).parent / "programs" / "with_toy.py"
 
 
 @pytest.mark.lint
@@ -62,15 +54,16 @@ def test_the_names_of_agents_are_the_same_everywhere() -> None:
     assert all(name in help_text() for name in agents.AGENTS)
 
 
-def toy(project: Project, message: object, event: str = "") -> dict[str, object]:
+def toy(project: Project, message: object) -> dict[str, object]:
     """Return what Toy gets, with the module that the page has and one line in the table."""
     (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
     place = project.root.parent / "toy"
     place.mkdir(exist_ok=True)
     (place / "toy.py").write_text(module)
     project.approve()
+    fire = ("fire", "--agent", "toy")
     done = subprocess.run(
-        [sys.executable, "-c", FIRE, str(place), *([event] if event else []), "--home", str(project.home)],
+        [sys.executable, str(AS_TOY), str(place), *fire, "--home", str(project.home)],
         input=json.dumps(message).encode(),
         capture_output=True,
         cwd=project.root,
@@ -80,16 +73,6 @@ def toy(project: Project, message: object, event: str = "") -> dict[str, object]
     assert done.stderr == b""
     answer: dict[str, object] = json.loads(done.stdout) if done.stdout else {}
     return answer
-
-
-RUN = """
-import sys
-import hookrun.agents
-hookrun.agents.AGENTS["toy"] = "toy"
-sys.path.insert(0, sys.argv.pop(1))
-from hookrun.cli import run
-sys.exit(run(sys.argv[1:]))
-"""
 
 
 @pytest.mark.slow
@@ -104,7 +87,7 @@ def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", RUN, str(place), *arguments],
+            [sys.executable, str(AS_TOY), str(place), *arguments],
             capture_output=True,
             cwd=project.root,
             env=project.environment(),

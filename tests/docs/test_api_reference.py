@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
 import re
 import subprocess
 import sys
@@ -18,13 +17,13 @@ import hookrun.observe
 from tests.conftest import ROOT
 from tests.rows import rows
 
-NEEDS = {"hookrun.integrations.claude_agent_sdk": "claude_agent_sdk", "hookrun.integrations.langchain": "langchain"}
-"""The modules that need a package which hookrun does not install by itself."""
+WITH_EXAMPLES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in (ROOT / "hookrun").rglob("*.py")
+    if ">>> " in path.read_text()
+}
+"""The modules with examples in their docstrings."""
 
-PROGRAMS = {"hookrun.__main__", "hookrun.start"}
-"""The modules that run hookrun when they are imported."""
-
-MODULES = sorted({module.name for module in pkgutil.walk_packages(hookrun.__path__, "hookrun.")} - PROGRAMS)
 HANDLERS = {
     "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
     "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
@@ -85,13 +84,9 @@ def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
         assert "<blockquote>" not in page.read_text(), page
 
 
-@pytest.mark.sampled(3)
-@rows("name", MODULES)
+@rows("name", sorted(WITH_EXAMPLES))
 def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Each line of an example in a docstring gives the output below it."""
-    needed = NEEDS.get(name)
-    if needed is not None and not is_there(needed):
-        pytest.skip(f"{name} needs the package {needed}")
     with caplog.at_level("CRITICAL"):
         assert doctest.testmod(importlib.import_module(name)).failed == 0
 

@@ -35,6 +35,10 @@ class Program(NamedTuple):
     code: str
     output: str
 
+    def needs(self) -> list[str]:
+        """Return the packages that hookrun does not install by itself."""
+        return [package for line, package in NEEDS.items() if line in self.code]
+
 
 def programs() -> list[Program]:
     """Return the programs of the guides."""
@@ -53,9 +57,8 @@ def test_a_program_of_the_guides_prints_what_they_show(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a new directory with an empty home."""
-    for line, package in NEEDS.items():
-        if line in program.code:
-            pytest.importorskip(package, reason=f"this block needs the package {package}")
+    for package in program.needs():
+        pytest.importorskip(package, reason=f"this block needs the package {package}")
     (tmp_path / "home").mkdir()
     (tmp_path / "shop").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

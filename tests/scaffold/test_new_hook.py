@@ -25,6 +25,7 @@ from hookrun.scaffold.new_hook import (
 )
 from tests.cli.command import hookrun
 from tests.rows import rows
+from tests.waiting import ended
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,8 +135,7 @@ def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: 
     start = before.index(NOT_WRITTEN[language])
     end = before.index("\n", before.index("not written yet", start)) + 1
     script.write_text(before[:start] + text + before[end:].removeprefix("exit 1\n"))
-    if LANGUAGES[language].build:
-        subprocess.run(["go", "build", "-o", script.with_suffix(""), script], check=True)
+    built(script)
     cases = script.with_name(f"{name}.hooktest.yaml")
     cases.write_text(cases.read_text().replace('command: "true"', 'command: "sudo ls"'))
     done = hookrun(project, "test")
@@ -159,6 +159,15 @@ WRITTEN = {
 """Language -> the line at which a stub fails, and a check to replace it."""
 
 
+def built(script: Path) -> Path:
+    """Return the program of a script, which only Go compiles."""
+    if script.suffix != ".go":
+        script.chmod(0o755)
+        return script
+    subprocess.run(["go", "build", "-o", script.with_suffix(""), script], check=True)
+    return script.with_suffix("")
+
+
 def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a script with this on stdin."""
     return subprocess.run(
@@ -168,22 +177,19 @@ def run(path: Path, stdin: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.sampled(10)
-@SERVES
+@pytest.mark.parametrize(("serve", "form"), [(False, "%s"), (True, '{"id": "1", "context": %s}\n')])
 @pytest.mark.parametrize("purpose", ["stub", "file"])
 @pytest.mark.parametrize("language", languages())
-def test_what_a_guard_cannot_judge_is_a_failure(tmp_path: Path, language: str, purpose: str, *, serve: bool) -> None:
+def test_what_a_guard_cannot_judge_is_a_failure(
+    tmp_path: Path, language: str, purpose: str, form: str, *, serve: bool
+) -> None:
     """No JSON, half of it, or no such argument: status 1 and a message on stderr, never silence."""
     path = tmp_path / f"guard{LANGUAGES[language].suffix}"
     values = {"name": "guard", "description": "A guard.", "event": "pre_tool_use"}
     path.write_text(render_script(language, purpose, values, serve=serve))
-    path.chmod(0o755)
-    if LANGUAGES[language].build:
-        subprocess.run(["go", "build", "-o", tmp_path / "guard", path], check=True)
-        path = tmp_path / "guard"
+    program = built(path)
     for stdin in ("", "nonsense", '{"tool_args": {"command"', '{"tool_args": {}}', '{"tool_args": null}', "[]"):
-        if serve:
-            stdin = f'{{"id": "1", "context": {stdin or "null"}}}\n'  # noqa: PLW2901  # the same as a line
-        done = run(path, stdin)
+        done = run(program, form % stdin)
         assert (done.returncode, done.stdout) == (1, ""), (stdin, done)
         assert done.stderr
 
@@ -194,17 +200,15 @@ def test_what_serves_ends_when_it_cannot_judge(tmp_path: Path, language: str) ->
     """While its input is open: the call would otherwise wait for it until the timeout."""
     path = tmp_path / f"guard{LANGUAGES[language].suffix}"
     path.write_text(render_script(language, "stub", {"name": "guard", "description": "A guard."}, serve=True))
-    path.chmod(0o755)
-    if LANGUAGES[language].build:
-        subprocess.run(["go", "build", "-o", tmp_path / "guard", path], check=True)
-        path = tmp_path / "guard"
-    with subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as guard:
+    with subprocess.Popen(
+        [built(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as guard:
         assert guard.stdin is not None
         assert guard.stdout is not None
         guard.stdin.write(b'{"id": "1", "context": {"tool_args": {"command": "ls"}}}\n')
         guard.stdin.flush()
         try:
-            status = guard.wait(timeout=30)
+            status = ended(guard)
         finally:
             guard.kill()
         assert (status, guard.stdout.read()) == (1, b"")
