@@ -22,21 +22,22 @@ def scored(score: object, threshold: float = 60) -> Verdict:
     return check(QualityGate(threshold), checkpoint_data={"quality_score": score})
 
 
-@pytest.mark.parametrize("score", [0, 45, 59, 59.999999])
-def test_a_score_below_the_threshold_is_refused(score: float) -> None:
+def test_a_score_below_the_threshold_is_refused() -> None:
     """The message names the score and the minimum."""
-    verdict = scored(score)
-    assert verdict.action == "block"
-    assert verdict.message == f"Quality too low for checkpoint (score: {score}/100, minimum: 60)"
-    assert verdict.modified_context is None
+    verdicts = {score: scored(score) for score in (0, 45, 59, 59.999999)}
+    assert {
+        score: (verdict.action, verdict.message, verdict.modified_context) for score, verdict in verdicts.items()
+    } == {
+        score: ("block", f"Quality too low for checkpoint (score: {score}/100, minimum: 60)", None)
+        for score in verdicts
+    }
 
 
-@pytest.mark.parametrize("score", [60, 60.0, 85.5, 100, Fraction(121, 2)])
-def test_a_score_at_the_threshold_or_above_is_passed_on(score: float) -> None:
+def test_a_score_at_the_threshold_or_above_is_passed_on() -> None:
     """Later hooks get the original value."""
-    verdict = scored(score)
-    assert verdict.action == "continue"
-    assert verdict.modified_context == {"validated_quality": score}
+    scores = (60, 60.0, 85.5, 100, Fraction(121, 2))
+    verdicts = [(scored(score).action, scored(score).modified_context) for score in scores]
+    assert verdicts == [("continue", {"validated_quality": score}) for score in scores]
 
 
 def test_a_whole_number_is_shown_as_one() -> None:
@@ -44,9 +45,9 @@ def test_a_whole_number_is_shown_as_one() -> None:
     assert "(score: 45/100," in str(scored(45.0).message)
 
 
-@pytest.mark.parametrize(
-    ("score", "shown"),
-    [
+def test_a_score_that_is_no_number_from_0_to_100_is_refused_and_shown() -> None:
+    """It never counts as 0, nor as a pass."""
+    rows = [
         ("45", '"45"'),
         ("high", '"high"'),
         (True, "true"),
@@ -58,26 +59,20 @@ def test_a_whole_number_is_shown_as_one() -> None:
         (100.5, "100.5"),
         (10**400, "1" + "0" * 59 + "..."),
         ("x" * 100, '"' + "x" * 59 + "..."),
-    ],
-)
-def test_a_score_that_is_no_number_from_0_to_100_is_refused_and_shown(score: object, shown: str) -> None:
-    """It never counts as 0, nor as a pass."""
-    verdict = scored(score)
-    assert verdict.action == "block"
-    assert verdict.message == (
-        f"No quality score for checkpoint: checkpoint_data.quality_score is {shown}, "
-        "not a number from 0 to 100 (minimum: 60)"
-    )
+    ]
+    before, after = "No quality score for checkpoint: checkpoint_data.quality_score is ", ", not a number from 0 to 100"
+    verdicts = {shown: scored(score) for score, shown in rows}
+    assert {shown: (verdict.action, verdict.message) for shown, verdict in verdicts.items()} == {
+        shown: ("block", f"{before}{shown}{after} (minimum: 60)") for shown in verdicts
+    }
 
 
-@pytest.mark.parametrize("fields", [{}, {"checkpoint_data": None}, {"checkpoint_data": {"quality_score": None}}])
-def test_a_missing_score_is_refused_even_with_threshold_0(fields: dict[str, object]) -> None:
+def test_a_missing_score_is_refused_even_with_threshold_0() -> None:
     """Nothing to judge by is no pass."""
-    verdict = check(QualityGate(0), **fields)
-    assert verdict.action == "block"
-    assert verdict.message == (
-        "No quality score for checkpoint: checkpoint_data has no quality_score (minimum: 0 of 100)"
-    )
+    message = "No quality score for checkpoint: checkpoint_data has no quality_score (minimum: 0 of 100)"
+    for fields in ({}, {"checkpoint_data": None}, {"checkpoint_data": {"quality_score": None}}):
+        verdict = check(QualityGate(0), **fields)
+        assert (verdict.action, verdict.message) == ("block", message), fields
 
 
 def test_a_function_gives_the_score() -> None:

@@ -89,9 +89,9 @@ def clone(tmp_path: Path) -> Clone:
     return Clone(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("line", "others"),
-    [
+def test_what_starts_hookrun_is_no_other_program_and_no_second_call() -> None:
+    """By whatever program that runs another one, and options of Python with a value."""
+    rows = [
         ("uvx --from x hookrun@1", []),
         ("npx hookrun", []),
         ("pipx run --spec git+x hookrun", []),
@@ -103,12 +103,10 @@ def clone(tmp_path: Path) -> Clone:
         ("uv run sh -c 'touch x; hookrun", ["touch"]),
         ("touch x; uvx hookrun", ["touch"]),
         ("touch x; /h/.local/share/hookrun/claude.Stop; true #", ["touch", "true"]),
-    ],
-)
-def test_what_starts_hookrun_is_no_other_program_and_no_second_call(line: str, others: list[str]) -> None:
-    """By whatever program that runs another one, and options of Python with a value."""
-    (call,) = fire_calls(f"{line} fire --agent claude" + "'" * (line.count("'")))
-    assert (call.agent, call.others) == ("claude", others)
+    ]
+    calls = {line: fire_calls(f"{line} fire --agent claude" + "'" * line.count("'")) for line, _ in rows}
+    found = {line: [(call.agent, call.others) for call in each] for line, each in calls.items()}
+    assert found == {line: [("claude", others)] for line, others in rows}
 
 
 def test_it_can_be_written_into_any_shell() -> None:
