@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hookrun import audit, credentials
+from hookrun import Engine, audit, credentials
 from hookrun.files import rotate
 from hookrun.state import YOUNG
+from tests.rows import rows
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.conftest import Project
 
 BLOCK = """echo '{"action": "block", "message": "no"}'"""
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
 
 GITHUB_TOKEN = "ghp_" + "a1B2c3D4" * 5
 MODEL_KEY = "sk-" + "a1B2c3D4-" * 5
@@ -65,14 +63,6 @@ def fire_unread(project: Project, *wrap: str, context: object = None) -> subproc
         env=project.environment(),
         check=False,
     )
-
-
-def until(what: Callable[[], bool]) -> None:
-    """Wait until the condition is true. For effects in another process that no event reports."""
-    give_up = time.monotonic() + ENOUGH
-    while not what():
-        assert time.monotonic() < give_up, "it did not come to be so"
-        time.sleep(0.01)
 
 
 # --- its content
@@ -214,25 +204,30 @@ PRIVATE = {
 CHANGE = """echo '{"action": "modify", "args_patch": {"command": "the-change", "content": "private-change"}}'"""
 
 
-@pytest.mark.parametrize("details", ["none", "summary", "full"])
-def test_details_say_how_much_of_a_call_is_kept(project: Project, details: str) -> None:
+CHANGED = {"command": ["the-command", "the-change"], "content": ["private-content", "private-change"]}
+DETAILS: dict[str, tuple[dict[str, object], list[str], object]] = {
+    "by default": ({}, ["command", "file"], {"command": CHANGED["command"]}),
+    "none": ({"audit": {"details": "none"}}, [], None),
+    "full": ({"audit": {"details": "full"}}, ["command", "file", "context"], CHANGED),
+}
+"""Settings, which fields of the call are in the fire's record, and which changes in a hook's."""
+
+
+@pytest.mark.parametrize(("settings", "kept", "changes"), DETAILS.values(), ids=DETAILS)
+def test_details_say_how_much_of_a_call_is_kept(
+    project: Project, settings: dict[str, object], kept: list[str], changes: object
+) -> None:
     """`none`: no value; `summary`, the default: the command and the file; `full`: the whole context."""
-    if details != "summary":
-        project.user_hooks(audit={"details": details})
+    project.user_hooks(**settings)
     project.hooks({"name": "reads", "command": "cat > /dev/null"}, {"name": "changes", "command": CHANGE})
     fired = project.fire({**PRIVATE, "file_path": "notes.txt"})
     log = project.audit_path.read_text()
+    fire = fired.audit[-1]
     assert '"changed":["command","content"]' in log
-    assert ("private" in log) == (details == "full")
-    fire, changes = fired.audit[-1], fired.record("changes").get("changes")
-    if details == "none":
-        assert "the-" not in log
-        assert changes is None
-        return
-    assert (fire["command"], fire["file"]) == ("the-command", f"{project.root}/notes.txt")
-    changed = {"command": ["the-command", "the-change"], "content": ["private-content", "private-change"]}
-    assert changes == (changed if details == "full" else {"command": changed["command"]})
-    assert ("context" in fire) == (details == "full")
+    assert [name for name in ("command", "file", "context") if name in fire] == kept
+    assert fired.record("changes").get("changes") == changes
+    assert (fire.get("command"), fire.get("file")) in ((None, None), ("the-command", f"{project.root}/notes.txt"))
+    assert ("the-" in log, "private" in log) == (kept != [], "context" in kept)
 
 
 def test_full_details_keep_no_credential(project: Project) -> None:
@@ -248,12 +243,14 @@ def test_full_details_keep_no_credential(project: Project) -> None:
     }
 
 
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_command_is_kept_short_and_without_credentials(project: Project, name: str) -> None:
+@rows("text, secret", SECRETS.values(), ids=SECRETS)
+def test_a_command_is_kept_short_and_without_credentials(project: Project, text: str, secret: str) -> None:
     """200 characters, cut after credentials in them, and in the text that follows, were removed."""
-    text, secret = SECRETS[name]
     command = f"echo {text}; " + "x" * 190 + f" {text}"
-    log = str(project.fire({"tool_name": "bash", "tool_args": {"command": command}}).audit[-1]["command"])
+    with Engine.load(project.root, home=project.home) as engine:
+        engine.register("pre_tool_use", lambda _: None, name="any")
+        engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": command})
+    log = str(project.audit()[-1]["command"])
     assert secret not in log
     assert log.startswith("echo ")
     assert len(log) == audit.MAX_COMMAND + len("...")
@@ -288,20 +285,19 @@ def test_arguments_that_a_hook_only_advises_are_not_in_it(project: Project) -> N
     assert "private-change" not in project.audit_path.read_text()
 
 
-@pytest.mark.parametrize("name", SECRETS)
-def test_credentials_are_taken_out(project: Project, name: str) -> None:
+def test_credentials_are_taken_out(project: Project) -> None:
     """What looks like a credential in a message or on stderr is not kept, the words around it are."""
-    text, secret = SECRETS[name]
-    (project.root / "says").write_text(json.dumps({"action": "continue", "message": f"before {text} after"}))
-    project.hooks(
-        {"name": "message", "command": "cat says"},
-        {"name": "stderr", "command": f"echo 'before {text}' >&2; exit 3"},
-    )
+    hooks: list[dict[str, object]] = []
+    for name, (text, _) in SECRETS.items():
+        (project.root / name).write_text(json.dumps({"action": "continue", "message": f"before {text} after"}))
+        hooks.append({"name": f"{name} in a message", "args": ["/bin/cat", str(project.root / name)]})
+        hooks.append({"name": f"{name} on stderr", "command": f"echo 'before {text}' >&2; exit 3"})
+    project.hooks(*hooks)
     fired = project.fire()
     log = project.audit_path.read_text()
-    assert secret not in log
-    assert "before" in str(fired.record("message")["message"])
-    assert "before" in str(fired.record("stderr")["detail"])
+    assert [name for name, (_, secret) in SECRETS.items() if secret in log] == []
+    assert [name for name in SECRETS if "before" not in str(fired.record(f"{name} in a message")["message"])] == []
+    assert [name for name in SECRETS if "before" not in str(fired.record(f"{name} on stderr")["detail"])] == []
 
 
 def test_long_texts_are_capped(project: Project) -> None:
@@ -323,7 +319,8 @@ def test_control_characters_and_line_ends_do_not_make_lines(project: Project) ->
     project.fire()
     data = project.audit_path.read_bytes()
     assert data.isascii()
-    assert (data.count(b"\n"), b"\x1b" in data) == (2, False)
+    assert (data.count(b"\n"), b"\x1b" in data) == (len(project.audit(starts=True)), False)
+    assert [record["kind"] for record in project.audit()] == ["hook", "fire"]
     assert project.audit()[0]["message"] == "a\nb\u2028c\x1b[31m\u00fc"
 
 
@@ -363,7 +360,7 @@ def test_a_fire_that_is_killed_has_left_a_start_record(project: Project) -> None
         process.stdin.close()
         hook = int((project.root / "pid").read_text())
         try:
-            until(lambda: project.audit(starts=True) != [])
+            until(lambda: project.audit(starts=True), "no start record")
         finally:
             process.kill()
             os.kill(hook, 9)
@@ -446,12 +443,12 @@ def test_a_directory_where_the_file_should_be_changes_no_verdict(project: Projec
     assert b"warning: the audit could not be written: " in done.stderr
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_a_symlink_in_its_place_is_not_written_through(project: Project, *, there: bool) -> None:
+@pytest.mark.parametrize("targets", [["target"], []], ids=["there", "not there"])
+def test_a_symlink_in_its_place_is_not_written_through(project: Project, targets: list[str]) -> None:
     """An audit that is a symbolic link is refused: its target is neither changed nor created."""
     target = project.home / "target"
-    if there:
-        target.write_text("")
+    for name in targets:
+        (project.home / name).write_text("")
     project.audit_path.parent.mkdir(parents=True)
     project.audit_path.symlink_to(target)
     project.hooks({"command": BLOCK})
@@ -459,8 +456,8 @@ def test_a_symlink_in_its_place_is_not_written_through(project: Project, *, ther
     assert done.returncode == 2
     assert f"warning: the audit could not be written: {project.audit_path}".encode() in done.stderr
     assert project.audit_path.is_symlink()
-    assert target.exists() == there
-    assert not there or target.read_text() == ""
+    assert [path.name for path in project.home.glob("target") if path.read_text() == ""] == targets
+    assert target.exists() == bool(targets)
 
 
 def test_a_full_disk_changes_no_verdict(project: Project) -> None:
@@ -490,7 +487,7 @@ def test_a_line_that_was_cut_short_does_not_spoil_the_next(project: Project) -> 
     assert b"there is no room for the record" in done.stderr
     assert project.audit_path.read_bytes() == whole
     fire_unread(project)
-    assert [json.loads(line)["kind"] for line in project.audit_path.read_bytes().splitlines()] == ["fire"] * 2
+    assert [record["kind"] for record in project.audit()] == ["fire"] * 2
 
 
 # --- rotation
@@ -534,6 +531,8 @@ WRITE = f"""
 import sys
 from hookrun import audit
 from hookrun.state import YOUNG
+from tests.rows import rows
+from tests.waiting import limit, until
 home, writer = sys.argv[1:]
 sys.stdin.read()
 for fire in range({FIRES}):
@@ -590,7 +589,7 @@ def test_10000_fires_of_8_processes_into_one_audit_lose_nothing(project: Project
         assert writer.stdin is not None
         writer.stdin.close()
         writer.stdin = None
-    message = b"".join(writer.communicate(timeout=ENOUGH)[0] for writer in writers)
+    message = b"".join(writer.communicate(timeout=limit())[0] for writer in writers)
     lines = [line for path in files(project.home) for line in path.read_bytes().splitlines()]
     whole = [json.loads(line) for line in lines if line]
     log = [(str(record["session_id"]), int(str(record["number"]))) for record in whole]
@@ -609,7 +608,7 @@ def test_200_fires_of_8_at_once_into_one_audit_lose_nothing(project: Project) ->
     (project.root / "says").write_text(json.dumps({"action": "continue", "message": "x" * 400}))
     project.hooks({"name": "h0", "command": "cat says"}, {"name": "h1", "command": "cat says"})
     declared = project.root / "coder.json"
-    until(lambda: time.time_ns() - declared.stat().st_ctime_ns > YOUNG + 50_000_000)
+    until(lambda: time.time_ns() - declared.stat().st_ctime_ns > YOUNG + 50_000_000, "the file stays young")
 
     def fire(number: int) -> tuple[int, bytes]:
         done = fire_unread(project, context={"session_id": str(number), "tool_name": "bash"})

@@ -73,12 +73,7 @@ def test_a_command(copy: Copy) -> None:
     """A function and its line in the table: help, completion and suggestions know it."""
     copy.add(
         "cli/toy.py",
-        '"""A toy."""\n'
-        "import click\n"
-        '@click.command("toy")\n'
-        "def toy_command() -> None:\n"
-        '    """Play."""\n'
-        '    click.echo("played")\n',
+        'import click\n@click.command("toy")\ndef toy_command() -> None:\n    """Play."""\n    click.echo("played")\n',
     )
     copy.insert("cli/commands.py", '    "Write hooks": {\n', '        "toy": ("toy", "Play."),\n')
     assert copy.run("toy").stdout == "played\n"
@@ -91,7 +86,6 @@ def test_a_recipe(copy: Copy) -> None:
     """A module and its line in the table: it is listed, its version is recorded by a script, it is added and runs."""
     copy.add(
         "recipes/toy.py",
-        '"""The recipe `toy`."""\n'
         "from hookrun.recipes.recipe import Recipe\n"
         'HOOK = {"name": "toy", "event": "pre_tool_use", "python": "hookrun.recipes.toy:check", "cwd": "/"}\n'
         'RECIPE = Recipe("toy", "Plays.", hooks=(HOOK,))\n'

@@ -14,7 +14,9 @@ import pytest
 
 from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse
 from hookrun.compat.stackbench import AgentLog
+from tests.rows import rows
 
+PROGRAMS = Path(__file__).with_name("programs")
 SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what must not be shown
 
 
@@ -43,7 +45,7 @@ def test_the_files_of_a_document_are_named_after_it(log: AgentLog, tmp_path: Pat
     assert {path.stat().st_mode & 0o777 for path in directory.iterdir()} == {0o600}
 
 
-@pytest.mark.parametrize("document", ["", ".", "..", "a/b", "../a", "a\\b", "a\0b"])
+@rows("document", ["", ".", "..", "a/b", "../a", "a\\b", "a\0b"])
 def test_a_document_cannot_lead_out_of_the_directory(document: str, tmp_path: Path) -> None:
     """Its name is the name of a file."""
     with pytest.raises(ValueError, match="expected a name without a directory"):
@@ -204,22 +206,12 @@ def test_what_is_not_json_is_logged_as_text(log: AgentLog) -> None:
     assert logged["key"] == {"3": "b'x'"}
 
 
-WRITER = """
-import sys
-from hookrun.compat.stackbench import AgentLog
-log = AgentLog(sys.argv[1] + "/a.log", sys.argv[1] + "/a.jsonl")
-tool = {"event_type": "pre_tool", "tool_name": sys.argv[2]}
-for number in range(200):
-    log.log_tool_call({**tool, "tool_input": {"n": number, "x": "y" * 5000}})
-    log.log_message(f"{sys.argv[2]} {number} " + "z" * 5000)
-"""
-
-
 @pytest.mark.slow
 def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
     """Every line is whole, none is lost, each writer's in order."""
     log = AgentLog(tmp_path / "a.log", tmp_path / "a.jsonl")
-    processes = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), f"p{number}"]) for number in range(3)]
+    program = [sys.executable, str(PROGRAMS / "writes_many.py"), str(tmp_path)]
+    processes = [subprocess.Popen([*program, f"p{number}"]) for number in range(3)]
 
     def write(name: str) -> None:
         for number in range(200):
@@ -263,25 +255,10 @@ def test_a_full_disk_raises() -> None:
         log.before(PreToolUse(tool_name="read"))
 
 
-CUT_SHORT = """
-import resource, signal, sys
-from hookrun.compat.stackbench import AgentLog
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-log = AgentLog(sys.argv[1] + "/a.log", sys.argv[1] + "/a.jsonl")
-log.log_tool_call({"n": 1})
-resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
-try:
-    log.log_tool_call({"x": "y" * 500})
-except OSError as error:
-    print(error)
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
-log.log_tool_call({"n": 2})
-"""
-
-
 def test_a_line_that_has_no_room_is_taken_back(tmp_path: Path) -> None:
     """The file holds whole lines only, and the next one is whole again."""
-    done = subprocess.run([sys.executable, "-c", CUT_SHORT, str(tmp_path)], capture_output=True, text=True, check=True)
+    program = [sys.executable, str(PROGRAMS / "is_cut_short.py"), str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
     assert "no space left for the line" in done.stdout
     lines = (tmp_path / "a.jsonl").read_text().split("\n")[:-1]
     assert [json.loads(line)["n"] for line in lines] == [1, 2]
@@ -326,7 +303,7 @@ def test_summaries_written_at_once_are_all_there(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "summary.json").read_text())["documents"]) == 20
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"documents": []}'])
+@rows("content", ["{", "[]", '{"documents": []}'])
 def test_a_summary_does_not_replace_what_is_none(log: AgentLog, tmp_path: Path, content: str) -> None:
     """Another program's file of that name is left alone."""
     path = tmp_path / "summary.json"

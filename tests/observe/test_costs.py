@@ -11,6 +11,7 @@ import pytest
 from hookrun import AfterInference, Engine, PreToolUse, UserPromptSubmit
 from hookrun.observe import CostTracker, ObserverDatabase, Price
 from hookrun.observe.costs import Tokens, money, price_of, tokens_of
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from hookrun import Verdict
@@ -52,8 +53,8 @@ def refused(verdict: Verdict | None) -> str | None:
     return verdict.message
 
 
-@pytest.mark.parametrize(
-    ("usage", "wanted"),
+@rows(
+    "usage, wanted",
     [
         ({"input_tokens": 1, "output_tokens": 2}, Tokens(1, 2)),
         (
@@ -113,7 +114,7 @@ def test_an_object_uses_up_the_budget(store: ObserverDatabase) -> None:
         assert engine.fire_sync("pre_tool_use", session_id="s1", tool_name="bash").action == "block"
 
 
-@pytest.mark.parametrize("count", [-1, 1.5, "7", True, 1 << 60, [1]])
+@rows("count", [-1, 1.5, "7", True, 1 << 60, [1]])
 def test_tokens_that_are_none(costs: CostTracker, store: ObserverDatabase, count: object) -> None:
     """A number that is no count is an error that names the field, and nothing is kept."""
     with pytest.raises(ValueError, match=r"usage\.input_tokens is .*, expected a number of tokens"):
@@ -123,8 +124,8 @@ def test_tokens_that_are_none(costs: CostTracker, store: ObserverDatabase, count
     assert CostTracker({}, store).per_model() == []
 
 
-@pytest.mark.parametrize(
-    ("prices", "wrong"),
+@rows(
+    "prices, wrong",
     [
         ({"m": {"input": 1}}, r"prices\[\"m\"\] has no 'output'"),
         ({"m": {"input": 1, "output": 2, "cache_raed": 1}}, 'did you mean "cache_read"'),
@@ -143,7 +144,7 @@ def test_prices_that_are_none(store: ObserverDatabase, prices: dict[str, Any], w
         CostTracker(prices, store)
 
 
-@pytest.mark.parametrize("budget", [-1, float("nan"), 1e300, "5", True])
+@rows("budget", [-1, float("nan"), 1e300, "5", True])
 def test_budgets_that_are_none(store: ObserverDatabase, budget: Any) -> None:
     """They are an error when the bundle is made."""
     with pytest.raises(ValueError, match=r"budget is .*, expected an amount of USD"):
@@ -239,7 +240,7 @@ def test_a_total_after_prices(costs: CostTracker) -> None:
         assert costs.spent("s1") == pytest.approx(spent)
 
 
-@pytest.mark.parametrize("total", [-1, "0.5", float("nan")])
+@rows("total", [-1, "0.5", float("nan")])
 def test_a_total_that_is_none(costs: CostTracker, total: Any) -> None:
     """It is an error that names it."""
     with pytest.raises(ValueError, match="total_cost_usd is"):
@@ -274,9 +275,7 @@ def test_a_budget_reached_in_small_steps(store: ObserverDatabase) -> None:
     assert CostTracker({}, store).on_spending(PreToolUse(session_id="s1", tool_name="x")) is None
 
 
-@pytest.mark.parametrize(
-    ("amount", "text"), [(0, "$0.00"), (5, "$5.00"), (1234.567, "$1234.57"), (0.5, "$0.5000"), (0.00123, "$0.0012")]
-)
+@rows("amount, text", [(0, "$0.00"), (5, "$5.00"), (1234.567, "$1234.57"), (0.5, "$0.5000"), (0.00123, "$0.0012")])
 def test_money(amount: float, text: str) -> None:
     """Small amounts are shown finely enough to be seen."""
     assert money(amount) == text

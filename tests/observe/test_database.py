@@ -288,22 +288,23 @@ DAMAGE: dict[str, tuple[tuple[bytes, bytes], ...]] = {
         (b"CREATE TABLE sessions", b"CREATE TABXE sessions"),
     ),
     "a text": ((b"/srv/app", b"/srv/\x98pp"),),
+    "a value": (),
 }
-"""A replacement in the bytes of a database."""
+"""Replacements in the bytes of a database."""
 
 
-@pytest.mark.parametrize("what", [*DAMAGE, "a value"])
+@pytest.mark.parametrize("what", DAMAGE)
 def test_damage_that_sqlite_does_not_call_so(store: ObserverDatabase, what: str) -> None:
     """It is reported as any other: by every bundle, with the file and what to do."""
     workflow = WorkflowMetrics(store)
     workflow.on_start(SessionStart(session_id="s1", working_dir="/srv/app"))
     data = Path(store.path).read_bytes()
-    for old, new in DAMAGE.get(what, ()):
+    for old, new in DAMAGE[what]:
         assert old in data
         data = data.replace(old, new)
     Path(store.path).write_bytes(data)
-    if what == "a value":
-        raw(store, "UPDATE sessions SET started = 'soon', last = 'later'")
+    for statement in {"a value": ["UPDATE sessions SET started = 'soon', last = 'later'"]}.get(what, []):
+        raw(store, statement)
     for use in (workflow.summary, lambda: MetricsExport(store.path + ".prom", store).on_end(SessionEnd())):
         with pytest.raises(DatabaseError, match=r"observe\.db: not a readable database; move it away"):
             use()
@@ -320,21 +321,17 @@ def test_what_is_in_the_way(tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
-class Small(ObserverDatabase):
-    """A store on a nearly full disk: SQLite itself reports that it is full."""
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = super()._connect()
-        connection.execute("PRAGMA max_page_count = 40")
-        return connection
+def fill(db: sqlite3.Connection) -> None:
+    """Write more than there is room for: SQLite itself reports that the disk is full."""
+    db.execute("PRAGMA max_page_count = 40")
+    db.executemany(INSERT, [("too much",)] * 100_000)
 
 
 def test_a_full_disk(store: ObserverDatabase) -> None:
     """The error says so, and earlier data is still there."""
     add(store)
-    rows = [("too much",)] * 100_000
-    with pytest.raises(DatabaseError, match="the disk is full; make room"), Small(store.path).write() as db:
-        db.executemany(INSERT, rows)
+    with pytest.raises(DatabaseError, match="the disk is full; make room"), store.write() as db:
+        fill(db)
     assert count(store) == {"s": 1}
 
 

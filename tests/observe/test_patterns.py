@@ -8,6 +8,7 @@ import pytest
 
 from hookrun import PostCheckpoint, SessionStart
 from hookrun.observe import PatternLearning
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from hookrun import Verdict
@@ -55,7 +56,7 @@ def test_another_threshold(store: ObserverDatabase) -> None:
     assert ids(learning.on_checkpoint(checkpoint(51, summary="x"))) != []
 
 
-@pytest.mark.parametrize("score", ["90", True, [90], float("nan"), float("inf")])
+@rows("score", ["90", True, [90], float("nan"), float("inf")])
 def test_a_score_that_is_none(learning: PatternLearning, score: object) -> None:
     """The error shows it, and nothing is learned."""
     with pytest.raises(ValueError, match=r"checkpoint_data\.quality_score is .*, expected a number"):

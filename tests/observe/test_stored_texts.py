@@ -8,11 +8,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from hookrun.observe import stored_texts
 from hookrun.observe.context_fields import stored_name
 from hookrun.observe.stored_texts import MAX_CHARS, coverage, fingerprint, normalize, similarity
+from tests.rows import rows
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 ANY_TEXT = st.text(st.characters())
@@ -112,14 +113,14 @@ def test_a_value_that_holds_itself() -> None:
     assert len(stored_texts.clean_json(value, 1000)) < 1100
 
 
-@pytest.mark.parametrize(("name", "wanted"), [(None, ""), ("s1", "s1"), ("x" * 900, "x" * 500), ("\ud800", "?")])
+@rows("name, wanted", [(None, ""), ("s1", "s1"), ("x" * 900, "x" * 500), ("\ud800", "?")])
 def test_names(name: str | None, wanted: str) -> None:
     """An identifier is kept unchanged if possible."""
     assert stored_name(name) == wanted
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", VARYING)
+@settings(max_examples=25)
 @given(data=st.data(), before=st.lists(NAME, max_size=3), after=st.lists(NAME, max_size=3))
 def test_what_varies_does_not_matter(kind: str, data: st.DataObject, before: list[str], after: list[str]) -> None:
     """Two messages that differ in one number, path, id, URL or quoted value have one fingerprint."""
@@ -129,6 +130,7 @@ def test_what_varies_does_not_matter(kind: str, data: st.DataObject, before: lis
     assert fingerprint(texts[0]) == fingerprint(texts[1])
 
 
+@settings(max_examples=50)
 @given(st.lists(NAME, min_size=1, max_size=6), st.lists(NAME, min_size=1, max_size=6))
 def test_words_matter(one: list[str], other: list[str]) -> None:
     """Messages of different words differ, however they are spaced and written."""
@@ -148,8 +150,8 @@ def test_what_is_normal_stays_so(text: str) -> None:
     fingerprint(text)
 
 
-@pytest.mark.parametrize(
-    ("message", "wanted"),
+@rows(
+    "message, wanted",
     [
         (
             'File "/home/me/app/main.py", line 12, in run',
@@ -184,6 +186,7 @@ def test_likeness() -> None:
     assert similarity(base, near) == similarity(near, base)
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_likeness_is_a_share(one: str, other: str) -> None:
     """Any two texts have one, from 0 to 1, the same both ways."""

@@ -20,6 +20,7 @@ from hookrun import (
 from hookrun.observe import WorkflowMetrics
 from hookrun.observe.metrics_report import as_json, collect
 from hookrun.observe.workflow import STEADY, slope, trend
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from hookrun.observe import ObserverDatabase
@@ -100,7 +101,7 @@ def test_the_earliest_start_counts(workflow: WorkflowMetrics) -> None:
     assert workflow.session("s1").started == TEN - 5
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [
         {"session_start_time": "yesterday"},
@@ -240,7 +241,7 @@ def test_nothing_is_known_yet(workflow: WorkflowMetrics) -> None:
     assert (found.sessions, found.checkpoints_per_hour, found.quality_mean, found.hours) == (0, None, None, {})
 
 
-@pytest.mark.parametrize("days", [0, -1, float("nan"), float("inf")])
+@rows("days", [0, -1, float("nan"), float("inf")])
 def test_days_that_are_none(workflow: WorkflowMetrics, days: float) -> None:
     """They are an error, not everything or nothing."""
     with pytest.raises(ValueError, match="is not a number greater than 0"):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import CaseFile, load
 from hookrun.testing.results import CaseRun, TestRun
-from tests.cli.terminal import PATIENCE
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +82,7 @@ def interrupted(project: Project, *arguments: str, when: Callable[[], object]) -
     try:
         when()
         process.send_signal(signal.SIGINT)
-        output = process.communicate(timeout=PATIENCE)
+        output = process.communicate(timeout=limit())
     finally:
         process.kill()
     assert (process.returncode, "".join(output).strip()) == (130, "")
@@ -92,7 +91,4 @@ def interrupted(project: Project, *arguments: str, when: Callable[[], object]) -
 
 def until_there(path: Path) -> None:
     """Wait until a file is there."""
-    until = monotonic() + PATIENCE
-    while not path.exists():
-        assert monotonic() < until
-        sleep(0.01)
+    until(path.exists, f"no {path}")

@@ -13,6 +13,7 @@ from hookrun.testing import case_runner, sandbox
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
 from hookrun.testing.results import result_from_verdict
+from tests.rows import rows
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def test_what_holds_passes(project: Project) -> None:
     assert done.ok
 
 
-@pytest.mark.parametrize(
-    ("expect", "key"),
+@rows(
+    "expect, key",
     [
         ({"action": "continue"}, "action"),
         ({"action": ["continue", "ask"]}, "action"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from hookrun.testing.cases import find_case_files, load
+from tests.rows import rows
 from tests.testing.cases import text_file
 
 if TYPE_CHECKING:
@@ -66,8 +65,8 @@ def test_a_context_comes_from_a_file_under_the_other_fields(project: Project) ->
     assert case.context == {"tool_name": "bash", "session_id": "s1", "tool_args": {"command": "b"}}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("", "a.hooktest.yaml:1:1: the file is empty; write {cases: [...]}, or remove the file"),
         ("- a\n", "a.hooktest.yaml:1:1: the file must be an object with `cases`"),

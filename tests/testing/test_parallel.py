@@ -7,15 +7,14 @@ import os
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hookrun.testing import case_runner
-from tests.cli.terminal import PATIENCE
 from tests.testing.cases import GUARD, LIST, PUSH, interrupted, write
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,13 +107,7 @@ def test_ctrl_c_ends_every_process_and_every_hook(project: Project) -> None:
     def there() -> list[int]:
         return [int(mark.name) for mark in marks.iterdir() if mark.suffix == ""]
 
-    def four_run() -> None:
-        until = monotonic() + PATIENCE
-        while len(there()) < 4:
-            assert monotonic() < until
-            sleep(0.01)
-
-    interrupted(project, "-j", "4", when=four_run)
+    interrupted(project, "-j", "4", when=lambda: until(lambda: len(there()) >= 4, lambda: f"{there()} run"))
     started = there()
     for pid in {*started, *(int((marks / str(pid)).read_text()) for pid in started)}:
         with pytest.raises(ProcessLookupError):
@@ -136,7 +129,7 @@ def test_a_process_with_threads_is_not_forked() -> None:
 def test_ctrl_c_while_the_threads_are_started_ends_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread may run a hook before the one that starts it continues."""
     stopped = threading.Event()
-    runner: Any = SimpleNamespace(run=lambda _: stopped.wait(PATIENCE), stop=stopped.set)
+    runner: Any = SimpleNamespace(run=lambda _: stopped.wait(limit()), stop=stopped.set)
     only_one: Any = [None]
     submit = ThreadPoolExecutor.submit
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.testing.cases import GUARD, LIST, PUSH, write
@@ -15,46 +17,7 @@ if TYPE_CHECKING:
 PLUGIN = "hookrun.testing.pytest_plugin"
 BLOCKED: dict[str, object] = {"action": "block", "message": "no force push here"}
 
-TESTS = """
-import asyncio
-import pytest
-
-
-def test_a_force_push_is_refused(hookrun):
-    came = hookrun.fire("PreToolUse", tool="bash", args={"command": "git push --force"})
-    assert (came.action, came.message, came.fired) == ("block", "no force push here", ["no-force"])
-    assert not came.go_on
-
-
-def test_as_an_agent(hookrun):
-    came = hookrun.fire("pre_tool_use", tool="bash", args={"command": "git push --force"}, agent="claude")
-    assert came.action == "block"
-
-
-def test_the_home_is_kept_from_fire_to_fire(hookrun):
-    first = hookrun.fire("stop", env={"WORD": "a"})
-    second = hookrun.fire("stop", hook="remembers", env={"WORD": "b"})
-    assert (first.message, second.message) == ("a", "a\\nb")
-    assert (hookrun.home / "words").read_text() == "a\\nb\\n"
-
-
-def test_another_home_is_empty(hookrun):
-    assert list(hookrun.home.iterdir()) == []
-
-
-def test_in_a_running_loop(hookrun):
-    async def fire():
-        return hookrun.fire("stop", env={"WORD": "a"}).action
-
-    assert asyncio.run(fire()) == "block"
-
-
-@pytest.mark.parametrize("wrong", [{"event": "no_such"}, {"event": "stop", "hook": "no_such"},
-                                   {"event": "stop", "config": "gone.json"}])
-def test_what_cannot_be_fired(hookrun, wrong):
-    with pytest.raises(ValueError):
-        hookrun.fire(**wrong)
-"""
+TESTS = Path(__file__).parent / "programs" / "fires_events.py"
 
 
 def run_pytest(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -111,7 +74,7 @@ def test_a_projects_tests_fire_events(project: Project) -> None:
     (project.root / ".git").rmdir()
     tests = project.root / "tests"
     tests.mkdir()
-    (tests / "test_hooks.py").write_text(TESTS)
+    shutil.copy(TESTS, tests / "test_hooks.py")
     (project.root / "pytest.ini").write_text("[pytest]\n")
     done = run_pytest(project, "-q")
     assert "8 passed" in done.stdout, done.stdout
