@@ -15,69 +15,54 @@ from hookrun import crash, state
 from hookrun.cli import log_filter
 from hookrun.fire.invocation import internal_error
 from hookrun.serve.worker import NO_ANSWER
-from tests.cli.command import hookrun
+from tests.cli.command import Done, hookrun
 from tests.fire.agents import Agent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Project
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
-FIRE = """
-import sys
+FIRE = """import sys
 from hookrun.fire import command, invocation
-
-def fail(self, data):
-    value_of_a_variable = "never-shown"
-    raise ZeroDivisionError("an error of ours")
-
+def fail(self, data, value_of_a_variable="never-shown"): raise ZeroDivisionError("an error of ours")
 invocation.EventFire.run = fail
-sys.exit(command.main(sys.argv[1:]))
-"""
+sys.exit(command.main(sys.argv[1:]))"""
 
 BUGS = {
-    "reading": "from hookrun.config import config_file; config_file._load = fail",
-    "validating": "from hookrun.config import load; load._check_entries = fail",
-    "testing": "from hookrun.testing import case_runner; case_runner.CaseRunner._fire_case = fail",
-    "inspecting": "from hookrun.trust import digest; digest.HookInspector._look = fail",
-    "output": "from hookrun.cli import log_filter; log_filter.RunFilter = fail",
+    "reading": "hookrun.config.config_file._load",
+    "validating": "hookrun.config.load._check_entries",
+    "testing": "hookrun.testing.case_runner.CaseRunner._fire_case",
+    "inspecting": "hookrun.trust.digest.HookInspector._look",
+    "output": "hookrun.cli.log_filter.RunFilter",
 }
 """Where a bug may be that stops no other file, case or hook, and one that is an error of the system."""
 PLACES = [("reading", "validate"), ("validating", "validate"), ("testing", "test"), ("inspecting", "trust")]
-WORKER = """
-import socket
-from hookrun.serve import server
+WORKER = """from hookrun.serve import server
 from hookrun.state import CurrentRun
-
-def fail(*_):
-    raise ZeroDivisionError("an error of ours")
-
-server.Worker = fail
-CurrentRun.home = server.os.environ["HOME"]
-ours, its = socket.socketpair()
-server._become_worker(its, [ours])
-"""
+def fail(*_): raise ZeroDivisionError("an error of ours")
+server.Worker, CurrentRun.home = fail, server.os.environ["HOME"]
+ours, its = __import__("socket").socketpair(); server._become_worker(its, [ours])"""
 CASE = {"name": "a", "event": "pre_tool_use", "tool": "bash", "expect": {"action": "continue"}}
 
 
-def run_with(
-    project: Project, bug: str, *arguments: str, error: str = "ZeroDivisionError('an error of ours')", **env: str
-) -> subprocess.CompletedProcess[str]:
+def run_with(project: Project, bug: str, *arguments: str, error: Exception | None = None, **env: str) -> Done:
     """Run a command that has a bug, in a project with a hook and a case."""
+    declare(project)
+
+    def fail(*_: object, **__: object) -> object:
+        raise error or ZeroDivisionError("an error of ours")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BUGS[bug], fail)
+        return hookrun(project, *arguments, cwd=None, **env)
+
+
+def declare(project: Project) -> None:
+    """Declare a hook and a case."""
     project.hooks({"name": "a", "command": "true"})
     (project.root / "a.hooktest.json").write_text(json.dumps({"cases": [CASE]}))
-    code = f"def fail(*_, **__):\n    raise {error}\n{BUGS[bug]}\nimport sys\nfrom hookrun.__main__ import main\n"
-    return subprocess.run(
-        [sys.executable, "-c", f"{code}sys.argv[0] = 'hookrun'\nmain()", *arguments],
-        input=json.dumps(Agent("claude", project).shell()),
-        capture_output=True,
-        text=True,
-        cwd=project.root,
-        env=project.environment(**env),
-        check=False,
-    )
 
 
 def failed(text: str) -> Exception:
@@ -220,24 +205,21 @@ def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("arguments", [("pre_tool_use",), ("--agent", "claude")])
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-def test_a_log_that_cannot_be_written_changes_nothing(
-    project: Project, make: Callable[[Path], None], arguments: tuple[str, ...]
-) -> None:
+def test_a_log_that_cannot_be_written_changes_nothing(project: Project, arguments: tuple[str, ...]) -> None:
     """Neither the status nor the answer, only no log is named; a FIFO without a reader does not block."""
     stdin = json.dumps(Agent("claude", project).shell())
     home = ("--home", str(project.home))
     written = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', '"s2"'))
-    crash_log(project.home).unlink()
-    make(crash_log(project.home))
-    done = fire(project, *arguments, *home, stdin=stdin)
-    named = f" (see {crash_log(project.home)})"
-    assert (done.returncode, done.stdout, done.stderr) == (
-        written.returncode,
-        written.stdout.replace(named, ""),
-        written.stderr.replace(named, ""),
-    )
+    log = crash_log(project.home)
+    log.unlink()
+    named = f" (see {log})"
     assert named in written.stdout + written.stderr
+    expected = written.returncode, written.stdout.replace(named, ""), written.stderr.replace(named, "")
+    for make, session in ((os.mkdir, "s3"), (os.mkfifo, "s4")):
+        make(log)
+        done = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', f'"{session}"'))
+        assert (done.returncode, done.stdout, done.stderr) == expected, make
+        log.rename(log.with_name(session))
 
 
 @pytest.mark.parametrize(("bug", "arguments"), [(bug, arguments) for bug, *arguments in PLACES])
@@ -248,7 +230,7 @@ def test_a_bug_that_stops_nothing_else_is_reported_too(project: Project, bug: st
     assert "Traceback" not in plain.stdout + plain.stderr
     assert "in fail" in crash_log(project.home).read_text()
     debugged = run_with(project, bug, *arguments, HOOKRUN_DEBUG="1")
-    assert (debugged.returncode, "in fail" in debugged.stderr) == (plain.returncode, True)
+    assert (debugged.status, "in fail" in debugged.stderr) == (plain.status, True)
 
 
 @pytest.mark.parametrize(("bug", "arguments"), [(bug, arguments) for bug, *arguments in PLACES])
@@ -256,7 +238,7 @@ def test_a_bug_that_cannot_be_logged_stops_nothing_else_either(
     project: Project, bug: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without free descriptors, for example, the module that reports it cannot be loaded."""
-    monkeypatch.setitem(BUGS, bug, f"{BUGS[bug]}; import sys; sys.modules['hookrun.crash'] = None")
+    monkeypatch.setitem(sys.modules, "hookrun.crash", None)
     done = run_with(project, bug, *arguments)
     assert "internal error, please report it: ZeroDivisionError: an error of ours" in done.stdout + done.stderr
     assert not crash_log(project.home).exists()
@@ -266,7 +248,21 @@ def test_a_bug_that_cannot_be_logged_stops_nothing_else_either(
 def test_an_agent_never_reads_a_traceback_of_such_a_bug(project: Project, bug: str, tmp_path: Path) -> None:
     """The log is where its run has its other files, whatever HOME a project sets."""
     arguments = ("fire", "--agent", "claude", "--home", str(project.home), "--trust", "sha256:0")
-    done = run_with(project, bug, *arguments, HOOKRUN_DEBUG="1", HOME=str(tmp_path))
+    declare(project)
+    code = f"""import sys
+from unittest import mock
+def fail(*_, **__): raise ZeroDivisionError("an error of ours")
+mock.patch({BUGS[bug]!r}, fail).start()
+sys.argv[0] = "hookrun"; __import__("hookrun.__main__").__main__.main()"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=json.dumps(Agent("claude", project).shell()),
+        capture_output=True,
+        text=True,
+        cwd=project.root,
+        env=project.environment(HOOKRUN_DEBUG="1", HOME=str(tmp_path)),
+        check=False,
+    )
     assert done.returncode == 0
     assert "Traceback" not in done.stdout + done.stderr
     assert "in fail" in crash_log(project.home).read_text()
@@ -276,7 +272,7 @@ def test_an_agent_never_reads_a_traceback_of_such_a_bug(project: Project, bug: s
 @pytest.mark.parametrize(("bug", "arguments"), [(bug, arguments) for bug, *arguments in PLACES])
 def test_nesting_that_is_too_deep_is_no_bug(project: Project, bug: str, arguments: list[str]) -> None:
     """Neither are other errors of what the user wrote: the message is all there is."""
-    done = run_with(project, bug, *arguments, error="RecursionError")
+    done = run_with(project, bug, *arguments, error=RecursionError())
     assert "RecursionError" in done.stdout + done.stderr
     assert not crash_log(project.home).exists()
 
@@ -294,11 +290,11 @@ def test_a_bug_of_a_worker(tmp_path: Path) -> None:
 
 def test_an_error_of_the_system_is_one_of_the_output_only_if_that_failed(project: Project) -> None:
     """One that names a file is the user's; any other is a bug."""
-    odd = run_with(project, "output", "log", error="OSError('nope')")
+    odd = run_with(project, "output", "log", error=OSError("nope"))
     assert odd.stderr == f"error: internal error, please report it: OSError: nope (see {crash_log(project.home)})\n"
     assert "in fail" in crash_log(project.home).read_text()
-    named = run_with(project, "output", "log", error="PermissionError(13, 'Permission denied', 'a.txt')")
-    assert (odd.returncode, named.returncode) == (1, 1)
+    named = run_with(project, "output", "log", error=PermissionError(13, "Permission denied", "a.txt"))
+    assert (odd.status, named.status) == (1, 1)
     assert named.stderr == "error: a.txt: Permission denied\n"
 
 

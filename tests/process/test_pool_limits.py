@@ -137,11 +137,11 @@ def test_a_closed_pool_takes_no_more(bench: Bench) -> None:
     assert not (bench.directory / "no").exists()
 
 
-@pytest.mark.parametrize("way", ["submit", "run"])
-def test_a_hook_that_reads_nothing_is_out_of_time_as_any_other(bench: Bench, way: str) -> None:
+@pytest.mark.parametrize("run_in", [Pool.run, submitted], ids=["run", "submit"])
+def test_a_hook_that_reads_nothing_is_out_of_time_as_any_other(bench: Bench, run_in: Way) -> None:
     """More than a pipe takes is on its stdin: writing that must not wait for the hook, whose time then never ends."""
     task = bench.task("sleep 20; echo ended", timeout=0.1)
     task.stdin = b"x" * (1 << 20)
     with pool_of(2) as pool:
-        [outcome] = submit(pool, [task]).outcomes() if way == "submit" else pool.run([task])
+        [outcome] = run_in(pool, [task])
     assert (kinds([outcome]), outcome.stdout) == (["timeout"], b"")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tests.conftest import Fired, Project
 
 pytestmark = pytest.mark.sampled(3)
@@ -21,6 +23,7 @@ FIVE_MEGABYTES = 5 << 20
 MODULE = Path(__file__).with_name("programs").joinpath("python_hooks.py").read_text()
 
 INTERPRETERS: tuple[dict[str, object], ...] = ({}, {"interpreter": sys.executable})
+either = pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
 """The forked child of hookrun, and a fresh interpreter that is given hookrun's runner as a script."""
 
 
@@ -41,62 +44,63 @@ def another_python(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        ("says", "from bash"),
-        ("an_object", "from an object"),
-        ("later", "from a coroutine"),
-        ("awaitable", "from an awaitable"),
-        ("Checks.strict", "from a dotted path"),
-    ],
-)
-def test_what_a_function_returns_is_its_verdict(
-    project: Project, interpreter: dict[str, object], function: str, message: str
-) -> None:
+def fire_each(project: Project, targets: Iterable[str], interpreter: dict[str, object], **fields: object) -> Fired:
+    """Fire one hook for each function, also after a refusal; the hooks are named by them."""
+    project.script("checks/__init__.py", "", 0o644)
+    project.script("checks/guards.py", MODULE, 0o644)
+    project.hooks(
+        *({"name": each, "python": f"checks.{each}", "always": True, **interpreter, **fields} for each in targets)
+    )
+    return project.fire()
+
+
+@either
+def test_what_a_function_returns_is_its_verdict(project: Project, interpreter: dict[str, object]) -> None:
     """A dict, an object with to_dict, and the result of a coroutine are each a verdict."""
-    fired = fire(project, function, **interpreter)
-    assert (fired.status, fired.verdict["message"]) == (2, message), fired.stderr
-    assert fired.hook("hook")["failure"] is None
+    messages = {
+        "guards:says": "from bash",
+        "guards:an_object": "from an object",
+        "guards:later": "from a coroutine",
+        "guards:awaitable": "from an awaitable",
+        "guards:Checks.strict": "from a dotted path",
+    }
+    fired = fire_each(project, messages, interpreter)
+    assert fired.status == 2
+    assert {each: fired.record(each)["message"] for each in messages} == messages
+    assert {each: fired.hook(each)["failure"] for each in messages} == dict.fromkeys(messages)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-@pytest.mark.parametrize("function", ["nothing", "later_nothing", "exits_well"])
-def test_a_function_that_returns_none_has_no_objection(
-    project: Project, interpreter: dict[str, object], function: str
-) -> None:
+@either
+def test_a_function_that_returns_none_has_no_objection(project: Project, interpreter: dict[str, object]) -> None:
     """None, also from a coroutine, and sys.exit() without a status are a continue and no failure."""
-    fired = fire(project, function, **interpreter, on_failure="block")
-    assert (fired.status, fired.action) == (0, "continue"), fired.stderr
-    assert fired.stderr == ""
+    functions = ("guards:nothing", "guards:later_nothing", "guards:exits_well")
+    fired = fire_each(project, functions, interpreter, on_failure="block")
+    assert (fired.status, fired.action, fired.stderr) == (0, "continue", "")
+    assert len(fired.verdict["hooks"]) == len(functions)  # type: ignore[arg-type]
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-@pytest.mark.parametrize(
-    ("function", "last_line"),
-    [
-        ("raises", "ValueError: not what was hoped for"),
-        ("later_raises", "LookupError: later than expected"),
-        ("a_set", "TypeError: Object of type set is not JSON serializable"),
-        ("exits_with_text", "nothing doing"),
-    ],
-)
+@either
 def test_an_exception_is_an_exit_code_failure_that_shows_the_last_line(
-    project: Project, interpreter: dict[str, object], function: str, last_line: str
+    project: Project, interpreter: dict[str, object]
 ) -> None:
     """What a function raises fails as exit_code, status 1, and the reason ends with the last line of the traceback."""
-    fired = fire(project, function, **interpreter, on_failure="block")
-    assert (fired.status, fired.hook("hook")["failure"]) == (2, "exit_code"), fired.stderr
-    assert str(fired.verdict["message"]).endswith(last_line)
-    assert str(fired.record("hook")["detail"]).endswith(last_line)
-    assert fired.record("hook")["exit"] == 1
+    last_lines = {
+        "guards:raises": "ValueError: not what was hoped for",
+        "guards:later_raises": "LookupError: later than expected",
+        "guards:a_set": "TypeError: Object of type set is not JSON serializable",
+        "guards:exits_with_text": "nothing doing",
+    }
+    fired = fire_each(project, last_lines, interpreter, on_failure="block")
+    message = str(fired.verdict["message"])
+    for each, line in last_lines.items():
+        record = fired.record(each)
+        assert (record["failure"], record["exit"]) == ("exit_code", 1), each
+        assert str(record["detail"]).endswith(line), each
+        assert f"hook {each} failed (exit_code): " in message, each
+        assert f"{line}\n" in f"{message}\n", each
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 def test_sys_exit_2_is_a_veto_with_what_was_printed(project: Project, interpreter: dict[str, object]) -> None:
     """sys.exit(2) blocks with what the function wrote to stderr, as for a program."""
     fired = fire(project, "vetoes", **interpreter)
@@ -104,7 +108,7 @@ def test_sys_exit_2_is_a_veto_with_what_was_printed(project: Project, interprete
     assert fired.hook("hook")["failure"] is None
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 def test_what_a_function_prints_does_not_spoil_its_verdict(project: Project, interpreter: dict[str, object]) -> None:
     """print, writes to descriptor 1 and the output of children go to stderr; stdout holds the verdict alone."""
     fired = fire(project, "prints", **interpreter)
@@ -112,7 +116,7 @@ def test_what_a_function_prints_does_not_spoil_its_verdict(project: Project, int
     assert fired.record("hook")["bytes_err"] == len("checking " * 1000 + "\nraw bytes\nfrom a child\n")
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, interpreter: dict[str, object]) -> None:
     """A list is a bad_verdict, as it is from a program."""
     assert fire(project, "a_list", **interpreter).hook("hook")["failure"] == "bad_verdict"
@@ -120,7 +124,7 @@ def test_a_return_value_that_is_no_object_is_a_bad_verdict(project: Project, int
 
 @pytest.mark.slow
 @pytest.mark.sampled
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 @pytest.mark.parametrize("function", ["hangs", "hangs_and_ignores"])
 def test_a_function_that_hangs_is_ended_and_leaves_nothing(
     project: Project, interpreter: dict[str, object], function: str
@@ -138,50 +142,49 @@ def test_a_function_that_is_killed_is_a_signal_failure(project: Project) -> None
     assert "signal 11" in str(fired.verdict["message"])
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-@pytest.mark.parametrize(
-    ("target", "told"),
-    [
-        ("checks.guards:no_such", "module checks.guards has no no_such"),
-        ("checks.guards:MODULE", "module checks.guards has no MODULE"),
-        ("checks.guards:NUMBER", "checks.guards:NUMBER is not a function"),
-        ("checks.no_such:hook", "no module checks.no_such"),
-        ("no_such.guards:hook", "no module no_such.guards"),
-    ],
-)
-def test_a_function_or_module_that_is_not_there_is_missing(
-    project: Project, interpreter: dict[str, object], target: str, told: str
-) -> None:
+@either
+def test_a_function_or_module_that_is_not_there_is_missing(project: Project, interpreter: dict[str, object]) -> None:
     """A module or function that does not exist, or is no function, fails as missing and is named."""
-    project.script("checks/__init__.py", "", 0o644)
-    project.script("checks/guards.py", "NUMBER = 1\n", 0o644)
-    project.hooks({"python": target, "on_failure": "block", **interpreter})
+    told = {
+        "guards:no_such": "module checks.guards has no no_such",
+        "guards:MODULE": "module checks.guards has no MODULE",
+        "guards:NUMBER": "checks.guards:NUMBER is not a function",
+        "no_such:hook": "no module checks.no_such",
+        "guards.no_such:hook": "no module checks.guards.no_such",
+    }
+    fired = fire_each(project, told, interpreter)
+    for each, text in told.items():
+        record = fired.record(each)
+        assert (record["failure"], text in str(record["detail"])) == ("missing", True), record
+
+
+def test_a_package_that_is_not_there_is_missing(project: Project) -> None:
+    """As a module is."""
+    project.hooks({"python": "no_such.guards:hook", "on_failure": "block"})
     fired = project.fire()
     assert (fired.status, fired.hook("hook")["failure"]) == (2, "missing"), fired.stderr
-    assert told in str(fired.verdict["message"])
+    assert "no module no_such.guards" in str(fired.verdict["message"])
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
-@pytest.mark.parametrize(
-    ("text", "last_line"),
-    [
-        ("import no_such_library\n", "ModuleNotFoundError: No module named 'no_such_library'"),
-        ("import checks.no_helper\n", "ModuleNotFoundError: No module named 'checks.no_helper'"),
-        ("from checks import nobody\n", "ImportError: cannot import name 'nobody' from 'checks'"),
-        ("def hook(context) return 1\n", "SyntaxError: "),
-        ("1 / 0\n", "ZeroDivisionError: division by zero"),
-    ],
-)
+@either
 def test_an_import_that_fails_inside_the_module_is_an_exit_code_failure(
-    project: Project, interpreter: dict[str, object], text: str, last_line: str
+    project: Project, interpreter: dict[str, object]
 ) -> None:
     """A module that is there but cannot be imported is not missing: its own error is shown."""
-    project.script("checks/__init__.py", "", 0o644)
-    project.script("checks/guards.py", text, 0o644)
-    project.hooks({"python": "checks.guards:hook", "on_failure": "block", **interpreter})
-    fired = project.fire()
-    assert (fired.status, fired.hook("hook")["failure"]) == (2, "exit_code"), fired.stderr
-    assert last_line in str(fired.verdict["message"])
+    last_lines = {
+        "import no_such_library": "ModuleNotFoundError: No module named 'no_such_library'",
+        "import checks.no_helper": "ModuleNotFoundError: No module named 'checks.no_helper'",
+        "from checks import nobody": "ImportError: cannot import name 'nobody' from 'checks'",
+        "def hook(context) return 1": "SyntaxError: ",
+        "1 / 0": "ZeroDivisionError: division by zero",
+    }
+    targets = {f"odd{number}:hook": line for number, line in enumerate(last_lines.values())}
+    for number, text in enumerate(last_lines):
+        project.script(f"checks/odd{number}.py", f"{text}\n", 0o644)
+    fired = fire_each(project, targets, interpreter)
+    for each, line in targets.items():
+        record = fired.record(each)
+        assert (record["failure"], line in str(record["detail"])) == ("exit_code", True), record
 
 
 def test_a_function_that_exits_with_127_is_not_taken_for_missing(project: Project) -> None:
@@ -213,7 +216,7 @@ def test_a_project_module_comes_before_an_installed_one_of_the_same_name(project
     assert project.fire(env={"PYTHONPATH": path}).verdict["message"] == "project"
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 def test_a_function_sees_what_a_program_would_see_in_its_environment(
     project: Project, interpreter: dict[str, object]
 ) -> None:
@@ -238,7 +241,7 @@ def test_env_policy_clean_holds_for_a_forked_function(project: Project) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 def test_a_context_of_5_megabytes_is_read_whole(project: Project, interpreter: dict[str, object]) -> None:
     """A large context reaches the function whole, characters beyond ASCII included."""
     project.script("guards.py", MODULE, 0o644)
@@ -270,7 +273,7 @@ def test_another_python_without_hookrun_runs_the_function(project: Project, anot
     assert "python" + ".".join(map(str, version)) == another_python
 
 
-@pytest.mark.parametrize("interpreter", INTERPRETERS, ids=["forked", "interpreter"])
+@either
 def test_a_function_can_import_the_whole_standard_library(project: Project, interpreter: dict[str, object]) -> None:
     """No module of hookrun's shadows one of the standard library: http, signal and others are Python's."""
     fired = fire(project, "asks_the_net", **interpreter, on_failure="block")

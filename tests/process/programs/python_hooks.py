@@ -10,6 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 Context = dict[str, Any]
+NUMBER = 1
 
 
 class Answer:
