@@ -11,34 +11,12 @@ from hookrun.text import quote
 from tests.rows import rows
 
 DESIGN = [
-    "session_start",
-    "session_end",
-    "user_prompt_submit",
-    "assistant_response",
-    "pre_tool_use",
-    "post_tool_use",
-    "post_tool_failure",
-    "tool_call_requested",
-    "tool_call_aborted",
-    "permission_request",
-    "file_changed",
-    "stop",
-    "subagent_start",
-    "subagent_stop",
-    "pre_compact",
-    "post_compact",
-    "notification",
-    "error",
-    "before_request",
-    "after_request",
-    "before_inference",
-    "after_inference",
-    "pre_checkpoint",
-    "post_checkpoint",
-    "pre_reflection_store",
-    "pre_search_query",
-    "pre_session_end",
-]
+    "session_start", "session_end", "user_prompt_submit", "assistant_response", "pre_tool_use", "post_tool_use",
+    "post_tool_failure", "tool_call_requested", "tool_call_aborted", "permission_request", "file_changed", "stop",
+    "subagent_start", "subagent_stop", "pre_compact", "post_compact", "notification", "error", "before_request",
+    "after_request", "before_inference", "after_inference", "pre_checkpoint", "post_checkpoint",
+    "pre_reflection_store", "pre_search_query", "pre_session_end",
+]  # fmt: skip
 """The events of DESIGN section 3."""
 
 OLDER_ENGINES = {

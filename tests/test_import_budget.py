@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,26 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 BARE = "import sys; print(*sorted(sys.modules))"
 
-FIRE = """
-import os, sys
-
-end = os._exit
-
-def tell(status):
-    with open("modules", "w") as file:
-        file.write(" ".join(sorted(sys.modules)))
-    end(status)
-
-os._exit = tell
-sys.argv = ["hookrun", "fire", *sys.argv[1:]]
-import hookrun.__main__
-import hookrun.boot
-hookrun.boot.attach = bool
-import hookrun.fire.invocation
-hookrun.fire.invocation.LONG = float("inf")
-hookrun.__main__.main()
-"""
-"""What scripts/hookrun does, but with its modules one by one, and written down just before the end."""
+FIRE = (Path(__file__).parent / "programs" / "fire_modules.py").read_text()
 
 WITHOUT_HOOKS = {
     "__future__",
@@ -130,11 +112,18 @@ NEVER = {
 """What costs milliseconds and must not creep in, not even through something that is allowed."""
 
 
-def modules(project: Project, program: str, *arguments: str) -> set[str]:
+@cache
+def bare_modules() -> set[str]:
+    """Return the modules of an interpreter that has done nothing."""
+    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def modules(project: Project, *arguments: str) -> set[str]:
     """Return the modules that an interpreter has loaded at the end of a program that runs hookrun."""
     context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
     done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
+        [sys.executable, "-c", FIRE, *arguments],
         input=json.dumps(context).encode(),
         capture_output=True,
         cwd=project.root,
@@ -143,8 +132,6 @@ def modules(project: Project, program: str, *arguments: str) -> set[str]:
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr == b""
-    if program == BARE:
-        return set(done.stdout.decode().split())
     assert json.loads(done.stdout)["action"] == "continue"
     return written_by_fire(project)
 
@@ -160,7 +147,7 @@ def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)  # the very first fire of an account makes it
     filled = load_compiled(find(str(project.root), str(project.home)))
     assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
-    return modules(project, FIRE, "pre_tool_use", *arguments) - modules(project, BARE)
+    return modules(project, "pre_tool_use", *arguments) - bare_modules()
 
 
 @pytest.fixture(autouse=True)
@@ -232,7 +219,7 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, agent: str) -> None:
     """Without a matching hook exactly these; with one also the runner, and the reply's module if it answers."""
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
-    bare = modules(project, BARE)
+    bare = bare_modules()
     assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
     own |= FOR_A_PROCESS | FOR_TRUST
     project.hooks({"command": "true"})
@@ -288,6 +275,7 @@ WAYS = {"fire": (16, 110), "fire --agent": (26, 180), "explain": (25, 250)}
 """A way from stdin to the answer -> the modules that it may enter, and how often it may change between them."""
 
 
+@pytest.mark.lint
 def test_a_context_passes_few_modules_on_its_way_to_the_answer() -> None:
     """A newcomer can follow the call, and each change of module costs a call."""
     counted = subprocess.run(

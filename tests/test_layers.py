@@ -14,6 +14,9 @@ from hookrun import agents
 from hookrun.bundles import MOVED
 from hookrun.cli.commands import COMMANDS, CONFIG
 from hookrun.recipes import RECIPES
+from tests.rows import rows
+
+pytestmark = pytest.mark.lint
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 
@@ -319,7 +322,7 @@ COLD = {
 """Small modules with one user, or none, and why each is apart: it keeps cold code off the hot path."""
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@rows("agent", AGENTS)
 def test_an_agent_is_known_to_its_own_module_only(agent: str) -> None:
     """No agent's name outside the rooms that know agents: what is particular about one is in its module."""
     word = re.compile(rf"(?<![a-z]){agent}(?![a-z])", re.IGNORECASE)

@@ -6,6 +6,8 @@ import re
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cli.command import hookrun
 from tests.conftest import ROOT
 
@@ -40,6 +42,7 @@ def command(name: str) -> str:
     return str(found)
 
 
+@pytest.mark.lint
 def test_the_commands_for_a_fresh_machine_are_where_ci_takes_them_from() -> None:
     """The two commands are alone in their blocks, one line each."""
     for line in (command("try"), command("test")):
@@ -65,6 +68,7 @@ def test_the_try_command_succeeds_only_if_hookrun_blocks(tmp_path: Path) -> None
     assert not wrong, wrong
 
 
+@pytest.mark.lint
 def test_every_link_leads_somewhere() -> None:
     """Files that the README and the docs link to exist."""
     for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 
 from tests.chosen import SMOKE, in_quarter, of_agents, shuffled
 from tests.conftest import pytest_collection_modifyitems
+from tests.rows import rows
+
+LETTERS = "abcdefg"
 
 
 class Case(pytest.Item):
@@ -20,18 +24,23 @@ class Case(pytest.Item):
 
 
 @pytest.mark.parametrize(
-    ("mark", "run"),
-    [(pytest.mark.sampled, "a"), (pytest.mark.sampled(2), "aceg"), (pytest.mark.sampled(3), "adg"), (None, "abcdefg")],
+    ("marks", "run"),
+    [
+        ([pytest.mark.sampled], "a"),
+        ([pytest.mark.sampled(2)], "aceg"),
+        ([pytest.mark.sampled(3)], "adg"),
+        ([], LETTERS),
+    ],
 )
 def test_of_a_sampled_test_some_cases_run_by_default(
-    request: pytest.FixtureRequest, mark: pytest.MarkDecorator | None, run: str
+    request: pytest.FixtureRequest, marks: list[pytest.MarkDecorator], run: str
 ) -> None:
     """The first, or one in so many; of each test anew; a case that is slow by itself does not count."""
     cases: list[pytest.Item] = []
     for test in ("one", "two"):
-        for letter in "abcdefg":
+        for letter in LETTERS:
             case = Case.from_parent(request.node.parent, name=f"{test}[{letter}]")
-            if mark is not None:
+            for mark in marks:
                 case.add_marker(mark)
             cases.append(case)
         warm = Case.from_parent(request.node.parent, name=f"{test}[warm]")
@@ -88,3 +97,16 @@ def test_of_the_agents_some_are_tested_and_the_others_once() -> None:
     assert of_agents(items, {"codex"}) == kept | of_codex
     compared = {"test_same_as_claude::test_compared[codex]", "test_same_as_claude::test_it"}
     assert of_agents(items, {"claude"}) == kept | compared
+
+
+def test_each_row_that_fails_is_named() -> None:
+    """And no other; a failure does not hide those after it, and fixtures are those of the test."""
+
+    @rows("divisor, expected", [(1, 6), (2, 4), (0, 1), (6, 1)], ids="abcd")
+    def test(number: int, divisor: int, expected: int) -> None:
+        assert number // divisor == expected
+
+    with pytest.raises(ExceptionGroup, match="2 of 4 rows: b; c") as caught:
+        test(number=6)
+    assert [error.__notes__ for error in caught.value.exceptions] == [["in the row b"], ["in the row c"]]
+    assert [*inspect.signature(test).parameters] == ["number"]

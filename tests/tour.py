@@ -61,7 +61,7 @@ def blocks(page: str) -> list[Block]:
             continue
         text = re.sub(f"^{match['indent']}", "", match["text"], flags=re.MULTILINE)
         if match["language"] == "text" and near and found and found[-1].language == "sh" and not mark:
-            found[-1] = found[-1]._replace(output=text)
+            found[-1] = Block(*found[-1][:-1], output=text)
         else:
             found.append(Block(match["language"], match["title"] or "", text, mark if near else ""))
         mark = ""

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-PACKAGE = "vscode-langservers-extracted@4.10.0"
-DIRECTORY = Path(__file__).parents[2] / ".agents" / "json-language-server"
-PROGRAM = DIRECTORY / "node_modules" / ".bin" / "vscode-json-language-server"
-NPM = ("npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts", "--loglevel=error")
-INSTALL = 300.0
-"""Seconds for npm."""
+from tests.live.installed import PINS
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-def why_not() -> str | None:
-    """Install the server unless it is here; return why it cannot be."""
-    if PROGRAM.exists():
-        return None
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        return "there is no npm"
-    DIRECTORY.mkdir(parents=True, exist_ok=True)
-    command = [*NPM, "--prefix", str(DIRECTORY), PACKAGE]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL, check=False)
-    except subprocess.TimeoutExpired:
-        return f"npm took more than {INSTALL:.0f} s"
-    return None if PROGRAM.exists() else f"npm: {done.stderr[:200]}"
+SERVER = PINS["json-language-server"]
+PROGRAM = SERVER.program.with_name("vscode-json-language-server")
 
 
 class JsonServer:

@@ -9,15 +9,16 @@ import pytest
 
 from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SCHEMA_FILE, SETTINGS, schema
 from tests.cli.command import hookrun
-from tests.config.json_server import JsonServer, why_not
+from tests.config.json_server import SERVER, JsonServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Project
 
-MISSING = why_not()
-needs_server = pytest.mark.skipif(MISSING is not None, reason=f"npm cannot install the JSON language server: {MISSING}")
+
+MISSING = SERVER.absent()
+needs_server = pytest.mark.skipif(MISSING is not None, reason=f"the JSON language server: {MISSING}")
 
 TEXT = """{
   "$schema": "./hookrun.schema.json",

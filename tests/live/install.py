@@ -43,7 +43,7 @@ def main(names: Sequence[str]) -> int:
 def _wanted(names: Sequence[str]) -> list[Pin]:
     """Return the packages to install, dependencies of the agents first."""
     agents = [name for name in PINS if PINS[name].is_agent and (not names or name in names)]
-    needed = {"node", *(need for name in agents for need in NEEDS.get(name, ())), *names}
+    needed = {"node", *(need for name in agents for need in NEEDS.get(name, ())), *(names or PINS)}
     return [PINS[name] for name in sorted(needed - set(agents))] + [PINS[name] for name in agents]
 
 
