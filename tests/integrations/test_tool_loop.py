@@ -84,7 +84,7 @@ def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, en
 
 
 CONTINUES = (False, None)
-"""The turn goes on, for no reason to stop."""
+"""The turn does not end, so there is no reason for that."""
 
 
 @rows(
@@ -357,10 +357,11 @@ def test_an_exception_without_a_text_has_a_name(run: Runner, engine: Engine, err
 def test_a_text_that_is_none_does_not_lose_the_result(
     run: Runner,
     engine: Engine,
+    caplog: pytest.LogCaptureFixture,
     makes: Callable[[object], str],
+    *,
     content: str,
     logged: bool,
-    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """If the program's `text` fails, the result is converted as without it, and an exception is logged."""
     heard = listen(engine, "post_tool_use")
