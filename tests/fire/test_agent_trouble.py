@@ -183,16 +183,29 @@ def test_a_large_message_is_read(agent: Agent) -> None:
     assert agent.fire(agent.shell(command + "; rm -rf /"), event=pre(agent)).reason is not None
 
 
-WRONG = (("--bogus",), ("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",))
-
-
-@rows("name, arguments", [*(("copilot", each) for each in WRONG), *((name, ("--bogus",)) for name in AGENTS)])
-def test_a_wiring_that_is_wrong_refuses_nothing(name: str, arguments: tuple[str, ...], agent_of: AgentOf) -> None:
-    """Exit status 0 and a message for the user: on Copilot any other status would refuse every tool."""
-    agent = agent_of(name)
-    told = agent.fire(agent.shell(), *arguments)
+def check_wrong_line(agent: Agent, *arguments: str) -> None:
+    """Check an installed line that cannot be read, so that its `--home` does not count and the account's home does."""
+    home = str(agent.project.home)
+    told = agent.fire_changed("another_account.py", agent.shell(), "--home", home, *arguments, HOME_OF_ACCOUNT=home)
     assert told.reason is None
     assert "hookrun failed" in told.person
+
+
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+@rows(
+    "arguments",
+    [("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",)],
+    ids=["deadline", "two events", "home", "no home", "context"],
+)
+def test_a_wiring_that_is_wrong_refuses_nothing(arguments: tuple[str, ...], agent_of: AgentOf) -> None:
+    """Exit status 0 and a message for the user: on Copilot any other status would refuse every tool."""
+    check_wrong_line(agent_of("copilot"), *arguments)
+
+
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+def test_an_unknown_option_refuses_nothing(agent: Agent) -> None:
+    """It may be one of another version."""
+    check_wrong_line(agent, "--bogus")
 
 
 def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hookrun import Engine, Result, Verdict
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply
 from hookrun.integrations import internal_failure, reply_of
+from tests.rows import rows
 
 
 def result(verdict: Verdict) -> Result:
@@ -21,7 +20,7 @@ def _parts_of(reply: Reply) -> tuple[object, ...]:
     return reply.action, reply.reason, reply.context, reply.user_message, reply.args
 
 
-@pytest.mark.parametrize("action", ["continue", "allow"])
+@rows("action", ["continue", "allow"])
 def test_the_message_of_what_goes_on_is_context(action: str) -> None:
     """An advice is for the model too; it is no reason of a refusal."""
     reply = reply_of(result(Verdict(action, "mind the gap", additional_context="more")))
@@ -29,17 +28,19 @@ def test_the_message_of_what_goes_on_is_context(action: str) -> None:
     assert reply.allows
 
 
-@pytest.mark.parametrize("action", ["ask", "skip", "block", "stop"])
-def test_what_does_not_go_on_has_a_reason(action: str) -> None:
+@rows(
+    "action, reason, without",
+    [
+        *((action, "because", action) for action in ("ask", "block", "stop")),
+        ("skip", "skipped by guard: because", "skipped by a hook: skip"),
+    ],
+)
+def test_what_does_not_go_on_has_a_reason(action: str, reason: str, without: str) -> None:
     """With or without a message; a skip is named as one."""
     reply = reply_of(result(Verdict(action, "because")))
-    assert (reply.action, reply.allows) == (action, False)
-    assert reply.reason == ("skipped by guard: because" if action == "skip" else "because")
+    assert (reply.action, reply.allows, reply.reason) == (action, False, reason)
     assert reply_of(result(Verdict(action))).reason
-    assert (
-        reply_of(Result(action)).reason
-        == ("skipped by a hook: skip" if action == "skip" else action) + " (no reason given)"
-    )
+    assert reply_of(Result(action)).reason == f"{without} (no reason given)"
 
 
 def test_an_unknown_action_is_a_refusal() -> None:
@@ -59,8 +60,8 @@ def test_two_answers_are_one() -> None:
     assert _parts_of(Reply().merged_with(Reply(context="c"))) == ("continue", None, "c", None, None)
 
 
-@pytest.mark.parametrize(
-    ("event", "on_error", "action"),
+@rows(
+    "event, on_error, action",
     [
         ("pre_tool_use", "continue", "continue"),
         ("pre_tool_use", "block", "block"),

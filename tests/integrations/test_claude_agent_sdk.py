@@ -11,6 +11,8 @@ import pytest
 
 from hookrun import Context, Engine, Result, Verdict
 from hookrun.library.calls import CANCEL_GRACE
+from tests.rows import rows
+from tests.waiting import hang_async
 
 sdk = pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")
 
@@ -59,6 +61,11 @@ def ask(engine: Engine, data: Json, **options: Any) -> Json:
         assert answer["hookSpecificOutput"]["hookEventName"] == event
         fits(answer["hookSpecificOutput"], getattr(types, f"{event}HookSpecificOutput"))
     return answer
+
+
+async def never_returns(_: Context) -> None:
+    """Do not answer before the deadline."""
+    await hang_async()
 
 
 def called(matcher: Any, data: Json) -> Json:
@@ -201,30 +208,28 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("event", "verdict", "answer"), ANSWERS, ids=[f"{event}-{verdict.to_dict()}" for event, verdict, _ in ANSWERS]
-)
+@rows("event, verdict, answer", ANSWERS, ids=[f"{event}-{verdict.to_dict()}" for event, verdict, _ in ANSWERS])
 def test_every_verdict_is_said_as_claude_understands_it(
     engine: Engine, event: str, verdict: Verdict, answer: Json
 ) -> None:
     """Event by event, in the SDK's own fields."""
-    engine.register(event, lambda _: verdict, name="guard")
+    engine.register(event, lambda _: verdict, name="guard", replace=True)
     assert ask(engine, payload(event)) == answer
 
 
-@pytest.mark.parametrize("event", ["Stop", "SubagentStop", "PreCompact", "PermissionRequest"])
+@rows("event", ["Stop", "SubagentStop", "PreCompact", "PermissionRequest"])
 def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: pytest.LogCaptureFixture) -> None:
     """Text for the model that this event cannot carry (at Stop it would make Claude go on) is not lost in silence."""
-    engine.register(event, lambda _: Verdict.with_context("by the way"), name="talker")
+    engine.register(event, lambda _: Verdict.with_context("by the way"), name="talker", replace=True)
     ask(engine, payload(event))
     assert f"{event}: no text reaches the model here: it is only in the audit log: by the way" in caplog.text
 
 
-@pytest.mark.parametrize("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])
-@pytest.mark.parametrize("action", ["ask", "skip", "block", "stop"])
+@rows("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])
+@rows("action", ["ask", "skip", "block", "stop"])
 def test_no_refusal_becomes_a_go_on(engine: Engine, event: str, action: str) -> None:
     """Whatever the words: an answer that refuses is never an empty one, nor an allowance."""
-    engine.register(event, lambda _: Verdict(action, "R"), name="guard")
+    engine.register(event, lambda _: Verdict(action, "R"), name="guard", replace=True)
     answer = ask(engine, payload(event))
     assert answer
     assert "allow" not in str(answer)
@@ -236,7 +241,7 @@ class TestWhatHooksSee:
     def seen(self, engine: Engine, data: Json) -> Context:
         """Return the context of the one hook that runs."""
         heard: list[Context] = []
-        engine.register(data["hook_event_name"], heard.append, name="listener")
+        engine.register(data["hook_event_name"], heard.append, name="listener", replace=True)
         ask(engine, data)
         (ctx,) = heard
         return ctx
@@ -252,8 +257,8 @@ class TestWhatHooksSee:
         assert "tool_input" not in ctx
         assert ctx["payload"] == payload("PreToolUse", effort={"level": "high"})
 
-    @pytest.mark.parametrize(
-        ("event", "fields"),
+    @rows(
+        "event, fields",
         [
             ("PostToolUse", {"tool_result_output": "a\nb", "tool_name": "bash"}),
             ("PostToolUseFailure", {"tool_result_error": "Exit code 1", "is_interrupt": False}),
@@ -269,8 +274,8 @@ class TestWhatHooksSee:
         ctx = self.seen(engine, payload(event))
         assert {key: ctx.get(key) for key in fields} == fields
 
-    @pytest.mark.parametrize(
-        ("tool", "args", "seen"),
+    @rows(
+        "tool, args, seen",
         [
             ("Write", {"file_path": "/w/a", "content": "x"}, ("write", {"file_path": "/w/a", "content": "x"}, "/w/a")),
             (
@@ -295,8 +300,8 @@ class TestWhatHooksSee:
         answer = ask(engine, payload("PreToolUse", tool_name="NotebookEdit", tool_input=args))
         assert answer == specific("PreToolUse", updatedInput={**args, "new_source": "y"})
 
-    @pytest.mark.parametrize(
-        ("tool", "response", "text"),
+    @rows(
+        "tool, response, text",
         [
             ("Bash", {"stdout": "out", "stderr": "err", "interrupted": False}, "out\nerr"),
             ("Bash", {"stdout": "", "stderr": ""}, ""),
@@ -359,7 +364,7 @@ class TestWiring:
         assert isinstance(matcher, sdk.HookMatcher)
         assert (matcher.matcher, matcher.timeout) == (None, 5)
 
-    @pytest.mark.parametrize("event", ["session_start", "SessionEnd", "after_inference", "my_event"])
+    @rows("event", ["session_start", "SessionEnd", "after_inference", "my_event"])
     def test_what_the_sdk_does_not_deliver_is_an_error(self, engine: Engine, event: str) -> None:
         """A hook that can never run is an error instead of a false sense of safety."""
         with pytest.raises(ValueError, match=f"'{event}': the Claude Agent SDK does not deliver this event; use pre"):
@@ -390,11 +395,7 @@ class TestTrouble:
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The deadline lies below Claude's own limit, so that `on_failure` counts."""
-
-        async def slow(_: Context) -> None:
-            await asyncio.sleep(30)
-
-        engine.register("pre_tool_use", slow, name="slow", on_failure="block")
+        engine.register("pre_tool_use", never_returns, name="slow", on_failure="block")
         deadlines = asked_of(engine, monkeypatch)
         answer = ask(engine, payload("PreToolUse"), timeout=1)
         (deadline,) = deadlines
@@ -402,7 +403,7 @@ class TestTrouble:
         assert "slow" in answer["hookSpecificOutput"]["permissionDecisionReason"]
         assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
 
-    @pytest.mark.parametrize("timeout", [5.0, 8.0, 20.0, 60.0])
+    @rows("timeout", [5.0, 8.0, 20.0, 60.0])
     def test_a_hook_that_does_not_end_leaves_time_to_answer(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch, timeout: float
     ) -> None:
@@ -417,11 +418,7 @@ class TestTrouble:
     @pytest.mark.slow
     def test_two_fires_share_the_time(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         """A write is reported twice, within the one limit that Claude has."""
-
-        async def slow(_: Context) -> None:
-            await asyncio.sleep(30)
-
-        engine.register(["post_tool_use", "file_changed"], slow, name="slow", on_failure="block")
+        engine.register(["post_tool_use", "file_changed"], never_returns, name="slow", on_failure="block")
         deadlines = asked_of(engine, monkeypatch)
         written = {"file_path": "/w/a.py", "content": "x"}
         answer = ask(engine, payload("PostToolUse", tool_name="Write", tool_input=written), timeout=1)
@@ -451,7 +448,7 @@ class TestTrouble:
         assert ["agent_ids" in ctx for ctx in seen] == [False]
         assert ["'agent_ids': 'a1'" in str(ctx["payload"]) for ctx in seen] == [True]
 
-    @pytest.mark.parametrize(("event", "denied"), [("PreToolUse", True), ("PostToolUse", False)])
+    @rows("event, denied", [("PreToolUse", True), ("PostToolUse", False)])
     def test_fields_that_the_engine_refuses_deny(self, engine: Engine, event: str, *, denied: bool) -> None:
         """Before a tool, whatever `on_error` says: a callback that raises lets the tool run."""
         engine.register(["pre_tool_use", "post_tool_use"], lambda _: None, name="guard", on_failure="block")
@@ -459,8 +456,10 @@ class TestTrouble:
         assert (answer.get("hookSpecificOutput", {}).get("permissionDecision") == "deny") is denied
         assert "tool_args is a list" in answer["systemMessage"]
 
-    @pytest.mark.parametrize(("on_error", "decided"), [("continue", None), ("block", "deny")])
-    def test_a_message_that_cannot_be_read(self, engine: Engine, on_error: str, decided: str | None) -> None:
+    @rows("on_error, decided, on_failure", [("continue", None, None), ("block", "deny", "block")])
+    def test_a_message_that_cannot_be_read(
+        self, engine: Engine, on_error: str, decided: str | None, on_failure: str | None
+    ) -> None:
         """The callback never raises: that would let the tool run whatever was asked for."""
         data = payload("PostToolUse", tool_response={"stdout": object()})
         (matcher,) = hooks_for(engine, events=["PreToolUse"], on_error=on_error)["PreToolUse"]  # type: ignore[arg-type]
@@ -468,8 +467,7 @@ class TestTrouble:
         assert answer.get("hookSpecificOutput", {}).get("permissionDecision") == decided
         ended = called(matcher, data | {"hook_event_name": "Stop"})  # where a block would mean to go on
         assert ended == {"systemMessage": ended["systemMessage"]}
-        if hasattr(matcher, "on_failure"):  # older versions of the SDK have no such field
-            assert matcher.on_failure == ("block" if on_error == "block" else None)
+        assert getattr(matcher, "on_failure", on_failure) == on_failure  # older versions of the SDK have no such field
 
 
 def _literals(of: Any) -> list[str]:

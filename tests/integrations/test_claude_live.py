@@ -17,6 +17,7 @@ import pytest
 
 from hookrun import Context, Engine, PostToolUse, Verdict
 from tests.live.model import ScriptedModel, Turn, say, use
+from tests.waiting import hang_async
 
 sdk = pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")
 
@@ -173,19 +174,22 @@ def test_an_ask_without_anybody_to_ask_is_a_refusal(claude: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:can_use_tool will not be invoked")
-@pytest.mark.parametrize("agrees", [True, False])
-def test_an_ask_is_the_program_s_to_answer(claude: Any, agrees: bool) -> None:
+@pytest.mark.parametrize(
+    ("decided", "files"),
+    [(sdk.PermissionResultAllow(), ["asked.txt"]), (sdk.PermissionResultDeny(message="not today"), [])],
+)
+def test_an_ask_is_the_program_s_to_answer(claude: Any, decided: object, files: list[str]) -> None:
     """The SDK's own `can_use_tool` is asked, with the arguments as the hooks changed them."""
     questions = []
 
     async def can_use_tool(name: str, args: dict[str, Any], _: object) -> Any:
         questions.append((name, args["command"]))
-        return sdk.PermissionResultAllow() if agrees else sdk.PermissionResultDeny(message="not today")
+        return decided
 
     verdict = Verdict("ask", MARK, modified_args={"command": "echo asked > asked.txt"})
     session = claude(engine_with(pre_tool_use=verdict), TOUCH, DONE, can_use_tool=can_use_tool)
     assert questions == [("Bash", "echo asked > asked.txt")]
-    assert session.files == (["asked.txt"] if agrees else [])
+    assert session.files == files
 
 
 @pytest.mark.slow
@@ -286,26 +290,31 @@ def test_a_block_of_stop_goes_on_and_text_alone_does_not(claude: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
-    ("verdict", "files"),
+    ("verdict", "files", "requests"),
     [
-        (Verdict(), []),
-        (Verdict.ask(MARK), []),
-        (Verdict.block(MARK), []),
-        (Verdict.stop(MARK), []),
-        (Verdict.modify({"command": "echo new > new.txt"}), []),
-        (Verdict.allow(), ["made.txt"]),
-        (Verdict("allow", modified_args={"command": "echo new > new.txt"}), ["new.txt"]),
+        (Verdict(), [], 2),
+        (Verdict.ask(MARK), [], 2),
+        (Verdict.stop(MARK), [], 1),
+        (Verdict.allow(), ["made.txt"], 2),
+        (Verdict("allow", modified_args={"command": "echo new > new.txt"}), ["new.txt"], 2),
     ],
 )
-def test_a_request_for_permission_is_answered(claude: Any, verdict: Verdict, files: list[str]) -> None:
-    """Only an `allow` grants; a change alone is refused, with the arguments to use."""
+def test_a_request_for_permission_is_answered(claude: Any, verdict: Verdict, files: list[str], requests: int) -> None:
+    """Only an `allow` grants."""
     session = claude(engine_with(permission_request=verdict), TOUCH, DONE, allowed_tools=[])
-    assert session.files == files
-    if verdict.action == "block":
-        assert session.model.results() == [MARK]
-    if verdict.action == "modify":
-        assert "echo new > new.txt" in session.model.results()[0]
-    assert len(session.model.requests) == (1 if verdict.action == "stop" else 2)
+    assert (session.files, len(session.model.requests)) == (files, requests)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verdict", "result"),
+    [(Verdict.block(MARK), MARK), (Verdict.modify({"command": "echo new > new.txt"}), "echo new > new.txt")],
+)
+def test_a_request_for_permission_is_refused_with_the_reason(claude: Any, verdict: Verdict, result: str) -> None:
+    """A change alone is refused, with the arguments to use."""
+    session = claude(engine_with(permission_request=verdict), TOUCH, DONE, allowed_tools=[])
+    assert (session.files, len(session.model.requests)) == ([], 2)
+    assert result in session.model.results()[0]
 
 
 @pytest.mark.slow
@@ -322,7 +331,7 @@ def test_a_late_guard_is_hookrun_s_to_judge(claude: Any) -> None:
     engine = Engine()
 
     async def slow(_: Context) -> None:
-        await asyncio.sleep(60)
+        await hang_async()
 
     engine.register("pre_tool_use", slow, name="slow-guard", on_failure="block")
     session = claude(engine, TOUCH, DONE, hooks=hooks_for(engine, timeout=2))

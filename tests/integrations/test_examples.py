@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.rows import rows
+
 ROOT = Path(__file__).resolve().parents[2]
 OWN_LOOP = ROOT / "examples" / "library" / "own_loop.py"
 
@@ -73,8 +75,8 @@ def test_its_stop_hook_does_not_keep_it_for_ever(tmp_path: Path) -> None:
     assert asked == 1 + 9
 
 
-@pytest.mark.parametrize(
-    ("module", "package", "extra"),
+@rows(
+    "module, package, extra",
     [
         ("claude_agent_sdk", "claude_agent_sdk", "hookrun[claude-agent-sdk]"),
         ("langchain", "langchain", "hookrun[langchain]"),

@@ -26,6 +26,7 @@ from langgraph.types import Command, interrupt
 
 from hookrun.agents.base import NameMap
 from hookrun.integrations.langchain import HookrunMiddleware
+from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 CALLS: list[str] = []
@@ -113,7 +114,7 @@ def engine() -> Iterator[Engine]:
 
 def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
     """Register a hook that always gives the same answer."""
-    engine.register(event, lambda _: verdict, name=name)
+    engine.register(event, lambda _: verdict, name=name, replace=True)
 
 
 def listen(engine: Engine, *events: str) -> list[Context]:
@@ -153,8 +154,8 @@ def test_without_an_objection_all_is_as_without_hooks(run: Agent, engine: Engine
     assert (heard[4].assistant_response, heard[4]["stop_hook_active"]) == ("done", False)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "content", "status"),
+@rows(
+    "verdict, content, status",
     [
         (Verdict.block("not here"), "not here", "error"),
         (Verdict.skip("done already"), "skipped by guard: done already", "success"),
@@ -174,7 +175,7 @@ def test_a_refused_tool_does_not_run_and_the_model_hears_why(
     assert messages[-1].content == "done"
 
 
-@pytest.mark.parametrize(("event", "calls"), [("pre_tool_use", []), ("post_tool_use", ["ls"])])
+@rows("event, calls", [("pre_tool_use", []), ("post_tool_use", ["ls"])])
 def test_a_stop_ends_the_turn(run: Agent, engine: Engine, event: str, calls: list[str]) -> None:
     """The model is not called again, the reason is the final message, and no `stop` hook can make it continue."""
     answering(engine, event, Verdict.stop("enough"))
@@ -289,8 +290,8 @@ def _elsewhere(ctx: PreToolUse) -> Verdict:
 class TestPrompts:
     """Hooks at a prompt, and at the start of a session."""
 
-    @pytest.mark.parametrize(
-        ("verdict", "reason"),
+    @rows(
+        "verdict, reason",
         [
             (Verdict.block("no keys"), "no keys"),
             (Verdict.stop("no keys"), "no keys"),
@@ -362,9 +363,7 @@ class TestEnds:
             assert len(model.asked) == 9
         assert "the turn ends after 8 blocks: never" in caplog.text
 
-    @pytest.mark.parametrize(
-        "verdict", [Verdict.stop("x"), Verdict.skip("x"), Verdict.ask("x"), Verdict.with_context("x")]
-    )
+    @rows("verdict", [Verdict.stop("x"), Verdict.skip("x"), Verdict.ask("x"), Verdict.with_context("x")])
     def test_nothing_else_does(self, run: Agent, engine: Engine, verdict: Verdict) -> None:
         """The turn ends; the user gets the verdict's text."""
         messages_to_user: list[str] = []
@@ -390,8 +389,8 @@ class TestApproval:
         assert asked == [("bash", {"command": "ls -l"}, "sure?")]
         assert result_of(messages).content == "ran ls -l"
 
-    @pytest.mark.parametrize("agreed", [True, False])
-    def test_langgraph_s_interrupt_asks(self, run: Agent, engine: Engine, agreed: bool) -> None:
+    @pytest.mark.parametrize(("agreed", "ran"), [(True, ["ls"]), (False, [])])
+    def test_langgraph_s_interrupt_asks(self, run: Agent, engine: Engine, agreed: bool, ran: list[str]) -> None:
         """The graph waits for its answer, as long as it takes."""
         answering(engine, "pre_tool_use", Verdict.ask("sure?"))
         saver = InMemorySaver()
@@ -402,8 +401,7 @@ class TestApproval:
         messages, _ = run(engine, LS, saver=saver, approve=approve)
         assert (CALLS, messages[-1].type) == ([], "ai")
         messages, _ = run(engine, DONE, saver=saver, approve=approve, command=Command(resume=agreed))
-        assert (["ls"] if agreed else []) == CALLS
-        assert messages[-1].content == "done"
+        assert (CALLS, messages[-1].content) == (ran, "done")
 
 
 def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
@@ -423,7 +421,7 @@ def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplo
     assert str(messages[-1].content).startswith("hookrun failed")
 
 
-@pytest.mark.parametrize("fields", [{"cwd": "/x"}, {"assistant_response": 5}, {"session_id": 7}, {"deadline": 0}])
+@rows("fields", [{"cwd": "/x"}, {"assistant_response": 5}, {"session_id": 7}, {"deadline": 0}])
 def test_fields_that_the_engine_refuses_are_refused_at_once(engine: Engine, fields: dict[str, Any]) -> None:
     """By the middleware's constructor: the guards of a tool would not be asked."""
     with pytest.raises(ValueError, match=next(iter(fields))):

@@ -13,6 +13,7 @@ import pytest
 from hookrun import Context, Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
 from hookrun.integrations.tool_loop import NameMap, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.recipes.retry import Retry, RetryRule
+from tests.rows import rows
 
 Runner = Callable[..., ToolOutcome]
 
@@ -56,7 +57,7 @@ class Tool:
 def listen(engine: Engine, *events: str) -> list[Context]:
     """Return the list that every context of these events will be in."""
     heard: list[Context] = []
-    engine.register(events, heard.append, name="listener", priority=1000, always=True)
+    engine.register(events, heard.append, name="listener", priority=1000, always=True, replace=True)
     return heard
 
 
@@ -65,7 +66,7 @@ ALL = ("pre_tool_use", "post_tool_use", "post_tool_failure", "tool_call_aborted"
 
 def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
     """Register a hook that always gives the same answer."""
-    engine.register(event, lambda _: verdict, name=name)
+    engine.register(event, lambda _: verdict, name=name, replace=True)
 
 
 def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, engine: Engine) -> None:
@@ -82,34 +83,37 @@ def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, en
     assert heard[1].tool_result_output == "hello"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "content", "stop"),
+CONTINUES = (False, None)
+"""The turn does not end, so there is no reason for that."""
+
+
+@rows(
+    "verdict, content, ends",
     [
-        (Verdict.block("not here"), "not here", False),
-        (Verdict.block(), "blocked by guard (no reason given)", False),
-        (Verdict.skip("done already"), "skipped by guard: done already", False),
-        (Verdict.skip(), "skipped by guard (no reason given)", False),
-        (Verdict.stop("enough"), "enough", True),
-        (Verdict.stop(), "stopped by guard (no reason given)", True),
-        (Verdict.ask("is it paid?"), "needs the user's approval: is it paid?", False),
+        (Verdict.block("not here"), "not here", CONTINUES),
+        (Verdict.block(), "blocked by guard (no reason given)", CONTINUES),
+        (Verdict.skip("done already"), "skipped by guard: done already", CONTINUES),
+        (Verdict.skip(), "skipped by guard (no reason given)", CONTINUES),
+        (Verdict.stop("enough"), "enough", (True, "enough")),
+        (Verdict.stop(), "stopped by guard (no reason given)", (True, "stopped by guard (no reason given)")),
+        (Verdict.ask("is it paid?"), "needs the user's approval: is it paid?", CONTINUES),
         (
             Verdict.ask(),
             "needs the user's approval: approval required by guard (no reason given)",
-            False,
+            CONTINUES,
         ),
     ],
-    ids=lambda value: value.action if isinstance(value, Verdict) else None,
 )
 def test_a_refused_call_does_not_run_and_the_model_hears_why(
-    run: Runner, engine: Engine, verdict: Verdict, content: str, stop: bool
+    run: Runner, engine: Engine, verdict: Verdict, content: str, ends: tuple[bool, str | None]
 ) -> None:
     """Block, skip, stop, an ask without an approver: none runs the tool, each has a reason; `stop` ends the turn."""
     answering(engine, "pre_tool_use", verdict)
     heard, tool = listen(engine, *ALL), Tool()
     outcome = run(engine, "bash", {"command": "x"}, tool)
     assert tool.calls == []
-    assert (outcome.content, outcome.action, outcome.ran, outcome.stop) == (content, verdict.action, False, stop)
-    assert outcome.stop_reason == (content if stop else None)
+    assert (outcome.content, outcome.action, outcome.ran) == (content, verdict.action, False)
+    assert (outcome.stop, outcome.stop_reason) == ends
     assert [ctx.event for ctx in heard] == ["pre_tool_use", "tool_call_aborted"]
     assert heard[1]["reason"] == content
 
@@ -168,8 +172,12 @@ def test_an_ask_after_the_tool_is_told_as_what_it_is(run: Runner, engine: Engine
     assert outcome.content == "paid\n\nneeds the user's approval: check the bill"
 
 
-@pytest.mark.parametrize(("said", "runs"), [(True, True), (False, False), (None, False), ("yes", False), (1, False)])
-def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: object, runs: bool) -> None:
+RAN = ([{"command": "rm a"}], "gone")
+REFUSED: tuple[list[object], str] = ([], "needs the user's approval: it deletes (it was not given)")
+
+
+@rows("said, result", [(True, RAN), (False, REFUSED), (None, REFUSED), ("yes", REFUSED), (1, REFUSED)])
+def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: object, result: tuple[Any, str]) -> None:
     """The user is asked about the call as it would run; anything but True is a no."""
     engine.register("pre_tool_use", lambda _: Verdict.patch({"command": "rm a"}), name="first", priority=1)
     answering(engine, "pre_tool_use", Verdict.ask("it deletes"))
@@ -181,8 +189,7 @@ def test_only_a_plain_yes_is_an_approval(run: Runner, engine: Engine, said: obje
 
     outcome = run(engine, "bash", {"command": "rm *"}, tool, approve=approve)
     assert asked == [("bash", {"command": "rm a"}, "it deletes")]
-    assert tool.calls == ([{"command": "rm a"}] if runs else [])
-    assert outcome.content == ("gone" if runs else "needs the user's approval: it deletes (it was not given)")
+    assert (tool.calls, outcome.content) == result
 
 
 def test_asking_that_fails_is_a_refusal(run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
@@ -255,7 +262,7 @@ def test_arguments_that_do_not_fit_are_a_failure_of_the_tool(run: Runner, engine
     assert "unexpected keyword argument 'cmd'" in (run(engine, "bash", {"cmd": "ls"}, tool).error or "")
 
 
-@pytest.mark.parametrize("name", ["write", "edit", "delete"])
+@rows("name", ["write", "edit", "delete"])
 def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> None:
     """After a success only, by its absolute path, and the hooks' text about it reaches the model."""
     answering(engine, "file_changed", Verdict.with_context("formatted"))
@@ -284,8 +291,8 @@ def _upper(ctx: PreToolUse) -> Verdict:
     return Verdict.patch({"content": ctx.tool_args["content"].upper()})
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@rows(
+    "value, text",
     [(None, ""), ("a", "a"), (b"a\xff", "a\N{REPLACEMENT CHARACTER}"), ({"é": [1]}, '{"é": [1]}'), (3, "3")],
 )
 def test_what_a_tool_gives_is_made_text(run: Runner, engine: Engine, value: object, text: str) -> None:
@@ -318,8 +325,8 @@ def _deep() -> list[object]:
     return deep
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@rows(
+    "value, text",
     [
         ({(1, 2): 3}, "{(1, 2): 3}"),
         (_circle(), "[[...]]"),
@@ -337,7 +344,7 @@ def test_what_is_no_json_is_told_as_well_as_it_can(run: Runner, engine: Engine, 
     assert [ctx["tool_result_output"] for ctx in heard] == [text]
 
 
-@pytest.mark.parametrize(("error", "says"), [(Mute(), "Mute"), (ToolFailed(Mute()), "ToolFailed")])
+@rows("error, says", [(Mute(), "Mute"), (ToolFailed(Mute()), "ToolFailed")], ids=["mute", "failed"])
 def test_an_exception_without_a_text_has_a_name(run: Runner, engine: Engine, error: Exception, says: str) -> None:
     """It is in the outcome as any other."""
     heard = listen(engine, "post_tool_failure")
@@ -346,15 +353,22 @@ def test_an_exception_without_a_text_has_a_name(run: Runner, engine: Engine, err
     assert [ctx["tool_result_error"] for ctx in heard] == [says]
 
 
-@pytest.mark.parametrize(("makes", "content"), [(lambda _: 1 / 0, '{"a": 1}'), (lambda _: 7, "7")])
+@rows("makes, content, logged", [(lambda _: 1 / 0, '{"a": 1}', True), (lambda _: 7, "7", False)])
 def test_a_text_that_is_none_does_not_lose_the_result(
-    run: Runner, engine: Engine, makes: Callable[[object], str], content: str, caplog: pytest.LogCaptureFixture
+    run: Runner,
+    engine: Engine,
+    caplog: pytest.LogCaptureFixture,
+    makes: Callable[[object], str],
+    *,
+    content: str,
+    logged: bool,
 ) -> None:
     """If the program's `text` fails, the result is converted as without it, and an exception is logged."""
     heard = listen(engine, "post_tool_use")
     outcome = run(engine, "x", {}, Tool({"a": 1}), text=makes)
     assert (outcome.content, outcome.result, len(heard)) == (content, {"a": 1}, 1)
-    assert ("ZeroDivisionError" in caplog.text) == (content != "7")
+    assert ("ZeroDivisionError" in caplog.text) is logged
+    caplog.clear()
 
 
 class TestRetry:
@@ -389,7 +403,7 @@ class TestRetry:
         tool = Tool(OSError("x"))
         assert run(engine, "x", {}, tool).attempts == len(tool.calls) == 4
 
-    @pytest.mark.parametrize(
+    @rows(
         "verdict",
         [
             Verdict.with_metadata(retry={"attempt": 2, "of": "4"}),
@@ -405,7 +419,7 @@ class TestRetry:
         answering(engine, "post_tool_failure", verdict)
         assert run(engine, "x", {}, Tool(OSError("x"))).attempts == 1
 
-    @pytest.mark.parametrize("after", [float("inf"), float("nan"), 1e300, 10**400])
+    @rows("after", [float("inf"), float("nan"), 1e300, 10**400])
     def test_a_wait_without_an_end_is_no_wish(self, run: Runner, engine: Engine, after: float) -> None:
         """The failure is reported instead."""
         retry = {"attempt": 2, "of": 3, "after_s": after}
@@ -440,7 +454,7 @@ class TestOwnTrouble:
         assert "the agent continues without hooks" in caplog.text
         assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
 
-    @pytest.mark.parametrize(("on_error", "ran"), [("continue", True), ("block", False)])
+    @rows("on_error, ran", [("continue", True), ("block", False)])
     def test_trouble_without_a_text(
         self, run: Runner, engine: Engine, monkeypatch: pytest.MonkeyPatch, on_error: str, ran: bool
     ) -> None:
@@ -464,7 +478,7 @@ class TestOwnTrouble:
         assert (tool.calls, outcome.action) == ([], "block")
         assert outcome.content.startswith("hookrun failed (pre_tool_use: ")
 
-    @pytest.mark.parametrize(("on_error", "ran"), [("continue", True), ("block", False)])
+    @rows("on_error, ran", [("continue", True), ("block", False)])
     def test_declarations_that_cannot_be_read_are_its_own_trouble(
         self, run: Runner, tmp_path: Any, on_error: str, ran: bool, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -474,10 +488,11 @@ class TestOwnTrouble:
             listen(engine, *ALL)
             assert run(engine, "bash", {}, Tool(), on_error=on_error).ran is ran
         assert "coder.json" in caplog.text
+        caplog.clear()
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
+@rows(
+    "fields, expected",
     [
         ({"cwd": "/x"}, 'unknown field "cwd": did you mean "working_dir"'),
         ({"working_dirr": "/x"}, 'unknown field "working_dirr": did you mean "working_dir"'),
@@ -489,7 +504,7 @@ class TestOwnTrouble:
         ({"deadline": "5"}, "deadline must be a number of seconds greater than 0"),
     ],
 )
-@pytest.mark.parametrize("on_error", ["continue", "block"])
+@rows("on_error", ["continue", "block"])
 def test_fields_that_the_engine_refuses_raise_before_the_tool_runs(
     run: Runner, engine: Engine, fields: dict[str, Any], expected: str, on_error: str
 ) -> None:
@@ -543,17 +558,20 @@ def test_a_cancelled_tool_is_cancelled(engine: Engine) -> None:
 
 
 def test_calls_side_by_side_do_not_mix(engine: Engine) -> None:
-    """Each has its own arguments, notes and result."""
+    """Each has its own arguments, notes and result; they end in the reverse order."""
+    ended = [asyncio.Event() for _ in range(6)]
 
     async def tell(ctx: PostToolUse) -> Verdict:
         await asyncio.sleep(0)
         return Verdict.with_context(f"note {ctx.tool_args['n']}")
 
     async def tool(n: int) -> str:
-        await asyncio.sleep(0.001 * (5 - n))
+        await ended[n + 1].wait()
+        ended[n].set()
         return f"result {n}"
 
     async def all_of_them() -> list[ToolOutcome]:
+        ended[5].set()
         calls: list[Awaitable[ToolOutcome]] = [run_tool(engine, "x", {"n": n}, tool) for n in range(5)]
         return await asyncio.gather(*calls)
 

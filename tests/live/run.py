@@ -17,12 +17,10 @@ from hookrun.launcher_file import path_in, read, update_socket
 from tests.live.driver import Driver, put
 from tests.live.installed import PINS, ROOT, path
 from tests.live.model import Json, ScriptedModel, Turn
+from tests.waiting import limit
 from tests.warm import serving
 
 PACKAGE = ROOT / "hookrun"
-
-LIMIT = 90.0
-"""Seconds for one run; it takes one to five on an idle machine."""
 
 
 class Place:
@@ -205,7 +203,7 @@ class Agent:
             start_new_session=True,
         )
         try:
-            stdout, stderr = process.communicate(timeout=LIMIT)
+            stdout, stderr = process.communicate(timeout=limit())  # it takes one to five seconds on an idle machine
         finally:
             _end(process)
         return Ran(self.place, self.model, process.returncode, stdout, stderr)

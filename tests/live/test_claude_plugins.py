@@ -18,6 +18,7 @@ from tests.live.drivers import DRIVERS
 from tests.live.installed import PINS, absent
 from tests.live.model import say
 from tests.live.run import Agent, Place
+from tests.waiting import limit
 
 URL = "https://plugins.invalid/remote.git"
 """The URL of the git repository; git is configured to take it from this machine."""
@@ -77,7 +78,7 @@ def install(place: Place) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=limit(),
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.live.driver import groups, put
-from tests.live.model import say
+from tests.live.model import Json, say
 from tests.live.run import Agent
 
-AGENTS = ("claude", "codex", "gemini")
+STRICT = {"env": {"GUARD_MODE": "strict"}}
 GUARD = '[ "$GUARD_MODE" = strict ] || exit 0; echo not-in-strict-mode >&2; exit 2'
 
 
-@pytest.mark.parametrize("whose", ["project", "user"])
-@pytest.mark.parametrize("agent", AGENTS, indirect=True)
-def test_a_guard_that_reads_a_variable_refuses(agent: Agent, whose: str) -> None:
+def _as_it_is(_: Agent) -> None:
+    """Let Claude Code run its own settings."""
+
+
+@pytest.mark.parametrize(("project", "user"), [(STRICT, {}), ({}, STRICT)], ids=["project", "user"])
+@pytest.mark.parametrize(
+    ("agent", "include"),
+    [("claude", _as_it_is), ("codex", Agent.include_claude), ("gemini", Agent.include_claude)],
+    indirect=["agent"],
+)
+def test_a_guard_that_reads_a_variable_refuses(
+    agent: Agent, include: Callable[[Agent], None], project: Json, user: Json
+) -> None:
     """Whether the project's settings set it or the user's."""
-    env = {"env": {"GUARD_MODE": "strict"}}
-    settings = {"hooks": groups({"PreToolUse": GUARD})}
-    put(agent.place.project / ".claude" / "settings.json", {**settings, **(env if whose == "project" else {})})
-    if whose == "user":
-        put(agent.place.home / ".claude" / "settings.json", env)
-    if agent.name != "claude":
-        agent.include_claude()
+    put(agent.place.project / ".claude" / "settings.json", {"hooks": groups({"PreToolUse": GUARD}), **project})
+    put(agent.place.home / ".claude" / "settings.json", user)
+    include(agent)
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), say("all-is-done"))
     assert "made.txt" not in ran.files, ran
     assert "not-in-strict-mode" in ran.heard, ran

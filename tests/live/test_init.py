@@ -6,7 +6,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,11 @@ from tests.cli.terminal import until_closed
 from tests.live.installed import PINS, path
 from tests.live.model import say
 from tests.live.run import Agent
+from tests.waiting import ended, limit
 
 DONE = say("all-is-done")
 DESTROY = "rm -rf ~/precious ~"
 REASONS = {"protect-hooks": "only the user may change", "block-destructive-commands": "would remove"}
-MINUTE = 60.0
 
 pytestmark = pytest.mark.may_be_cold({"no-server"})  # installs by itself: the first run starts the server
 
@@ -42,12 +41,12 @@ def at_terminal(agent: Agent, *words: str, answers: int) -> str:
     screen = b""
     for asked in range(1, answers + 1):
         while screen.count(b"]: ") < asked:
-            ready, _, _ = select.select([master], [], [], MINUTE)
+            ready, _, _ = select.select([master], [], [], limit())
             assert ready, screen
             screen += os.read(master, 65536)
         os.write(master, b"\n")
     screen += until_closed(master)
-    assert process.wait(MINUTE) == 0, screen.decode()
+    assert ended(process) == 0, screen.decode()
     return screen.decode()
 
 
@@ -62,7 +61,7 @@ def at_terminal(agent: Agent, *words: str, answers: int) -> str:
     indirect=["agent"],
 )
 def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answers: int, guard: str) -> None:
-    """In less than a minute: hooks that are tested, approved and installed; the calls they block do not run.
+    """Hooks that are tested, approved and installed; the calls they block do not run.
 
     The first that blocks what would remove the home directory protects the hooks in it.
     """
@@ -70,10 +69,8 @@ def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answe
     (place.project / ".git").rename(place.home / "unused")
     precious = place.home / "precious"
     precious.mkdir()
-    begun = time.monotonic()
     screen = at_terminal(agent, *words, answers=answers)
     tried = at_terminal(agent, "try", DESTROY, answers=0)
-    seconds = time.monotonic() - begun
     assert "approved block-destructive-commands" in screen, screen
     assert f"{agent.name}: installed for" in screen, screen
     assert f"result: blocked by {guard}" in tried, tried
@@ -81,4 +78,3 @@ def test_two_commands_guard_an_agent(agent: Agent, words: tuple[str, ...], answe
     assert precious.exists(), ran
     assert "made.txt" in ran.files, ran
     assert REASONS[guard] in ran.heard, ran
-    assert seconds < MINUTE, seconds

@@ -74,17 +74,21 @@ def test_a_guard_on_task_blocks_a_subagent(name: str, request: pytest.FixtureReq
         assert len(ran.model.requests) == 2, ran
 
 
-ENDING = {"copilot": SPAWN["copilot"], "cline": use("spawn_agent", task="look around", systemPrompt="You look.")}
+ENDINGS = ("subagent_start", "subagent_stop", "stop")
+SPAWN_IN_CLINE = use("spawn_agent", task="look around", systemPrompt="You look.")
 
 
-@pytest.mark.parametrize("name", ENDING)
+@pytest.mark.parametrize(
+    ("name", "spawn", "events"),
+    [("copilot", SPAWN["copilot"], (*ENDINGS, "user_prompt_submit")), ("cline", SPAWN_IN_CLINE, ENDINGS)],
+    ids=["copilot", "cline"],
+)
 def test_a_subagent_starts_and_ends_once_and_is_no_end_of_the_turn(
-    name: str, request: pytest.FixtureRequest, tmp_path: Path
+    name: str, spawn: Turn, events: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Hooks for the turn's end and for prompts get the user's only, hooks for subagents get the subagent's once."""
-    events = ("subagent_start", "subagent_stop", "stop", *(("user_prompt_submit",) if name == "copilot" else ()))
     for agent in settle(name, request, tmp_path):
         agent.declare(*({"name": event, "event": event, "command": "true"} for event in events))
-        ran = agent.run(ENDING[name], say("sub-done"), DONE)
+        ran = agent.run(spawn, say("sub-done"), DONE)
         heard = [str(each["hook"]) for each in ran.audit if each["kind"] == "hook"]
         assert sorted(heard) == sorted(events), ran

@@ -10,6 +10,7 @@ import pytest
 
 from tests.live.model import Json, ScriptedModel, say, use
 from tests.live.model.server import REQUESTS
+from tests.waiting import limit
 
 TOOLS = [{"name": "shell"}]
 APIS: dict[str, Json] = {
@@ -23,7 +24,7 @@ APIS: dict[str, Json] = {
 def ask(model: ScriptedModel, path: str, request: Json) -> str:
     """Return the body of an answer."""
     asked = urllib.request.Request(model.url + path, json.dumps(request).encode(), method="POST")  # noqa: S310
-    with urllib.request.urlopen(asked, timeout=10) as answer:  # noqa: S310  # loopback
+    with urllib.request.urlopen(asked, timeout=limit()) as answer:  # noqa: S310  # loopback
         return str(answer.read().decode())
 
 

@@ -24,7 +24,8 @@ from tests.live.conftest import settle
 from tests.live.driver import put
 from tests.live.installed import PINS
 from tests.live.model import ScriptedModel, Turn, say
-from tests.live.run import LIMIT, PACKAGE, Agent, Place, Ran
+from tests.live.run import PACKAGE, Agent, Place, Ran
+from tests.waiting import limit
 
 DONE = say("all-is-done")
 GUARD = {
@@ -111,7 +112,7 @@ class Teammate:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=limit(),
             check=False,
             user=self._uid,
             group=self._uid,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.live.driver import change, put
-from tests.live.model import say, use
+from tests.live.model import Json, Turn, say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
@@ -22,15 +22,16 @@ def furnish(agent: Agent, path: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("path", [COMMAND, SKILL])
-@pytest.mark.parametrize("invoked_by", ["user", "model"])
-def test_a_forbidden_line_does_not_run(claude: Agent, path: str, invoked_by: str) -> None:
+@pytest.mark.parametrize(
+    ("used", "prompt"), [((), "/show"), ((use("Skill", skill="show"),), "do it")], ids=["user", "model"]
+)
+def test_a_forbidden_line_does_not_run(claude: Agent, path: str, used: tuple[Turn, ...], prompt: str) -> None:
     """Whoever uses the command or skill; the model gets the reason instead of the output, and the session continues."""
     guard = {"name": "guard", "event": "pre_tool_use", "matcher": "bash", "when": {"tool_args.command": "*forbidden*"}}
     claude.declare({**guard, "command": 'cat >> "$HOME/seen.jsonl"; echo reason-of-guard >&2; exit 2'})
     change(claude.place.home / ".claude" / "settings.json", permissions={"allow": ["Skill"]})
     furnish(claude, path, "echo forbidden > made.txt")
-    used = [use("Skill", skill="show")] if invoked_by == "model" else []
-    ran = claude.run(*used, claude.driver.shell("echo b > b.txt"), DONE, prompt="/show" if not used else "do it")
+    ran = claude.run(*used, claude.driver.shell("echo b > b.txt"), DONE, prompt=prompt)
     assert ran.files == {"b.txt": "b\n"}, ran
     assert "reason-of-guard" in ran.heard, ran
     assert [(each["agent_event"], each["tool_name"], each["tool_args"]) for each in ran.seen] == [
@@ -39,12 +40,16 @@ def test_a_forbidden_line_does_not_run(claude: Agent, path: str, invoked_by: str
     assert [each["command_name"] for each in ran.seen] == ["show"]
 
 
-@pytest.mark.parametrize("action", ["block", "skip", "stop", "ask", "modify"])
-def test_every_answer_but_an_approval_holds_the_line(claude: Agent, action: str) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *({"action": action, "message": "reason-of-guard"} for action in ("block", "skip", "stop", "ask")),
+        {"action": "modify", "args_patch": {"command": "echo reason-of-guard > made.txt"}},
+    ],
+    ids=lambda answer: str(answer["action"]),
+)
+def test_every_answer_but_an_approval_holds_the_line(claude: Agent, answer: Json) -> None:
     """The user cannot be asked, and the line cannot be changed: both are blocks that say so."""
-    answer = {"action": action, "message": "reason-of-guard"}
-    if action == "modify":
-        answer = {"action": action, "args_patch": {"command": "echo reason-of-guard > made.txt"}}  # type: ignore[dict-item]
     claude.declare(
         {"name": "guard", "event": "pre_tool_use", "command": f"cat >/dev/null; echo '{json.dumps(answer)}'"}
     )

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.live.model import Turn, say, use
-from tests.live.run import Agent
+from tests.live.run import Agent, Ran
 
 
 def typed(agent: Agent, text: str) -> Turn:
@@ -23,20 +23,34 @@ def typed(agent: Agent, text: str) -> Turn:
     return Typed()
 
 
-@pytest.mark.parametrize("recipe", ["block-destructive-commands", "no-force-push"])
-@pytest.mark.parametrize("option", ["", "interactive=allow"])
-@pytest.mark.parametrize("command", ["bash", "python3 -i"])
-def test_what_is_typed_into_a_shell(codex: Agent, recipe: str, option: str, command: str) -> None:
-    """A bare shell is not started. If an option allows it, typed input runs, and no hook has seen it."""
-    codex.hookrun("add", recipe, "--user", *(("--option", option) if option else ()))
+RECIPES = pytest.mark.parametrize("recipe", ["block-destructive-commands", "no-force-push"])
+TYPED = {"bash": "echo typed > made.txt\n", "python3 -i": "open('made.txt', 'w').write('typed')\n"}
+"""A program that reads commands -> what is typed into it."""
+
+
+def start_and_type(codex: Agent, command: str) -> tuple[Ran, object]:
+    """Have a program started and a line typed into it; return the run, and the action of the one call that is seen."""
     codex.install()
-    text = "echo typed > made.txt\n" if command == "bash" else "open('made.txt', 'w').write('typed')\n"
     started = use("exec_command", cmd=command, tty=True, yield_time_ms=1500)
-    ran = codex.run(started, typed(codex, text), say("all-is-done"))
-    calls = [record for record in ran.audit if record["kind"] == "fire" and record["event"] == "pre_tool_use"]
-    assert len(calls) == 1, ran
-    if option:
-        assert (calls[0]["action"], list(ran.files)) == ("continue", ["made.txt"]), ran
-    else:
-        assert (calls[0]["action"], ran.files) == ("block", {}), ran
-        assert "would read commands that no hook sees" in ran.heard, ran
+    ran = codex.run(started, typed(codex, TYPED[command]), say("all-is-done"))
+    [call] = [record for record in ran.audit if record["kind"] == "fire" and record["event"] == "pre_tool_use"]
+    return ran, call["action"]
+
+
+@RECIPES
+@pytest.mark.parametrize("command", TYPED)
+def test_a_bare_shell_is_not_started(codex: Agent, recipe: str, command: str) -> None:
+    """The model gets the reason."""
+    codex.hookrun("add", recipe, "--user")
+    ran, action = start_and_type(codex, command)
+    assert (action, ran.files) == ("block", {}), ran
+    assert "would read commands that no hook sees" in ran.heard, ran
+
+
+@RECIPES
+@pytest.mark.parametrize("command", TYPED)
+def test_what_is_typed_into_a_shell_runs_where_an_option_allows_that(codex: Agent, recipe: str, command: str) -> None:
+    """No hook has seen it."""
+    codex.hookrun("add", recipe, "--user", "--option", "interactive=allow")
+    ran, action = start_and_type(codex, command)
+    assert (action, list(ran.files)) == ("continue", ["made.txt"]), ran

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.driver import put
-from tests.live.model import Turn, say
+from tests.live.model import Turn, say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
@@ -29,23 +29,32 @@ def commands(agent: Agent, command: str, directory: Path) -> tuple[Turn, ...]:
     if agent.name in ARGUMENT:
         call = shell.calls[0]
         assert isinstance(call.arguments, dict)
-        shell = Turn("", (call._replace(arguments={**call.arguments, ARGUMENT[agent.name]: str(directory)}),))
+        shell = use(call.name, **call.arguments, **{ARGUMENT[agent.name]: str(directory)})
     return agent.driver.shell(f"cd {directory}"), shell, agent.driver.shell(f"cd {directory} && {command}")
 
 
-@pytest.mark.parametrize("where", ["elsewhere", "inside", "in another guarded project"])
-def test_a_call_with_a_working_directory_of_its_own_is_seen_by_the_session_s_project(agent: Agent, where: str) -> None:
-    """It writes into the guarded project from elsewhere; hooks of the project that it happens to run in do not run."""
-    project, other = agent.place.project, agent.place.home.parent / "other"
-    other.mkdir()
+def is_refused_in(agent: Agent, directory: Path) -> bool:
+    """Return whether a call that writes into the guarded project from a directory is refused, and writes nothing."""
+    project = agent.place.project
     declare(agent, project, """grep -q 'X >' || exit 0; echo "no-writing-here" >&2; exit 2""")
-    if where == "in another guarded project":
-        (other / ".git").mkdir()
-        declare(agent, other, f"touch {other}/ran")
-    directory = project / "src" if where == "inside" else other
-    (project / "src").mkdir()
     agent.install()
     ran = agent.run(*commands(agent, f"echo X > {project}/in.txt", directory), DONE)
     assert sorted(ran.files) == ["coder.json"], ran
-    assert "no-writing-here" in ran.heard, ran
-    assert not (other / "ran").exists(), ran
+    return "no-writing-here" in ran.heard
+
+
+@pytest.mark.parametrize("below", ["project/src", "other"])
+def test_a_call_with_a_working_directory_of_its_own_is_seen_by_the_session_s_project(agent: Agent, below: str) -> None:
+    """It writes into the guarded project from inside or elsewhere."""
+    directory = agent.place.home.parent / below
+    directory.mkdir()
+    assert is_refused_in(agent, directory)
+
+
+def test_the_hooks_of_the_project_that_a_call_happens_to_run_in_do_not_run(agent: Agent) -> None:
+    """Those of the session's project do."""
+    other = agent.place.home.parent / "other"
+    (other / ".git").mkdir(parents=True)
+    declare(agent, other, f"touch {other}/ran")
+    assert is_refused_in(agent, other)
+    assert not (other / "ran").exists()

@@ -26,7 +26,7 @@ class Turn(NamedTuple):
 
     def numbered(self, request: int) -> Turn:
         """Return the turn with an id for each call that is unique within a session."""
-        calls = (call._replace(id=f"call_{request}_{index}") for index, call in enumerate(self.calls))
+        calls = (Call(call.name, call.arguments, f"call_{request}_{n}") for n, call in enumerate(self.calls))
         return self._replace(calls=tuple(calls))
 
 
