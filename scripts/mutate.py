@@ -2,8 +2,8 @@
 
 A slip is a small change that a tired programmer could make: `<` for `<=`, a table without one of its rows, a dropped
 keyword. It is made in a copy of the checkout, and the tests nearest to its module run there until one fails: those of
-the module, those of its folder, those that name it; with --all the others, too. If none fails, the slip has survived: a
-test is missing, or the line is not needed.
+the module, those of its folder, those that name it, those of folders that use it; with --all the others, too. If none
+fails, the slip has survived: a test is missing, or the line is not needed.
 
   python scripts/mutate.py                  what the upstream branch lacks, else the last commit
   python scripts/mutate.py --since v1.2 --max 20 --jobs 2 --json slips.json
@@ -24,7 +24,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -42,6 +41,8 @@ PACKAGE = str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["n
 PYTEST = ("-m", "pytest", "-x", "-q", "-rfE", "--no-header", "--tb=no", "--color=no", "-n0", "-p", "no:cacheprovider")
 PASSED = (0, 5)
 """The exit statuses of pytest without a failure: 5 where there is no test."""
+MOST_TESTS_LATE = 20
+"""Times the limit of a test that a run may take, where pytest cannot end what hangs."""
 FIRST_TIME = 1_000_000_000
 """The time of the first file written into a copy; each has another second, so that no compiled file hides a slip."""
 
@@ -99,19 +100,43 @@ def chosen(lines: dict[str, set[int]], seed: int, most: int | None) -> list[Slip
 
 def stages(path: str, *, everything: bool) -> Iterator[list[str]]:
     """Yield the files of tests that may catch a slip in a module, the nearest first."""
-    module = Path(path.removesuffix("/__init__.py")).with_suffix("").parts
-    room = ROOT.joinpath("tests", *(module[1:-1][:1] or module[1:] or ["none"]))
+    room, name = _room(path), Path(path.removesuffix("/__init__.py")).stem
     tests = sorted((ROOT / "tests").rglob("test_*.py"))
-    of_room = [each for each in tests if each.is_relative_to(room)]
-    nearest = [each for each in tests if each.stem.startswith(f"test_{module[-1]}") and room in (each.parent, room)]
-    above, name = re.escape(".".join(module[:-1])), re.escape(module[-1])
-    names = re.compile(rf"\b{above}\.{name}\b|from {above} import .*\b{name}\b")
-    naming = [each for each in tests if names.search(each.read_text())]
+    of_room = [each for each in tests if each.is_relative_to(ROOT / "tests" / room)]
+    nearest = [each for each in tests if each.stem.startswith(f"test_{name}") and (each in of_room or room == name)]
+    naming = [each for each in tests if _names(each.read_text(), path)]
+    rooms = {ROOT / "tests" / user for user in _users(path)}
+    of_users = [each for each in tests if not rooms.isdisjoint(each.parents)]
     done: set[Path] = set()
-    for stage in (nearest, of_room, naming, tests if everything else []):
+    for stage in (nearest, of_room, naming, of_users, tests if everything else []):
         if new := [each.relative_to(ROOT).as_posix() for each in stage if each not in done]:
             yield new
         done.update(stage)
+
+
+def _room(path: str) -> str:
+    """Return the folder of a module's tests: its package below the top, or for a module there its own name."""
+    return Path(*Path(path).parts[1:]).parts[0].removesuffix(".py")
+
+
+def _names(text: str, path: str) -> bool:
+    """Return whether a text imports or names a module."""
+    *above, name = map(re.escape, Path(path.removesuffix("/__init__.py").removesuffix(".py")).parts)
+    package = r"\.".join(above)
+    return re.search(rf"\b{package}\.{name}\b|from {package} import (?:\([^)]*|.*)\b{name}\b", text) is not None
+
+
+def _users(path: str) -> set[str]:
+    """Return the rooms whose modules use a module, also through others of its own room."""
+    texts = {each.relative_to(ROOT).as_posix(): each.read_text() for each in (ROOT / PACKAGE).rglob("*.py")}
+    found, todo, rooms = {path}, [path], set()
+    while todo:
+        used = todo.pop()
+        users = {each for each, text in texts.items() if each not in found and _names(text, used)}
+        found |= users
+        rooms |= {_room(each) for each in users}
+        todo += [each for each in users if _room(each) == _room(path)]
+    return rooms - {_room(path)}
 
 
 class Copy:
@@ -130,14 +155,14 @@ class Copy:
 
     def judge(self, slip: Slip, options: argparse.Namespace, known: dict[str, str | None]) -> tuple[str, str]:
         """Return "caught", "survived" or "timeout", and the test that caught it: one that passes without the slip."""
-        source, until = (self.root / slip.path).read_bytes(), time.monotonic() + options.timeout
+        source, limit = (self.root / slip.path).read_bytes(), options.timeout
         try:
             for stage in stages(slip.path, everything=options.all):
                 tests = stage
-                while (failed := self._failure(slip.path, slip.applied(source), tests, until)) is not None:
+                while (failed := self._failure(slip.path, slip.applied(source), tests, limit)) is not None:
                     alone = failed or " ".join(stage)
                     if alone not in known:
-                        known[alone] = self._failure(slip.path, source, alone.split(), until)
+                        known[alone] = self._failure(slip.path, source, alone.split(), limit)
                     if known[alone] is None:
                         return "caught", failed or "pytest itself"
                     if not failed:
@@ -154,14 +179,14 @@ class Copy:
         self.time += 1
         os.utime(self.root / path, (self.time, self.time))
 
-    def _failure(self, path: str, source: bytes, tests: list[str], until: float) -> str | None:
+    def _failure(self, path: str, source: bytes, tests: list[str], limit: int) -> str | None:
         """Return the first of these tests that fails, "" if the run fails without one, None if it does not fail."""
         if self.ended:
             raise subprocess.TimeoutExpired(PYTEST, 0)
         self._write(path, source)
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, *PYTEST, *tests],
+                [sys.executable, *PYTEST, f"-otimeout={limit}", *tests],
                 cwd=self.root,
                 env={**os.environ, "PYTHONPATH": str(self.root)},
                 stdin=subprocess.DEVNULL,
@@ -170,7 +195,7 @@ class Copy:
                 start_new_session=True,
             )
         try:
-            status = self.process.wait(0 if self.ended else max(until - time.monotonic(), 0))
+            status = self.process.wait(0 if self.ended else limit * MOST_TESTS_LATE)
         finally:
             self._end_process()
         failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", self.output.read_text(errors="replace"), re.MULTILINE)
@@ -257,7 +282,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--max", type=_count, metavar="N", help="at most N slips")
     add("--seed", type=int, default=0, metavar="S", help="choose other slips; default 0")
     add("--jobs", type=_count, default=1, metavar="N", help="test N slips at once, each in its own copy; default 1")
-    add("--timeout", type=_count, default=600, metavar="SECONDS", help="for each slip; then it is caught; default 600")
+    add("--timeout", type=_count, default=120, metavar="SECONDS", help="for a test; then a slip is caught; default 120")
     add("--all", action="store_true", help="run all default tests before a slip counts as survived")
     add("--json", type=Path, metavar="FILE", help="write the results into a file")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the copies are removed

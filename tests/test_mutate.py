@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import mutate
 from scripts.slips import slips
 from tests.conftest import ROOT
 from tests.waiting import ended
@@ -75,6 +76,30 @@ def test_slips_are_made_in_the_lines_that_are_named() -> None:
     assert (slip.line, slip.applied(source.encode()).decode()) == (3, source.replace("not c", "(c)"))
 
 
+def test_the_nearest_tests_are_run_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a module: its own, those of its room, those that name it, those of rooms that use it, and all others."""
+    for path, text in {
+        "tiny/door/lock.py": "",
+        "tiny/door/key.py": "from tiny.door import (\n    hinge,\n    lock,\n)\n",
+        "tiny/house/wall.py": "import tiny.door.key\n",
+        "tiny/roof.py": "",
+        "tests/door/test_lock_picking.py": "",
+        "tests/door/test_key.py": "",
+        "tests/test_tour.py": "from tiny.door import lock\n",
+        "tests/house/test_wall.py": "",
+        "tests/test_roof.py": "",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    monkeypatch.setattr(mutate, "PACKAGE", "tiny")
+    lock = ("door/test_lock_picking", "door/test_key", "test_tour", "house/test_wall", "test_roof")
+    found = list(mutate.stages("tiny/door/lock.py", everything=True))
+    assert found == [[f"tests/{name}.py"] for name in lock]
+    assert list(mutate.stages("tiny/door/lock.py", everything=False)) == found[:4]
+    assert list(mutate.stages("tiny/roof.py", everything=False)) == [["tests/test_roof.py"]]
+
+
 class Checkout:
     """A small project with the program, in a repository."""
 
@@ -93,7 +118,7 @@ class Checkout:
 
     def git(self, *arguments: str) -> str:
         """Run git, and return its output."""
-        done = subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True, text=True)
+        done = subprocess.run(["git", *arguments], cwd=self.root, check=True, text=True, stdout=subprocess.PIPE)
         return done.stdout
 
     def write(self, module: str, test: str) -> None:
