@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 READ = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "action.yml", ".pre-commit-hooks.yaml"),
-    *("docs", "examples", "man", "hookrun", "scripts"),
+    *("docs", "examples", "man", "hookrun", "scripts", ".ci"),
 )
 READ_IN_PYTHON_ONLY = ("tests", "benchmarks")
 """Their docstrings and comments are read, not their strings: those are data."""
