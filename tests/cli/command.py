@@ -91,6 +91,11 @@ def hookrun_process(project: Project, *arguments: str, stdout: int = subprocess.
     return Done(done.returncode, done.stdout or b"", done.stderr)
 
 
+def states(project: Project) -> dict[str, str]:
+    """Return the decision about each hook of a project."""
+    return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
+
+
 @contextmanager
 def _process_state() -> Iterator[None]:
     """Restore process state that a command may change because its process ends with it."""

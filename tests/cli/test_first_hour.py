@@ -49,10 +49,11 @@ def test_a_matcher_of_your_own_makes_a_hook_of_your_own(project: Project) -> Non
     assert json.loads((project.root / "coder.json").read_text())["hooks"][0]["event"] == "pre_tool_use"
 
 
-def test_an_empty_name_is_no_name(project: Project) -> None:
+@rows("name", ["", "../x"])
+def test_an_empty_name_and_a_path_are_no_names(project: Project, name: str) -> None:
     """No name is chosen instead."""
-    done = hookrun(project, "new", "")
-    assert (done.status, done.stderr.splitlines()[0]) == (1, 'error: invalid name ""')
+    done = hookrun(project, "new", name, "--lang", "sh")
+    assert (done.status, done.stderr.splitlines()[0]) == (1, f'error: invalid name "{name}"')
     assert not (project.root / "hooks").exists()
 
 

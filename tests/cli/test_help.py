@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
 from typing import TYPE_CHECKING
 
 import click
-import pytest
 
 from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS
 from hookrun.fire.command import help_text, parse_arguments
 from tests.cli.command import hookrun
-from tests.cli.terminal import until_closed
+from tests.cli.terminal import at_terminal
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -81,35 +78,17 @@ def test_the_first_help_has_examples_too(project: Project) -> None:
     assert {words[0] for words in lines} <= set(COMMANDS)
 
 
-def on_a_terminal(project: Project, *arguments: str, **env: str) -> str:
-    """Return a command's output at a terminal that can show colours."""
-    master, terminal = os.openpty()
-    process = subprocess.Popen(
-        project.command(*arguments),
-        stdin=subprocess.DEVNULL,
-        stdout=terminal,
-        stderr=subprocess.STDOUT,
-        cwd=project.root,
-        env={**project.environment(), "TERM": "xterm-256color", **env},
-    )
-    os.close(terminal)
-    screen = until_closed(master)
-    process.wait(60)
-    return screen.decode()
-
-
 COLOUR = re.compile("\x1b\\[[0-9;]*(?:3[0-9]|9[0-9])[0-9;]*m")
 
 
-@pytest.mark.slow
-@pytest.mark.sampled
-@pytest.mark.parametrize("command", [("list",), ("explain", "pre_tool_use")])
+@rows("command", [("list",), ("explain", "pre_tool_use")])
 def test_colour_only_on_a_terminal_and_only_where_it_is_wanted(project: Project, command: tuple[str, ...]) -> None:
     """On a terminal there is; with NO_COLOR there is none; into a file there is no escape at all."""
     project.hooks({"name": "wrong", "command": "true", "timeout": 0})
-    assert COLOUR.search(on_a_terminal(project, *command))
-    assert not COLOUR.search(on_a_terminal(project, *command, NO_COLOR="1"))
-    assert "\x1b" not in on_a_terminal(project, *command, TERM="dumb")
+    colours = {"TERM": "xterm-256color"}
+    assert COLOUR.search(at_terminal(project, *command, env=colours).screen)
+    assert not COLOUR.search(at_terminal(project, *command, env={**colours, "NO_COLOR": "1"}).screen)
+    assert "\x1b" not in at_terminal(project, *command).screen
     assert "\x1b" not in hookrun(project, *command).stdout
 
 

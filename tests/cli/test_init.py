@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.scaffold.configured_recipes import kinds, suggest, template_language
-from tests.cli.command import hookrun
+from tests.cli.command import hookrun, states
 from tests.cli.terminal import at_terminal
 from tests.cli.wiring import before_tool, run_line, settings_file, tree, wired_line
 from tests.rows import rows
@@ -23,12 +23,6 @@ PROMPT = "]: "
 HOOK: dict[str, object] = {"name": "one", "event": "stop", "command": "exit 0"}
 GUARDS = ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks")
 """The recipes that a plain repository gets by default."""
-
-
-def states(project: Project) -> dict[str, str]:
-    """Return the state of every hook of the project."""
-    listed = hookrun(project, "trust", "--json").stdout
-    return {each["name"]: each["state"] for each in json.loads(listed)}
 
 
 def agents_on_path(project: Project, *names: str) -> str:
@@ -306,23 +300,6 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
     done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash", "--yaml")
     assert (done.status, "leave out --yaml" in done.stderr) == (1, True)
     assert hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop").status == 0
-
-
-@rows(
-    "arguments, error",
-    [
-        (("new", "x", "--lang", "sh", "--event", "pre_tol"), 'did you mean "pre_tool_use"?'),
-        (("new", "../x", "--lang", "sh"), "use letters, digits"),
-        (("new", "x", "--lang", "sh", "--when", "nothing"), "is not PATH=GLOB"),
-        (("new", "x", "--lang", "perl"), '"perl" is not one of'),
-    ],
-)
-def test_wrong_usage_is_one_line(project: Project, arguments: tuple[str, ...], error: str) -> None:
-    """The expected and the actual value; status 1, and nothing is written."""
-    done = hookrun(project, *arguments)
-    assert (done.status, done.stdout, done.stderr.count("\n") <= 2) == (1, "", True)
-    assert error in done.stderr
-    assert not (project.root / "coder.json").exists()
 
 
 @pytest.mark.slow

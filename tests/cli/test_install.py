@@ -341,23 +341,6 @@ def test_an_agents_directory_may_be_named_by_its_variable(project: Project) -> N
     assert not other.exists()
 
 
-@rows(
-    "arguments, message",
-    [
-        (("install", "claud"), 'hint: did you mean "claude"?'),
-        (("install",), "no coding agent found on PATH"),
-        (("uninstall", "xyz"), "hint: supported agents are claude, codex"),
-        (("install", "claude", "--home", "/nowhere/at/all"), 'no such directory: "/nowhere/at/all"'),
-        (("install", "claude", "--scope", "world"), '"world" is not one of user, project'),
-    ],
-)
-def test_wrong_usage_is_told(project: Project, arguments: tuple[str, ...], message: str) -> None:
-    """The message suggests the intended command; the status is 1."""
-    done = hookrun(project, *arguments)
-    assert done.status == 1
-    assert message in done.stderr
-
-
 def test_every_agent_has_its_event(project: Project) -> None:
     """Each agent's installed line names its event."""
     hookrun(project, "install", *ALL, "--trust")

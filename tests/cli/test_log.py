@@ -17,9 +17,8 @@ from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 from tests.fire.agents import Agent, says
 from tests.rows import rows
+from tests.waiting import ended, limit
 
-ENOUGH = 60
-"""Seconds: a bound for what must happen, never waited for."""
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 LS = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
 
@@ -217,7 +216,7 @@ def test_wrong_options(fired: tuple[Project, list[str]], arguments: tuple[str, .
 )
 def test_durations(text: str, expected: timedelta) -> None:
     """They count back from now."""
-    assert abs(datetime.now(UTC) - parse_time(text) - expected) < timedelta(seconds=ENOUGH)
+    assert abs(datetime.now(UTC) - parse_time(text) - expected) < timedelta(seconds=limit())
 
 
 def test_dates_and_clock_times_are_local() -> None:
@@ -279,7 +278,7 @@ def test_following_shows_what_is_fired_from_now_on(project: Project) -> None:
         second = project.fire(LS).verdict["request_id"]
         shown += [next(records)["request_id"] for _ in range(2)]
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert ended(process) == 130
         assert process.stdout.read() == b""
     assert shown == [first, first, second, second]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import __version__
 from hookrun.cli.commands import COMMANDS
 from hookrun.config.schema import schema
 from tests.cli.command import hookrun, hookrun_process
@@ -44,45 +43,6 @@ def test_help_of_fire(project: Project, option: str) -> None:
     done = hookrun_process(project, "fire", option)
     assert (done.status, done.stderr, done.stdout) == (0, "", hookrun(project, "help", "fire").stdout)
     assert "Examples:" in done.stdout
-
-
-def test_help_lists_every_command(project: Project) -> None:
-    """`hookrun help all` names each command, `fire` too."""
-    listed = hookrun(project, "help", "all").stdout
-    assert all(f"\n  {name} " in listed for name in COMMANDS)
-
-
-def test_version(project: Project) -> None:
-    """The version is that of the package."""
-    assert hookrun(project, "--version").stdout == f"hookrun {__version__}\n"
-
-
-@rows(
-    "arguments, message",
-    [
-        (["lst"], "did you mean `hookrun list`?"),
-        (["schema", "--jsn"], "--jsn"),
-        (["validate", "--config"], "--config"),
-        (["validate", "coder.json", "extra"], "extra"),
-        (["--nope"], "--nope"),
-        (["\x1b[2J"], "\\x1b"),
-    ],
-)
-def test_usage_errors(project: Project, arguments: list[str], message: str) -> None:
-    """A mistake on the command line is one line on stderr and status 1: 2 would be a veto to an agent."""
-    done = hookrun(project, *arguments)
-    assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 2
-    assert done.stderr.replace("\n", "").isprintable()
-    assert message in done.stderr
-
-
-def test_no_command(project: Project) -> None:
-    """Without a command there is help on stderr, and nothing else happens."""
-    done = hookrun(project)
-    assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("Usage: hookrun")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")  # a device

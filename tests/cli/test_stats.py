@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +21,7 @@ from hookrun.library.event_contexts import (
 from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
 from hookrun.observe.database import default_path
 from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -144,25 +142,11 @@ def test_tables(project: Project, filled: ObserverDatabase) -> None:
 
 def test_a_terminal(project: Project, filled: ObserverDatabase) -> None:
     """On a terminal they are tables too, and what an error message holds does not reach it."""
-    primary, secondary = pty.openpty()
-    environment = project.environment(TERM="xterm", COLUMNS="160", TZ="UTC")
-    command = project.command("metrics")
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=secondary, env=environment) as process:
-        os.close(secondary)
-        shown = b""
-        while True:
-            try:
-                read = os.read(primary, 1 << 16)
-            except OSError:
-                break
-            if not read:
-                break
-            shown += read
-        os.close(primary)
-    assert process.returncode == 0
-    for text in (b"SESSIONS", b"2025-03-01T10:00:00Z", b"editing Makefile", b"$1.35", b"\\x1b[31mto make"):
-        assert text in shown
-    assert b"\x1b[31mto" not in shown
+    session = at_terminal(project, "metrics", env={"TERM": "xterm", "TZ": "UTC"}, columns=160)
+    assert session.status == 0
+    for text in ("SESSIONS", "2025-03-01T10:00:00Z", "editing Makefile", "$1.35", "\\x1b[31mto make"):
+        assert text in session.screen
+    assert "\x1b[31mto" not in session.screen
 
 
 def test_one_session(project: Project, filled: ObserverDatabase) -> None:
@@ -206,29 +190,6 @@ def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> No
     assert hookrun(project, "metrics", "--db", filled.path, HOME=elsewhere, TZ="UTC").stdout == whole
     assert hookrun(project, "metrics", "--home", elsewhere).stdout.startswith("nothing recorded yet")
     assert not (project.root / ".local").exists()
-
-
-@rows(
-    "arguments, says",
-    [
-        (("--db", "/nowhere/x.db"), '--db: no such file: "/nowhere/x.db"'),
-        (("--home", "/nowhere"), 'no such directory: "/nowhere"'),
-        (("--days", "0"), "0 is not a number greater than 0"),
-        (("--days", "nan"), "nan is not a number greater than 0"),
-        (("--days", "many"), '"many" is not a number'),
-        (("--format", "xml"), '"xml" is not one of'),
-        (("--json", "--format", "prometheus"), "exclude each other"),
-        (("--format", "prometheus", "--days", "1"), "leave the filters out"),
-        (("--format", "prometheus", "--session", "x"), "leave the filters out"),
-    ],
-)
-def test_wrong_options(project: Project, arguments: tuple[str, ...], says: str) -> None:
-    """A one-line error on stderr names the fault; the status is 1."""
-    done = hookrun(project, "metrics", *arguments)
-    assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") <= 2
-    assert says in done.stderr
 
 
 def overwritten(at: int, new: bytes) -> Callable[[bytes], bytes]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.command import hookrun
-from tests.cli.terminal import PATIENCE, at_terminal
+from tests.cli.terminal import at_terminal
 from tests.testing.cases import GUARD, LIST, PUSH, interrupted, until_there, write
+from tests.waiting import ended
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -307,7 +308,7 @@ def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
         assert next(line for line in lines if line.startswith("FAIL")) == "FAIL hooks/a.hooktest.json:3:5: case 1\n"
         assert next(line for line in lines if line.startswith("1 test")).startswith("1 test: 0 passed, 1 failed")
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
+        assert ended(process) == 130
     finally:
         process.kill()
         process.communicate()

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.command import hookrun
+from tests.cli.command import hookrun, states
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
-from tests.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +34,6 @@ def declared(project: Project) -> Project:
         {"name": "note", "event": "stop", "command": "true"},
     )
     return project
-
-
-def states(project: Project) -> dict[str, str]:
-    """Return the decision about each hook."""
-    return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
 
 
 def digests(project: Project) -> dict[str, str]:
@@ -124,24 +118,6 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
     done = hookrun(declared, "trust", "--yes", known["guard"])
     assert (done.status, states(declared)) == (1, {"guard": "approved", "note": "new"})
     assert hookrun(declared, "trust", "--yes", f"{known['guard']},{known['note']}").status == 0
-
-
-@rows(
-    "arguments, error",
-    [
-        (("--yes",), "`--yes` needs a digest\nhint: `hookrun trust --digest`"),
-        (("--yes", "foo"), '"foo" is not a digest\nhint: `hookrun trust --digest`'),
-        (("sha256:00",), 'a digest needs `--yes`: "sha256:00"'),
-        (("a", "b"), "more than one PATH"),
-        (("nowhere",), ""),
-    ],
-)
-def test_wrong_usage_is_told(declared: Project, arguments: tuple[str, ...], error: str) -> None:
-    """No digest, a digest without --yes, two paths, a missing path: one line, status 1."""
-    done = hookrun(declared, "trust", *arguments)
-    assert (done.status, done.stderr.startswith(f"error: {error}")) == (1, True)
-    assert done.stderr.count("\n") <= 2
-    assert done.stdout == ""
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.recipes import catalog
-from tests.cli.command import hookrun
+from tests.cli.command import hookrun, states
 from tests.cli.terminal import at_terminal
 from tests.fire.agents import AGENTS, Agent, Told
 
@@ -28,11 +28,6 @@ def declared(project: Project) -> Project:
     hooks: list[dict[str, object]] = [{"name": f"new{n}", "event": "stop", "command": "true"} for n in range(3)]
     project.hooks({"name": "old", "command": "true"}, {"name": "guard", "command": script}, *hooks)
     return project
-
-
-def states(project: Project) -> dict[str, str]:
-    """Return the decision about each hook."""
-    return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
 
 
 def test_a_summary_comes_first(declared: Project) -> None:
@@ -85,12 +80,6 @@ def test_show_and_diff_decide_nothing(declared: Project) -> None:
     session = at_terminal(declared, "trust", answers=("s", "d", "q"))
     assert session.screen.count("+# more") == 2
     assert session.screen.count("\n    cat >/dev/null\n") == 1
-
-
-def test_never_denies(declared: Project) -> None:
-    """It is not asked about again."""
-    at_terminal(declared, "trust", answers=("v", "q"))
-    assert states(declared)["guard"] == "denied"
 
 
 def test_the_diff_is_of_the_declaration_as_it_is_written(project: Project) -> None:

@@ -136,27 +136,6 @@ def test_on_a_terminal_it_fits_the_width(project: Project) -> None:
     assert "result: blocked by wordy" in screen
 
 
-@rows(
-    "arguments, message",
-    [
-        ((), "nothing to try"),
-        (("a", "b"), "`hookrun try 'a b'`"),
-        (("a", "--prompt", "b"), "cannot be combined"),
-        (("a", "--hook", "gard"), "guard"),
-        (("a", "--agent", "cloude"), "claude"),
-        (("a", "--event", "pre_tool_us"), "pre_tool_use"),
-        (("a", "--repeat", "0"), "--repeat"),
-        (("a", "--repeat", "1001"), "from 1 to 1000"),
-    ],
-)
-def test_wrong_usage_is_no_veto(project: Project, arguments: tuple[str, ...], message: str) -> None:
-    """Exit status 1, and what to do."""
-    project.hooks(GUARD)
-    done = hookrun(project, "try", *arguments)
-    assert (done.status, done.stdout) == (1, "")
-    assert message in done.stderr
-
-
 def test_without_a_hook_the_result_says_why(project: Project) -> None:
     """Nothing configured, nothing for the event, nothing that matches, a config that cannot be read."""
     assert "no hooks are configured here; `hookrun init`" in hookrun(project, "try", "ls").stdout

@@ -9,15 +9,17 @@ import pytest
 
 from tests.cli.command import hookrun
 from tests.cli.why_not import WAYS, Way
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Project
+from tests.rows import rows
 
 if TYPE_CHECKING:
-    from tests.conftest import Project
+    from pathlib import Path
 
 
-@pytest.mark.parametrize("way", [pytest.param(way, id=name) for name, way in WAYS.items()])
-def test_the_first_line_names_the_true_cause(project: Project, way: Way) -> None:
+@rows("name, way", WAYS.items(), ids=WAYS)
+def test_the_first_line_names_the_true_cause(tmp_path: Path, name: str, way: Way) -> None:
     """The answer is one line; where that is too short for the cause, the cause follows."""
+    project = Project(tmp_path / name)
     way.setup(project)
     done = hookrun(project, *way.command, cwd=project.root / way.below, **way.env)
     first = done.stdout.partition("\n")[0]
