@@ -80,7 +80,7 @@ def test_a_directory_that_is_open_to_others(launcher: Launcher) -> None:
     """Only a directory of this account, 0700, may hold the socket."""
     launcher.serve(lambda _: pytest.fail("connected"))
     found = {}
-    for mode in (0o755, 0o770, 0o701, 0o500):
+    for mode in (0o755, 0o770, 0o710, 0o701, 0o500):
         launcher.run_directory.chmod(mode)
         found[oct(mode)] = run(launcher)
     launcher.run_directory.chmod(0o700)

@@ -550,3 +550,4 @@ def test_anything_else_is_no_answer() -> None:
     ]  # fmt: skip
     found = {data[:60]: read_answer(data, "7") for data in others}
     assert [data for data, (verdict, problem) in found.items() if verdict is not None or not problem] == []
+    assert "more than its answer" in str(read_answer(b'{"id":"7","verdict":null}\nmore\n', "7")[1])

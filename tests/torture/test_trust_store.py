@@ -134,10 +134,12 @@ def test_a_torn_or_foreign_store_fails_closed(agent: Stranger) -> None:
     """Half a file, another program's file, nothing: no hook of a project runs, and the message names the fix."""
     path = directory(agent.project) / "trust.json"
     whole = path.read_bytes()
+    others = (whole.replace(b'"version": 1', b'"version": %b' % version) for version in (b'"1"', b"0"))
     for odd in (
-        *(b"", b"{", b"[]", b"null", b"\x00" * 9, b'{"version": 1}', b'{"version": "1"}', b'{"version": 0}'),
-        *(b'{"version": 1, "approved": []}', whole[:-2], whole[:-10], whole[:-50]),
+        *(b"", b"{", b"[]", b"null", b"\x00" * 9, b'{"version": 1}', b'{"version": 1, "approved": []}'),
+        *(*others, whole[:-2], whole[:-10], whole[:-50]),
     ):
+        assert odd != whole
         path.write_bytes(odd)
         is_refused(agent, "remove it, then approve your hooks again")
     is_refused(agent, "not valid JSON")
