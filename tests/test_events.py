@@ -21,52 +21,31 @@ DESIGN = [
 
 OLDER_ENGINES = {
     "session_buddy": {
-        "pre_checkpoint": "pre_checkpoint",
-        "pre_tool_execution": "pre_tool_use",
-        "pre_reflection_store": "pre_reflection_store",
-        "pre_session_end": "pre_session_end",
-        "pre_search_query": "pre_search_query",
-        "post_checkpoint": "post_checkpoint",
-        "post_tool_execution": "post_tool_use",
-        "post_file_edit": "file_changed",
-        "post_error": "error",
-        "session_start": "session_start",
-        "session_end": "session_end",
-        "user_prompt_submit": "user_prompt_submit",
+        "pre_checkpoint": "pre_checkpoint", "pre_tool_execution": "pre_tool_use",
+        "pre_reflection_store": "pre_reflection_store", "pre_session_end": "pre_session_end",
+        "pre_search_query": "pre_search_query", "post_checkpoint": "post_checkpoint",
+        "post_tool_execution": "post_tool_use", "post_file_edit": "file_changed", "post_error": "error",
+        "session_start": "session_start", "session_end": "session_end", "user_prompt_submit": "user_prompt_submit",
     },
     "synwire": {
-        "PreToolUse": "pre_tool_use",
-        "PostToolUse": "post_tool_use",
-        "PostToolUseFailure": "post_tool_failure",
-        "Notification": "notification",
-        "SubagentStart": "subagent_start",
-        "SubagentStop": "subagent_stop",
-        "PreCompact": "pre_compact",
-        "PostCompact": "post_compact",
-        "SessionStart": "session_start",
+        "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "PostToolUseFailure": "post_tool_failure",
+        "Notification": "notification", "SubagentStart": "subagent_start", "SubagentStop": "subagent_stop",
+        "PreCompact": "pre_compact", "PostCompact": "post_compact", "SessionStart": "session_start",
         "SessionEnd": "session_end",
     },
     "oats": {
-        "pre_tool_use": "pre_tool_use",
-        "post_tool_use": "post_tool_use",
-        "user_prompt_submit": "user_prompt_submit",
-        "session_start": "session_start",
-        "file_changed": "file_changed",
-        "assistant_response": "assistant_response",
+        "pre_tool_use": "pre_tool_use", "post_tool_use": "post_tool_use",
+        "user_prompt_submit": "user_prompt_submit", "session_start": "session_start",
+        "file_changed": "file_changed", "assistant_response": "assistant_response",
     },
     "stakpak": {
-        "BeforeRequest": "before_request",
-        "AfterRequest": "after_request",
-        "BeforeInference": "before_inference",
-        "AfterInference": "after_inference",
-        "ToolCallRequested": "tool_call_requested",
-        "BeforeToolExecution": "pre_tool_use",
-        "AfterToolExecution": "post_tool_use",
-        "ToolCallAborted": "tool_call_aborted",
-        "Error": "error",
+        "BeforeRequest": "before_request", "AfterRequest": "after_request", "BeforeInference": "before_inference",
+        "AfterInference": "after_inference", "ToolCallRequested": "tool_call_requested",
+        "BeforeToolExecution": "pre_tool_use", "AfterToolExecution": "post_tool_use",
+        "ToolCallAborted": "tool_call_aborted", "Error": "error",
     },
     "stackbench": {"PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use"},
-}
+}  # fmt: skip
 """Engine -> the name it has for an event -> the canonical one. Sources: the documents these engines were read from."""
 
 
@@ -150,15 +129,9 @@ def test_an_event_resolves_by_any_name_and_the_agents_own_comes_first() -> None:
 def test_which_events_can_carry_a_tool() -> None:
     """A matcher can match on events about a tool, and on no other."""
     assert sorted(events.WITH_TOOL) == [
-        "error",
-        "file_changed",
-        "permission_request",
-        "post_tool_failure",
-        "post_tool_use",
-        "pre_tool_use",
-        "tool_call_aborted",
-        "tool_call_requested",
-    ]
+        "error", "file_changed", "permission_request", "post_tool_failure", "post_tool_use", "pre_tool_use",
+        "tool_call_aborted", "tool_call_requested",
+    ]  # fmt: skip
 
 
 @rows("event", DESIGN)

@@ -27,38 +27,17 @@ BARE = "import sys; print(*sorted(sys.modules))"
 FIRE = (Path(__file__).parent / "programs" / "fire_modules.py").read_text()
 
 WITHOUT_HOOKS = {
-    "__future__",
-    "_json",
-    "gc",
-    "hookrun",
-    "hookrun.__main__",
-    "hookrun.audit",
-    "hookrun.boot",
-    "hookrun.conditions",
-    "hookrun.config",
-    "hookrun.config.discovery",
-    "hookrun.context",
-    "hookrun.events",
-    "hookrun.fastjson",
-    "hookrun.fire",
-    "hookrun.fire.command",
-    "hookrun.fire.invocation",
-    "hookrun.model",
-    "hookrun.state",
-    "hookrun.text",
-}
+    "__future__", "_json", "gc", "hookrun", "hookrun.__main__", "hookrun.audit", "hookrun.boot",
+    "hookrun.conditions", "hookrun.config", "hookrun.config.discovery", "hookrun.context", "hookrun.events",
+    "hookrun.fastjson", "hookrun.fire", "hookrun.fire.command", "hookrun.fire.invocation", "hookrun.model",
+    "hookrun.state", "hookrun.text",
+}  # fmt: skip
 """Modules that a run loads if no hook matches, beyond those of a bare Python."""
 
 FOR_A_PROCESS = {
-    "hookrun.engine",
-    "hookrun.nesting",
-    "hookrun.process",
-    "hookrun.process.prepare",
-    "hookrun.process.loop",
-    "hookrun.process.runner",
-    "hookrun.process.child",
-    "select",
-}
+    "hookrun.engine", "hookrun.nesting", "hookrun.process", "hookrun.process.prepare", "hookrun.process.loop",
+    "hookrun.process.runner", "hookrun.process.child", "select",
+}  # fmt: skip
 """Added by one hook that is a process."""
 
 FOR_A_VERDICT = {"hookrun.verdicts"}
@@ -91,14 +70,9 @@ OF_THE_AGENT: dict[str, set[str]] = {
 """Modules that the agent's module shares with others."""
 
 FOR_TRUST = {
-    "errno",
-    "hookrun.globs",
-    "hookrun.trust",
-    "hookrun.trust.approvals",
-    "hookrun.trust.digest",
-    "hookrun.trust.hook_files",
-    "hookrun.trust.store",
-}
+    "errno", "hookrun.globs", "hookrun.trust", "hookrun.trust.approvals", "hookrun.trust.digest",
+    "hookrun.trust.hook_files", "hookrun.trust.store",
+}  # fmt: skip
 """Added if a project hook's approval is checked, its digest known from before."""
 
 FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply", "pwd"}
