@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from tests.conformance.claude import hook_line, own
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, person_of
+from tests.fire.agents import AGENTS, Agent, AgentOf, person_of
 from tests.rows import rows
-
-AgentOf = Callable[[str], Agent]
 
 
 def declare(agent: Agent, output: object, *, event: str = "pre_tool_use", stderr: str = "", code: int = 0) -> None:

@@ -76,61 +76,12 @@ def test_a_projects_change_does_not_slip_past_the_users_guard(project: Project) 
     assert fired.record("guard")["recheck"] is True
 
 
-def test_a_guard_whose_condition_only_the_changed_call_meets_is_run(project: Project) -> None:
-    """A user guard that did not apply at first is run when a project's change makes it apply."""
-    project.user_hooks({"name": "guard", "when": {"tool_args.command": "*--force*"}, "command": "exit 2"})
-    project.hooks({"name": "rewrite", "command": patches(command="git push --force")})
-    assert project.fire(CONTEXT).status == 2
-
-
 def test_a_project_hook_cannot_come_before_the_users(project: Project) -> None:
     """Priority orders hooks within a layer only: the user's guard runs before any hook of the project."""
     project.user_hooks({"name": "guard", "priority": 1000, "command": "cat >/dev/null; exit 2"})
     project.hooks({"name": "eager", "priority": 0, "command": "touch ran"})
     assert project.fire(CONTEXT).status == 2
     assert not (project.root / "ran").exists()
-
-
-def test_advice_is_told_and_not_done(project: Project) -> None:
-    """In mode advise a block, a change and a failure are reported; the call continues unchanged."""
-    project.hooks(
-        {"name": "a", "mode": "advise", "command": "echo R >&2; exit 2"},
-        {"name": "b", "mode": "advise", "command": patches(command="x")},
-        {"name": "c", "mode": "advise", "on_failure": "block", "command": "exit 1"},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.action) == (0, "continue")
-    told = str(fired.verdict["system_message"])
-    assert "hook a (advise) would block: R" in told
-    assert "hook b (advise) would modify" in told
-    assert "hook c (advise) would block: hook c failed (exit_code)" in told
-    assert "modified_args" not in fired.verdict
-
-
-def test_metadata_grows_along_the_chain(project: Project) -> None:
-    """Values that one hook puts into modified_context are in metadata for the next one, and all are in the verdict."""
-    first = {"action": "continue", "modified_context": {"score": 80, "a": 1}}
-    second = {"action": "continue", "modified_context": {"a": 2}}
-    project.hooks(
-        {"name": "a", "command": f"cat >/dev/null; echo '{json.dumps(first)}'"},
-        {"name": "b", "when": {"metadata.score": "80"}, "command": f"cat > seen; echo '{json.dumps(second)}'"},
-    )
-    fired = project.fire({**CONTEXT, "metadata": {"given": True}})
-    assert fired.verdict["modified_context"] == {"score": 80, "a": 2}
-    assert json.loads((project.root / "seen").read_text())["metadata"] == {"given": True, "score": 80, "a": 1}
-
-
-def test_a_block_ends_the_chain_but_for_hooks_that_run_always(project: Project) -> None:
-    """After a block only `always` hooks run."""
-    project.hooks(
-        {"name": "guard", "command": "exit 2"},
-        {"name": "next", "command": "touch next"},
-        {"name": "log", "always": True, "command": "cat > log"},
-    )
-    fired = project.fire(CONTEXT)
-    assert fired.status == 2
-    assert not (project.root / "next").exists()
-    assert (project.root / "log").exists()
 
 
 def test_parallel_hooks_really_run_side_by_side(project: Project) -> None:
