@@ -69,13 +69,6 @@ def test_where_nobody_can_be_asked_it_is_refused(name: str, agent_of: AgentOf) -
     assert told.reason == "needs the user's approval: this reaches production"
 
 
-@pytest.mark.sampled(7)
-def test_a_skip_says_who_skipped(agent: Agent) -> None:
-    """It is a refusal everywhere."""
-    agent.project.hooks({"name": "lazy", "command": says(action="skip", message="done already")})
-    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "skipped by lazy: done already"
-
-
 @rows(
     "name, ends",
     [

@@ -37,31 +37,6 @@ def test_a_guard_sees_what_an_earlier_hook_made_of_the_arguments(project: Projec
     assert "modified_args" not in fired.verdict
 
 
-@rows("parallel", [False, True])
-def test_two_patches_of_different_keys_both_arrive(parallel: bool, project: Project) -> None:
-    """One after the other or side by side, changes to different keys are both made."""
-    project.hooks(
-        {"name": "a", "command": patches(command="git push --dry-run"), "parallel": parallel},
-        {"name": "b", "command": patches(timeout=60, cwd="/tmp"), "parallel": parallel},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.action) == (0, "modify")
-    assert fired.verdict["modified_args"] == {"command": "git push --dry-run", "timeout": 60, "cwd": "/tmp"}
-    assert fired.record("b")["changed"] == ["timeout", "cwd"]
-
-
-def test_side_by_side_the_later_of_two_changes_wins_and_the_conflict_is_told(project: Project) -> None:
-    """Two parallel hooks that change one key: the declared order decides, not the clock, and the user is notified."""
-    project.hooks(
-        {"name": "slow", "command": "sleep 0.3; " + patches(command="slow"), "parallel": True},
-        {"name": "fast", "command": patches(command="fast"), "parallel": True},
-    )
-    fired = project.fire(CONTEXT)
-    assert fired.verdict["modified_args"] == {"command": "fast", "timeout": 5}
-    assert "hooks slow and fast both changed tool_args.command" in str(fired.verdict["system_message"])
-    assert "both changed" in json.dumps(fired.record("fast")["notes"])
-
-
 def test_a_projects_change_does_not_slip_past_the_users_guard(project: Project) -> None:
     """A user guard passes the call, a project hook turns it into what the guard forbids: blocked on the recheck."""
     project.user_hooks({"name": "guard", "matcher": "bash", "command": refuses("--force")})
@@ -101,23 +76,6 @@ def test_the_same_input_gives_the_same_answer(project: Project) -> None:
     project.hooks(*({"name": f"h{i}", "command": patches(command=f"c{i}"), "parallel": True} for i in range(8)))
     answers = {json.dumps(project.fire(CONTEXT).verdict["modified_args"]) for _ in range(20)}
     assert answers == {'{"command": "c7", "timeout": 5}'}
-
-
-@rows("parallel", [False, True])
-def test_an_allow_is_only_for_the_arguments_its_hook_saw(parallel: bool, project: Project) -> None:
-    """A hook allows `git push`, another turns it into something else: the allow does not spare anybody the prompt."""
-    allow = """cat >/dev/null; echo '{"action": "allow", "message": "known to be good"}'"""
-    project.hooks(
-        {"name": "grant", "command": allow, "parallel": parallel},
-        {"name": "rewrite", "command": patches(command="git push --force"), "parallel": parallel},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.action) == (0, "modify")
-    assert "its allow was ignored" in json.dumps(fired.record("grant")["notes"])
-    project.hooks(
-        {"name": "rewrite", "command": patches(command="git push --force")}, {"name": "grant", "command": allow}
-    )
-    assert project.fire(CONTEXT).action == "allow"
 
 
 def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:
