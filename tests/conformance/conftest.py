@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Project
-from tests.fire.conftest import agent, agent_of
+from tests.fire.conftest import agent_of
 
-__all__ = ["agent", "agent_of"]
+__all__ = ["agent_of"]
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ REFUSES = ("pre_tool_use", "post_tool_use", "post_tool_failure", "user_prompt_su
            "pre_compact")  # fmt: skip
 TELLS_THE_PERSON = ("session_start", "session_end", "subagent_start", "post_compact")
 IGNORES = ("permission_request", "tool_call_aborted", "notification", "error", "file_changed", "assistant_response")
+NOT_SHOWN = ["session_end", "notification", "error", "pre_compact", "post_compact"]
 
 
 def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
@@ -55,28 +56,30 @@ def test_1_3_a_block_at_the_top_refuses(place: Project, event: str) -> None:
     assert (fired.action, fired.verdict["message"]) == ("block", "R")
 
 
-@rows("event", [*TELLS_THE_PERSON, *IGNORES])
-def test_1_3_a_block_at_the_top_has_no_effect_elsewhere(place: Project, event: str) -> None:
-    """The audit records it."""
-    fired = answers(place, {"decision": "block", "reason": "R"}, event=event)
-    assert fired.action == "continue"
-    assert "decision of its answer has no effect" in notes(fired)
+@rows(
+    "field, answer, events",
+    [
+        ("decision", {"decision": "block", "reason": "R"}, [*TELLS_THE_PERSON, *IGNORES]),
+        ("continue", {"continue": False, "stopReason": "R"}, ["session_start", *NOT_SHOWN[:-1]]),
+        ("systemMessage", {"systemMessage": "look"}, NOT_SHOWN),
+    ],
+)
+def test_1_3_what_has_no_effect_at_an_event_is_recorded(
+    place: Project, field: str, answer: dict[str, object], events: list[str]
+) -> None:
+    """The action does not change, and the user is not notified."""
+    for event in events:
+        fired = answers(place, answer, event=event)
+        assert (fired.action, "system_message" in fired.verdict) == ("continue", False), event
+        assert f"{field} of its answer has no effect" in notes(fired), event
 
 
-@rows("event", ["session_start", "session_end", "notification", "error", "pre_compact"])
-def test_1_3_continue_false_has_no_effect_there(place: Project, event: str) -> None:
-    """The audit records it."""
-    fired = answers(place, {"continue": False, "stopReason": "R"}, event=event)
-    assert fired.action == "continue"
-    assert "continue of its answer has no effect" in notes(fired)
-
-
-@rows("event", ["session_end", "notification", "error", "pre_compact", "post_compact"])
-def test_1_3_a_system_message_is_discarded_there(place: Project, event: str) -> None:
-    """The audit records it."""
-    fired = answers(place, {"systemMessage": "look"}, event=event)
-    assert "system_message" not in fired.verdict
-    assert "systemMessage of its answer has no effect" in notes(fired)
+@rows("event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"])
+def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(place: Project, event: str) -> None:
+    """A note says so; the text is dropped."""
+    fired = answers(place, own(EVENTS[event], additionalContext="x"), event=event)
+    assert "additional_context" not in fired.verdict
+    assert "additionalContext" in notes(fired)
 
 
 @rows(
@@ -99,14 +102,6 @@ def test_1_3_additional_context_at_the_end_of_a_turn_makes_it_go_on(place: Proje
 def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(place: Project) -> None:
     """It ends."""
     assert answers(place, {"continue": False, "decision": "block", "reason": "R"}, event="stop").action == "stop"
-
-
-@rows("event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"])
-def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(place: Project, event: str) -> None:
-    """A note says so; the text is dropped."""
-    fired = answers(place, own(EVENTS[event], additionalContext="x"), event=event)
-    assert "additional_context" not in fired.verdict
-    assert "additionalContext" in notes(fired)
 
 
 @rows("event", ["tool_call_aborted", "assistant_response"])

@@ -27,11 +27,6 @@ def test_3_1_an_object_is_an_answer_whatever_white_space_is_around_it(place: Pro
     assert (fired.action, fired.verdict["message"]) == ("block", "no")
 
 
-def test_3_1_an_answer_may_be_printed_over_several_lines(place: Project) -> None:
-    """Pretty-printed JSON is one object."""
-    assert answers(place, '{\n  "decision": "block",\n  "reason": "no"\n}\n').action == "block"
-
-
 @rows(
     "text", ["checking...\n{}", "{}\ndone", "[{}]", '"{}"', "{}x"], ids=["before", "after", "list", "string", "suffix"]
 )
@@ -223,12 +218,6 @@ def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project
 
 
 # --- 3.3: the fields
-
-
-def test_3_3_a_block_at_the_top_is_a_denial(place: Project) -> None:
-    """The form that is deprecated, and still the one most scripts have."""
-    fired = answers(place, {"decision": "block", "reason": "R"})
-    assert (fired.action, fired.verdict["message"]) == ("block", "R")
 
 
 def test_3_3_an_approval_at_the_top_is_an_allow(place: Project) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hookrun import Engine
@@ -11,13 +10,12 @@ from hookrun.agents import claude as agent_claude
 from hookrun.claude import hook_protocol as tables
 from hookrun.claude.hook_protocol import FIELDS, MORE, WORDS, build_payload
 from tests.conformance.claude import CONTEXTS
-from tests.fire.agents import AGENTS, Agent, Json
+from tests.fire.agents import AGENTS, Agent, AgentOf, Json
 from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-AgentOf = Callable[[str], Agent]
 KEEP = "cat > read.json"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun import Engine
 from tests.conformance.claude import answers, failure, hook_line, own
-from tests.fire.agents import Agent
+from tests.fire.agents import Agent, AgentOf
 from tests.process.test_url_hooks import serving
 from tests.rows import rows
 from tests.waiting import until
@@ -337,7 +336,7 @@ def test_a_program_s_fires_read_and_answer_the_same(project: Project) -> None:
     [('{"systemMessage": "done"}', None), ('{"decision": "perhaps"}', "bad_verdict"), ("all is well", None)],
 )
 def test_3_9_what_a_background_hook_prints_is_recorded_by_claude_s_rules(
-    agent_of: Callable[[str], Agent], said: str, failed: str | None
+    agent_of: AgentOf, said: str, failed: str | None
 ) -> None:
     """It has no effect, but it is no failure where Claude Code would take it for an answer."""
     project = agent_of("claude").project

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,3 +249,7 @@ def person_of(agent: Agent, told: Told, session: str = "s1") -> str:
     if agent.name != "qwen":
         return told.person
     return agent.fire(json.loads(json.dumps(agent.stop()).replace('"s1"', f'"{session}"'))).person
+
+
+AgentOf = Callable[[str], Agent]
+"""Returns an agent with a project of its own, for the rows of a table."""

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.fire.agents import AGENTS, Agent, AgentOf
 
 
 @pytest.fixture(params=AGENTS)
@@ -28,6 +24,6 @@ def claude(project: Project) -> Agent:
 
 
 @pytest.fixture
-def agent_of(tmp_path: Path, server: object) -> Callable[[str], Agent]:
+def agent_of(tmp_path: Path, server: object) -> AgentOf:
     """Return a function that returns an agent with a project of its own, for the rows of a table."""
     return lambda name: Agent(name, Project(Path(tempfile.mkdtemp(prefix=name, dir=tmp_path))))

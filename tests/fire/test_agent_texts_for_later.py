@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tests.conftest import Project
-from tests.fire.agents import Agent, says
+from tests.fire.agents import Agent, AgentOf, says
 from tests.rows import rows
 
 BEFORE: dict[str, object] = {
@@ -27,9 +25,7 @@ def at_stop(agent: Agent, session: str = "s1") -> dict[str, object]:
 
 
 @rows("name, waits", [("gemini", False), ("qwen", True)])
-def test_a_text_for_the_model_before_a_tool_is_given_after_it(
-    name: str, waits: bool, agent_of: Callable[[str], Agent]
-) -> None:
+def test_a_text_for_the_model_before_a_tool_is_given_after_it(name: str, waits: bool, agent_of: AgentOf) -> None:
     """Once, in the same session, even if no hook runs then; the user's text waits for Stop where it has to."""
     agent = agent_of(name)
     project = agent.project

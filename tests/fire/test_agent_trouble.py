@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,9 @@ from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
 from hookrun.state import CurrentRun
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, person_of, says, without_origin
+from tests.fire.agents import AGENTS, Agent, AgentOf, person_of, says, without_origin
 from tests.rows import rows
 from tests.waiting import limit
-
-AgentOf = Callable[[str], Agent]
 
 pytestmark = pytest.mark.sampled(7)
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.cli.command import hookrun
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, ORIGIN, Agent, person_of, says, without_origin
+from tests.fire.agents import AGENTS, ORIGIN, Agent, AgentOf, person_of, says, without_origin
 from tests.rows import rows
-
-AgentOf = Callable[[str], Agent]
 
 CHANGED: dict[str, object] = {"command": "ls -l", "description": "look"}
 MODIFIED: dict[str, dict[str, object]] = {
@@ -34,13 +31,6 @@ def test_a_block_reaches_the_model_with_its_reason(name: str, agent_of: AgentOf)
     assert agent.fire(agent.shell("git push origin"), event=agent.events["pre"]).reason == "no pushing"
     went_on = agent.fire(agent.shell("git status"), event=agent.events["pre"])
     assert (went_on.status, went_on.stdout, went_on.stderr) == (0, b"", "")
-
-
-@pytest.mark.sampled(7)
-def test_an_exit_status_of_2_is_a_block_too(agent: Agent) -> None:
-    """The hook's stderr is the reason."""
-    agent.project.hooks({"command": "echo not today >&2; exit 2"})
-    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "not today"
 
 
 @rows("name", MODIFIED)
@@ -77,13 +67,6 @@ def test_where_nobody_can_be_asked_it_is_refused(name: str, agent_of: AgentOf) -
     agent.project.hooks({"command": says(action="ask", message="this reaches production")})
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     assert told.reason == "needs the user's approval: this reaches production"
-
-
-@pytest.mark.sampled(7)
-def test_a_skip_says_who_skipped(agent: Agent) -> None:
-    """It is a refusal everywhere."""
-    agent.project.hooks({"name": "lazy", "command": says(action="skip", message="done already")})
-    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "skipped by lazy: done already"
 
 
 @rows(

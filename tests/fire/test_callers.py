@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from tests.agents.test_callers import message
 from tests.cli.command import hookrun
-from tests.fire.agents import Agent, Told, says, without_origin
+from tests.fire.agents import Agent, AgentOf, Told, says, without_origin
 from tests.rows import rows
 
 Json = dict[str, Any]
-AgentOf = Callable[[str], Agent]
 
 SHELL = {
     "grok": "run_terminal_command",

@@ -37,31 +37,6 @@ def test_a_guard_sees_what_an_earlier_hook_made_of_the_arguments(project: Projec
     assert "modified_args" not in fired.verdict
 
 
-@rows("parallel", [False, True])
-def test_two_patches_of_different_keys_both_arrive(parallel: bool, project: Project) -> None:
-    """One after the other or side by side, changes to different keys are both made."""
-    project.hooks(
-        {"name": "a", "command": patches(command="git push --dry-run"), "parallel": parallel},
-        {"name": "b", "command": patches(timeout=60, cwd="/tmp"), "parallel": parallel},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.action) == (0, "modify")
-    assert fired.verdict["modified_args"] == {"command": "git push --dry-run", "timeout": 60, "cwd": "/tmp"}
-    assert fired.record("b")["changed"] == ["timeout", "cwd"]
-
-
-def test_side_by_side_the_later_of_two_changes_wins_and_the_conflict_is_told(project: Project) -> None:
-    """Two parallel hooks that change one key: the declared order decides, not the clock, and the user is notified."""
-    project.hooks(
-        {"name": "slow", "command": "sleep 0.3; " + patches(command="slow"), "parallel": True},
-        {"name": "fast", "command": patches(command="fast"), "parallel": True},
-    )
-    fired = project.fire(CONTEXT)
-    assert fired.verdict["modified_args"] == {"command": "fast", "timeout": 5}
-    assert "hooks slow and fast both changed tool_args.command" in str(fired.verdict["system_message"])
-    assert "both changed" in json.dumps(fired.record("fast")["notes"])
-
-
 def test_a_projects_change_does_not_slip_past_the_users_guard(project: Project) -> None:
     """A user guard passes the call, a project hook turns it into what the guard forbids: blocked on the recheck."""
     project.user_hooks({"name": "guard", "matcher": "bash", "command": refuses("--force")})
@@ -76,61 +51,12 @@ def test_a_projects_change_does_not_slip_past_the_users_guard(project: Project) 
     assert fired.record("guard")["recheck"] is True
 
 
-def test_a_guard_whose_condition_only_the_changed_call_meets_is_run(project: Project) -> None:
-    """A user guard that did not apply at first is run when a project's change makes it apply."""
-    project.user_hooks({"name": "guard", "when": {"tool_args.command": "*--force*"}, "command": "exit 2"})
-    project.hooks({"name": "rewrite", "command": patches(command="git push --force")})
-    assert project.fire(CONTEXT).status == 2
-
-
 def test_a_project_hook_cannot_come_before_the_users(project: Project) -> None:
     """Priority orders hooks within a layer only: the user's guard runs before any hook of the project."""
     project.user_hooks({"name": "guard", "priority": 1000, "command": "cat >/dev/null; exit 2"})
     project.hooks({"name": "eager", "priority": 0, "command": "touch ran"})
     assert project.fire(CONTEXT).status == 2
     assert not (project.root / "ran").exists()
-
-
-def test_advice_is_told_and_not_done(project: Project) -> None:
-    """In mode advise a block, a change and a failure are reported; the call continues unchanged."""
-    project.hooks(
-        {"name": "a", "mode": "advise", "command": "echo R >&2; exit 2"},
-        {"name": "b", "mode": "advise", "command": patches(command="x")},
-        {"name": "c", "mode": "advise", "on_failure": "block", "command": "exit 1"},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.action) == (0, "continue")
-    told = str(fired.verdict["system_message"])
-    assert "hook a (advise) would block: R" in told
-    assert "hook b (advise) would modify" in told
-    assert "hook c (advise) would block: hook c failed (exit_code)" in told
-    assert "modified_args" not in fired.verdict
-
-
-def test_metadata_grows_along_the_chain(project: Project) -> None:
-    """Values that one hook puts into modified_context are in metadata for the next one, and all are in the verdict."""
-    first = {"action": "continue", "modified_context": {"score": 80, "a": 1}}
-    second = {"action": "continue", "modified_context": {"a": 2}}
-    project.hooks(
-        {"name": "a", "command": f"cat >/dev/null; echo '{json.dumps(first)}'"},
-        {"name": "b", "when": {"metadata.score": "80"}, "command": f"cat > seen; echo '{json.dumps(second)}'"},
-    )
-    fired = project.fire({**CONTEXT, "metadata": {"given": True}})
-    assert fired.verdict["modified_context"] == {"score": 80, "a": 2}
-    assert json.loads((project.root / "seen").read_text())["metadata"] == {"given": True, "score": 80, "a": 1}
-
-
-def test_a_block_ends_the_chain_but_for_hooks_that_run_always(project: Project) -> None:
-    """After a block only `always` hooks run."""
-    project.hooks(
-        {"name": "guard", "command": "exit 2"},
-        {"name": "next", "command": "touch next"},
-        {"name": "log", "always": True, "command": "cat > log"},
-    )
-    fired = project.fire(CONTEXT)
-    assert fired.status == 2
-    assert not (project.root / "next").exists()
-    assert (project.root / "log").exists()
 
 
 def test_parallel_hooks_really_run_side_by_side(project: Project) -> None:
@@ -150,23 +76,6 @@ def test_the_same_input_gives_the_same_answer(project: Project) -> None:
     project.hooks(*({"name": f"h{i}", "command": patches(command=f"c{i}"), "parallel": True} for i in range(8)))
     answers = {json.dumps(project.fire(CONTEXT).verdict["modified_args"]) for _ in range(20)}
     assert answers == {'{"command": "c7", "timeout": 5}'}
-
-
-@rows("parallel", [False, True])
-def test_an_allow_is_only_for_the_arguments_its_hook_saw(parallel: bool, project: Project) -> None:
-    """A hook allows `git push`, another turns it into something else: the allow does not spare anybody the prompt."""
-    allow = """cat >/dev/null; echo '{"action": "allow", "message": "known to be good"}'"""
-    project.hooks(
-        {"name": "grant", "command": allow, "parallel": parallel},
-        {"name": "rewrite", "command": patches(command="git push --force"), "parallel": parallel},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.action) == (0, "modify")
-    assert "its allow was ignored" in json.dumps(fired.record("grant")["notes"])
-    project.hooks(
-        {"name": "rewrite", "command": patches(command="git push --force")}, {"name": "grant", "command": allow}
-    )
-    assert project.fire(CONTEXT).action == "allow"
 
 
 def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:

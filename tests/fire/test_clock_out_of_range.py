@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fire.agents import PROGRAMS, Agent
+from tests.fire.agents import PROGRAMS, Agent, AgentOf
 from tests.rows import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.conftest import Project
 
 GUARD: dict[str, object] = {"command": "echo no >&2; exit 2"}
@@ -26,7 +24,7 @@ GUARD: dict[str, object] = {"command": "echo no >&2; exit 2"}
         *((hook, "1e300") for hook in ('"other"', '"hook"')),
     ],
 )
-def test_a_pause_that_hookrun_would_not_write_is_none(hook: str, until: str, agent_of: Callable[[str], Agent]) -> None:
+def test_a_pause_that_hookrun_would_not_write_is_none(hook: str, until: str, agent_of: AgentOf) -> None:
     """Neither the hook that it names nor another is kept from running."""
     agent = agent_of("claude")
     project = agent.project

@@ -39,22 +39,15 @@ def test_a_whole_object_is_enough_when_stdin_never_ends(ending: bytes, project: 
     process.communicate()
 
 
-def a_pipe(_: Path) -> tuple[int, int]:
-    """Return the reading and the writing end of a pipe."""
-    return os.pipe()
-
-
 def a_socket(_: Path) -> tuple[int, int]:
     """Return the two ends of a stream."""
     reading, writing = socket.socketpair()
     return reading.detach(), writing.detach()
 
 
-def a_file(directory: Path) -> tuple[int, int]:
+def a_file(path: Path) -> tuple[int, int]:
     """Return a file, open for reading and for writing."""
-    path = directory / "context"
-    path.touch()
-    return os.open(path, os.O_RDONLY), os.open(path, os.O_WRONLY | os.O_TRUNC)
+    return os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), os.open(path, os.O_WRONLY | os.O_TRUNC)
 
 
 def start_reading(project: Project, reading: int) -> subprocess.Popen[bytes]:
@@ -66,25 +59,26 @@ def start_reading(project: Project, reading: int) -> subprocess.Popen[bytes]:
 
 
 Stream = Callable[[Path], tuple[int, int]]
+STREAMS: dict[str, Stream] = {"pipe": lambda _: os.pipe(), "socket": a_socket, "file": a_file}
 FITS = (0, 5_000, 60_000)
 
 
-@rows("stream, size", [*((each, size) for each in (a_pipe, a_socket, a_file) for size in FITS), (a_file, 300_000)])
-def test_a_context_that_is_there_already_is_read_whole(stream: Stream, size: int, project: Project) -> None:
+@rows("stream, size", [*((stream, size) for stream in STREAMS for size in FITS), ("file", 300_000)])
+def test_a_context_that_is_there_already_is_read_whole(stream: str, size: int, project: Project) -> None:
     """Of a pipe, a socket or a file, of any size that fits in."""
     project.hooks({"command": "cat > seen"})
-    reading, writing = stream(project.root)
+    reading, writing = STREAMS[stream](project.root / "context")
     with open(writing, "wb") as file:
         file.write(json.dumps({**CONTEXT, "user_prompt": "x" * size}).encode())
     assert ended(start_reading(project, reading)) == 0
     assert json.loads((project.root / "seen").read_text())["user_prompt"] == "x" * size
 
 
-@rows("stream", [a_pipe, a_socket])
-def test_a_context_that_does_not_fit_in_is_read_whole(stream: Stream, project: Project) -> None:
+@rows("stream", ["pipe", "socket"])
+def test_a_context_that_does_not_fit_in_is_read_whole(stream: str, project: Project) -> None:
     """Of a pipe or a socket, in pieces while it is written."""
     project.hooks({"command": "cat > seen"})
-    reading, writing = stream(project.root)
+    reading, writing = STREAMS[stream](project.root / "context")
     process = start_reading(project, reading)
     with open(writing, "wb") as file:
         file.write(json.dumps({**CONTEXT, "user_prompt": "x" * 300_000}).encode())

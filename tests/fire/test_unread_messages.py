@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminal import at_terminal
-from tests.fire.agents import AGENTS, SHELL, Agent, Told, person_of, says
+from tests.fire.agents import AGENTS, SHELL, Agent, AgentOf, Told, person_of, says
 from tests.rows import rows
-
-AgentOf = Callable[[str], Agent]
 
 OBSERVED = "cat > seen"
 DIGITS = b"7" * 5000
