@@ -21,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WAITS = "tests/waiting.py"
 BENCHES = ("tests/isolation.py", "tests/library/running.py", "tests/process/bench.py")
+OWN = ("self", "cls", "super()", "os")
+"""Whose private names may be used: an object's own, and `os._exit`."""
 LONGEST_PROGRAM = 5  # lines
 OWN = ("self", "cls", "os")  # `os._exit` is private in name only
 

@@ -54,7 +54,7 @@ def put_aside(path: Path) -> None:
 
 
 def replace(path: Path) -> None:
-    """Put another file in the place of one."""
+    """Put another file instead of one."""
     other = path.with_name("other")
     other.write_bytes(b"")
     other.replace(path)
