@@ -24,7 +24,6 @@ BENCHES = ("tests/isolation.py", "tests/library/running.py", "tests/process/benc
 OWN = ("self", "cls", "super()", "os")
 """Whose private names may be used: an object's own, and `os._exit`."""
 LONGEST_PROGRAM = 5  # lines
-OWN = ("self", "cls", "os")  # `os._exit` is private in name only
 
 
 def main(arguments: list[str]) -> int:
