@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,7 +84,12 @@ class Runner:
         self._stopped = False
 
     def run(self, lanes: Sequence[Sequence[Stage]]) -> list[Result]:
-        """Run the lanes side by side, and return the results in the order in which the stages ended."""
+        """Run the lanes side by side, and return the results in the order in which the stages ended.
+
+        A signal that ends this program ends the stages, which are sessions of their own.
+        """
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _frame: sys.exit(128 + number))
         self.logs.mkdir(parents=True, exist_ok=True)
         names = {stage.name for lane in lanes for stage in lane}
         threads = [threading.Thread(target=self._run_lane, args=(lane, names), daemon=True) for lane in lanes]

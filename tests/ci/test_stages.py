@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import stages
 from stages import CANNOT, Result, Runner, Stage, blames_machine, of_machine, shown, table, verdict
 
 from tests import waiting
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +30,13 @@ def stage(name: str, lines: str, *after: str) -> Stage:
 def run(directory: Path, *lanes: Sequence[Stage], keeps_going: bool = False) -> dict[str, Result]:
     """Run lanes with plenty of space on the disk, and return the results by their stages' names."""
     environment = {"HERE": str(directory)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     runner = Runner(directory / "logs", environment, lambda _: None, keeps_going=keeps_going, space=lambda: PLENTY)
-    return {each.name: each for each in runner.run(lanes)}
+    try:
+        return {each.name: each for each in runner.run(lanes)}
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def test_lanes_run_side_by_side_and_wait_for_the_stages_they_need(tmp_path: Path) -> None:
@@ -60,6 +68,22 @@ def is_running(pid: int) -> bool:
     """Return whether a process runs: one that has ended and is not collected does not."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return state.strip()[:1] not in ("", "Z")
+
+
+def test_a_run_that_is_ended_ends_its_stages(tmp_path: Path) -> None:
+    """With their children: a stage is a session of its own, which a signal to the run does not reach."""
+    program = """
+import pathlib, stages, sys
+lines = f"sleep 600 & echo $! >{sys.argv[1]}/pid; mv {sys.argv[1]}/pid {sys.argv[1]}/ready; wait"
+runner = stages.Runner(pathlib.Path(sys.argv[1]), {}, print)
+runner.run([[stages.Stage("long", "", lines)]])
+"""
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT / ".ci") as process:
+        waiting.until((tmp_path / "ready").exists, "the stage begins")
+        process.send_signal(signal.SIGTERM)
+        assert waiting.ended(process) == 128 + signal.SIGTERM
+    pid = int((tmp_path / "ready").read_text())
+    waiting.until(lambda: not is_running(pid), "the stage's child ends")
 
 
 def test_a_nightly_run_continues_after_a_failure(tmp_path: Path) -> None:
