@@ -157,6 +157,7 @@ def test_a_caller_that_is_killed_while_its_hook_runs_leaves_no_hook(warm: WarmPr
     """Its worker and every process of its hooks are gone; the next run is served."""
     warm.project.hooks({"command": "echo $$ > pid; sleep 60"})
     client, write_end = waiting_for_its_context(warm)
+    os.write(write_end, b"}")
     os.close(write_end)
     pid = until(lambda: (warm.project.root / "pid").exists() and (warm.project.root / "pid").read_text(), "no hook")
     leaves_no_worker(warm, client)
@@ -173,9 +174,9 @@ def test_a_caller_that_is_killed_before_its_context_is_whole_leaves_no_worker(wa
 
 
 def waiting_for_its_context(warm: WarmProject) -> tuple[WarmClient, int]:
-    """Send a run that has a context without its end; return the client, and the end that keeps it so."""
+    """Send a run that has read half its context; return the client, and the end of the pipe for the rest."""
     read_end, write_end = os.pipe()
-    os.write(write_end, b"{}")
+    os.write(write_end, b"{")  # a whole object is not waited for the end of
     with open(os.devnull, "r+b") as nothing:
         client = warm.start("pre_tool_use", stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
     os.close(read_end)
