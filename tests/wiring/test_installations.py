@@ -13,6 +13,7 @@ import pytest
 
 from hookrun.wiring.installations import ephemeral_directory
 from hookrun.wiring.wired_command import HookrunProgram
+from tests import isolation
 from tests.cli.command import hookrun
 from tests.conftest import ROOT, Project
 from tests.rows import rows
@@ -25,21 +26,15 @@ class Tools:
     """uv and pipx, installed from PyPI, and the wheel of this source."""
 
     def __init__(self, directory: Path) -> None:
-        subprocess.run([sys.executable, "-m", "venv", directory], check=True, timeout=TOOL_TIMEOUT)
         self.bin = directory / "bin"
-        pip: list[str | Path] = [self.bin / "python", "-m", "pip", "install", "--quiet", "uv", "pipx"]
-        subprocess.run(pip, check=True, timeout=TOOL_TIMEOUT)
-        build: list[str | Path] = [
-            self.bin / "uv",
-            "build",
-            "--quiet",
-            "--wheel",
-            "--out-dir",
-            directory / "dist",
-            ROOT,
-        ]
-        subprocess.run(build, check=True, timeout=TOOL_TIMEOUT)
+        self._run(sys.executable, "-m", "venv", directory)
+        self._run(self.bin / "python", "-m", "pip", "install", "--quiet", "uv", "pipx")
+        self._run(self.bin / "uv", "build", "--quiet", "--wheel", "--out-dir", directory / "dist", ROOT)
         (self.wheel,) = map(str, (directory / "dist").glob("*.whl"))
+
+    @staticmethod
+    def _run(*command: str | Path) -> None:
+        subprocess.run(command, check=True, timeout=TOOL_TIMEOUT, env=isolation.Account.environment)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +53,10 @@ class Account:
         for each in (self.home, self.temporary, self.project):
             each.mkdir()
         self.settings = self.home / ".claude" / "settings.json"
+        outside = isolation.Account.environment
         inherited = ("LANG", "LC_", "PIP_", "SSL_", "REQUESTS_", "http", "HTTP", "no_proxy", "NO_PROXY")
         self.environment = {
-            **{name: value for name, value in os.environ.items() if name.startswith(inherited)},
+            **{name: value for name, value in outside.items() if name.startswith(inherited)},
             "HOME": str(self.home),
             "TMPDIR": str(self.temporary),
             "PATH": f"{self.home}/.local/bin:{tools.bin}:/usr/local/bin:/usr/bin:/bin",
