@@ -83,6 +83,7 @@ def test_an_error_has_its_place() -> None:
     with pytest.raises(ParseError) as caught:
         Toml("a = 1\nb = = 2\n")
     assert caught.value.offset == len("a = 1\nb = ")
+    assert str(caught.value).startswith("invalid TOML: Invalid value")
 
 
 def test_comments_before_the_next_table_stay() -> None:
@@ -90,3 +91,4 @@ def test_comments_before_the_next_table_stay() -> None:
     text = 'a = """\n[k]\nb = 1\n"""\n\n[k]\nb = "s"\n\n# about z\n[z]\nc = 1\n'
     assert Toml(text).remove(("k",)).text == 'a = """\n[k]\nb = 1\n"""\n\n# about z\n[z]\nc = 1\n'
     assert Toml(text).put(("k",), "b", "t").text == text.replace('"s"', '"t"')
+    assert Toml(text).remove(("missing",)).text == text
