@@ -55,13 +55,14 @@ def isolate() -> None:
     folder.chmod(0o711)  # homes of other accounts are made here
     for name in ("home", "t"):
         (folder / name).mkdir(0o755)
+    (folder / "gitconfig").touch()
     kept = {name: value for name, value in os.environ.items() if name in ALLOWED or name.startswith("PYTEST_")}
     os.environ.clear()
     os.environ.update(
         kept,
         HOME=str(folder / "home"),
         TMPDIR=str(folder / "t"),
-        GIT_CONFIG_GLOBAL=os.devnull,
+        GIT_CONFIG_GLOBAL=str(folder / "gitconfig"),  # not /dev/null: a `git config --global` of root's replaces it
         GIT_CONFIG_NOSYSTEM="1",
         PYTEST_DEBUG_TEMPROOT=str(Account.temporary),  # what failed tests leave stays, where pytest keeps it
     )
