@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from tests.conftest import Project
 
-PATIENCE = 60
-"""Seconds: a bound for what must happen, never waited for."""
-
 
 class Session:
     """A finished command at a terminal: its exit status and everything on the screen."""
