@@ -14,6 +14,7 @@ import pytest
 
 from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse
 from hookrun.compat.stackbench import AgentLog
+from tests.compat.programs.writes_many import write_many
 from tests.rows import rows
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -213,14 +214,7 @@ def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
     program = [sys.executable, str(PROGRAMS / "writes_many.py"), str(tmp_path)]
     processes = [subprocess.Popen([*program, f"p{number}"]) for number in range(3)]
 
-    def write(name: str) -> None:
-        for number in range(200):
-            log.log_tool_call(
-                {"event_type": "pre_tool", "tool_name": name, "tool_input": {"n": number, "x": "y" * 5000}}
-            )
-            log.log_message(f"{name} {number} " + "z" * 5000)
-
-    threads = [threading.Thread(target=write, args=(f"t{number}",)) for number in range(3)]
+    threads = [threading.Thread(target=write_many, args=(log, f"t{number}")) for number in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

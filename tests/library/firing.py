@@ -77,40 +77,41 @@ def answers(value: object) -> Callable[[Context], Any]:
     return handler
 
 
-def raises(error: BaseException | type[BaseException]) -> Callable[[Context], Any]:
-    """Return a handler that raises this."""
+def raises(error: BaseException | type[BaseException]) -> Callable[..., Any]:
+    """Return a handler, or an `on_error`, that raises this."""
 
-    def handler(ctx: Context) -> Any:
+    def handler(*arguments: object) -> Any:
         raise error
 
     return handler
 
 
-def in_coroutine(handler: Callable[[Context], Any]) -> Callable[[Context], Coroutine[Any, Any, Any]]:
+def in_coroutine(handler: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return the same handler as an async one, which answers at once."""
 
-    async def at_once(ctx: Context) -> Any:
-        return handler(ctx)
+    async def at_once(*arguments: Any) -> Any:
+        return handler(*arguments)
 
     return at_once
 
 
-def after_a_turn(handler: Callable[[Context], Any]) -> Callable[[Context], Coroutine[Any, Any, Any]]:
+def after_a_turn(handler: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return the same handler as an async one, which first lets others run."""
 
-    async def late(ctx: Context) -> Any:
+    async def late(*arguments: Any) -> Any:
         await asyncio.sleep(0)
-        return handler(ctx)
+        return handler(*arguments)
 
     return late
 
 
-def as_it_is(handler: Callable[[Context], Any]) -> Callable[[Context], Any]:
+def as_it_is(handler: Callable[..., Any]) -> Callable[..., Any]:
     """Return the handler."""
     return handler
 
 
-KINDS: dict[str, tuple[Callable[[Callable[[Context], Any]], Callable[[Context], Any]], dict[str, Any]]] = {
+Kind = tuple[Callable[[Callable[..., Any]], Callable[..., Any]], dict[str, Any]]
+KINDS: dict[str, Kind] = {
     "sync": (as_it_is, {}),
     "async": (in_coroutine, {}),
     "late": (after_a_turn, {}),

@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, Failure, Skip, Verdict
-from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, in_coroutine, kinds, order, raises, within
+from tests.library.firing import (
+    KINDS,
+    Fire,
+    Kind,
+    after_a_turn,
+    answers,
+    as_it_is,
+    failure,
+    in_coroutine,
+    kinds,
+    order,
+    raises,
+    within,
+)
 from tests.rows import rows
 
 
@@ -106,20 +119,15 @@ def test_nonsense_is_a_bad_verdict(engine: Engine, fire: Fire, value: Any, make:
     assert len(failure(result, "b").detail) < 1000
 
 
-@pytest.mark.parametrize(("make", "options"), KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @rows("error", [ValueError("why"), SystemExit(3), asyncio.CancelledError(), StopIteration()])
-def test_an_exception_is_a_failure(  # noqa: PLR0917  # a table of cases
-    engine: Engine,
-    fire: Fire,
-    caplog: pytest.LogCaptureFixture,
-    make: Any,
-    options: dict[str, Any],
-    error: BaseException,
+def test_an_exception_is_a_failure(
+    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: Kind, error: BaseException
 ) -> None:
     """Whatever it raises: named, with the exception itself, in the log; the others still run."""
     caplog.clear()
-    function = make(raises(error))
-    how: dict[str, Any] = {**options, "always": True}
+    function = kind[0](raises(error))
+    how: dict[str, Any] = {**kind[1], "always": True}
     engine.register("stop", function, name="c", **how)
     engine.register("stop", function, name="b", on_failure="block", **how)
     engine.register("stop", answers(Verdict.with_context("other")), name="o", **how)
@@ -170,45 +178,30 @@ def in_background(handler: Any) -> Any:
     return lambda ctx: ctx.background(in_coroutine(handler)(ctx))
 
 
-WITHOUT_A_TEXT: dict[str, Any] = {
-    **{kind: (make, options, "exception") for kind, (make, options) in KINDS.items()},
-    "on_error": (lambda _: raises(ValueError("first")), {}, "exception"),
-    "background": (in_background, {}, None),
+WITHOUT_A_TEXT: dict[str, tuple[Kind, str | None]] = {
+    **{name: (kind, "exception") for name, kind in KINDS.items()},
+    "on_error": ((lambda _: raises(ValueError("first")), {}), "exception"),
+    "background": ((in_background, {}), None),
 }
 
 
-@rows("make, options, kind", WITHOUT_A_TEXT.values(), ids=WITHOUT_A_TEXT)
+@rows("kind, failed", WITHOUT_A_TEXT.values(), ids=WITHOUT_A_TEXT)
 @pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
 def test_an_exception_without_a_text_is_a_failure(  # noqa: PLR0917  # a table of cases
-    engine: Engine,
-    fire: Fire,
-    caplog: pytest.LogCaptureFixture,
-    make: Any,
-    options: dict[str, Any],
-    kind: str | None,
-    error: type[BaseException],
+    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, kind: Kind, failed: str | None, error: type[Exception]
 ) -> None:
     """An exception whose `__str__` raises is named by its type, and the guards after it run."""
     caplog.clear()
-    engine.register("stop", make(raises(Mute(error))), name="m", on_error=fails_with(Mute(error)), **options)
-    engine.register("stop", answers(Verdict.block("no")), name="guard", **options)
+    engine.register("stop", kind[0](raises(Mute(error))), name="m", on_error=raises(Mute(error)), **kind[1])
+    engine.register("stop", answers(Verdict.block("no")), name="guard", **kind[1])
     with caplog.at_level(logging.WARNING, "hookrun"):
         result = within(lambda: fire(engine, "stop"))
     assert (result.action, result.message) == ("block", "no")
-    assert kinds(result) == {"m": kind, "guard": None}
+    assert kinds(result) == {"m": failed, "guard": None}
     assert f"Mute (it cannot say what it says: {error.__name__})" in caplog.text
 
 
-def fails_with(error: BaseException) -> Any:
-    """Return an `on_error` that raises this."""
-
-    def fails(failed: Failure, ctx: Context) -> None:
-        raise error
-
-    return fails
-
-
-@pytest.mark.parametrize("make", [in_coroutine, lambda handler: handler], ids=["async", "sync"])
+@pytest.mark.parametrize("make", [as_it_is, in_coroutine])
 def test_what_an_exception_says_is_bounded_and_harmless(engine: Engine, fire: Fire, make: Any) -> None:
     """A text of megabytes is cut, and what a terminal would obey is escaped; line ends stay."""
     engine.register("stop", make(raises(ValueError("a\x1b[2J\nb" + "x" * 5_000_000))), name="h")

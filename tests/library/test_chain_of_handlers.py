@@ -14,42 +14,35 @@ from tests.rows import rows
 
 @pytest.mark.parametrize(("make", "options"), KINDS.values(), ids=KINDS)
 @rows(
-    "answer, action, message, ended_by",
+    "answer, expected",
     [
-        (None, "continue", None, None),
-        (Verdict(), "continue", None, None),
-        (Verdict.block("b"), "block", "b", "h"),
-        (Verdict.block(), "block", "blocked by h (no reason given)", "h"),
-        (Verdict.ask("a"), "ask", "a", None),
-        (Verdict.ask(), "ask", "approval required by h (no reason given)", None),
-        (Verdict.allow("y"), "allow", "y", None),
-        (Verdict.skip("s"), "skip", "s", "h"),
-        (Verdict.stop("e"), "stop", "e", "h"),
-        (Verdict.modify({"x": 1}), "modify", None, None),
-        (Verdict.patch({"x": 1}), "modify", None, None),
-        (Skip("s"), "skip", "s", "h"),
-        (Skip(), "skip", "skipped by h (no reason given)", "h"),
-        (Skip, "skip", "skipped by h (no reason given)", "h"),
-        (Abort("why"), "block", "why", "h"),
-        (Abort("why", name="policy"), "block", "policy: why", "h"),
-        ({"action": "block", "message": "d"}, "block", "d", "h"),
-        ({"action": "continue"}, "continue", None, None),
+        (None, ("continue", None, None)),
+        (Verdict(), ("continue", None, None)),
+        (Verdict.block("b"), ("block", "b", "h")),
+        (Verdict.block(), ("block", "blocked by h (no reason given)", "h")),
+        (Verdict.ask("a"), ("ask", "a", None)),
+        (Verdict.ask(), ("ask", "approval required by h (no reason given)", None)),
+        (Verdict.allow("y"), ("allow", "y", None)),
+        (Verdict.skip("s"), ("skip", "s", "h")),
+        (Verdict.stop("e"), ("stop", "e", "h")),
+        (Verdict.modify({"x": 1}), ("modify", None, None)),
+        (Verdict.patch({"x": 1}), ("modify", None, None)),
+        (Skip("s"), ("skip", "s", "h")),
+        (Skip(), ("skip", "skipped by h (no reason given)", "h")),
+        (Skip, ("skip", "skipped by h (no reason given)", "h")),
+        (Abort("why"), ("block", "why", "h")),
+        (Abort("why", name="policy"), ("block", "policy: why", "h")),
+        ({"action": "block", "message": "d"}, ("block", "d", "h")),
+        ({"action": "continue"}, ("continue", None, None)),
     ],
 )
 def test_every_answer(  # noqa: PLR0917  # a table of cases
-    engine: Engine,
-    fire: Fire,
-    make: Any,
-    options: dict[str, Any],
-    answer: Any,
-    action: str,
-    message: str | None,
-    ended_by: str | None,
+    engine: Engine, fire: Fire, make: Any, options: dict[str, Any], answer: Any, expected: tuple[str | None, ...]
 ) -> None:
     """Each action through each kind of handler; what refuses without a reason is given one with the hook's name."""
     engine.register("pre_tool_use", make(answers(answer)), name="h", **options)
     result = fire(engine)
-    assert (result.action, result.message, result.ended_by) == (action, message, ended_by)
+    assert (result.action, result.message, result.ended_by) == expected
     assert [run.failure for run in result.runs] == [None]
 
 
@@ -98,8 +91,11 @@ def test_what_is_passed_on_is_in_metadata(engine: Engine, fire: Fire) -> None:
     engine.register("stop", answers(Verdict.with_metadata(a=1, b=1)), name="a")
     engine.register("stop", answers(Verdict.with_metadata(b=2)), name="b")
     engine.register("stop", sees(seen, "metadata"))
-    result = fire(engine, "stop", metadata={"given": True})
-    assert seen == [{"given": True, "a": 1, "b": 2}]
+    given = {"given": True}
+    result = fire(engine, "stop", metadata=given)
+    assert result.context is not None
+    assert seen == [result.context.metadata] == [{"given": True, "a": 1, "b": 2}]
+    assert given == {"given": True}
     assert result.modified_context == {"a": 1, "b": 2}
 
 

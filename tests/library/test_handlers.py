@@ -97,11 +97,11 @@ async def async_with_option(answer: Verdict, ctx: Context) -> Verdict:
     ],
 )
 def test_whatever_can_be_called_is_a_handler(fire: Fire, function: Any, name: str, is_async: bool) -> None:
-    """Functions, methods, partials, lambdas and objects, async or not, are called; each has a name and a place."""
+    """Functions, methods, partials, lambdas and objects, async or not, are called, of any event; each has a name."""
     with Engine() as engine:
-        handler = engine.register("pre_tool_use", function)
+        handler = engine.register(["pre_tool_use", "post_tool_use"], function)
         assert (handler.name, handler.is_async) == (name, is_async)
-        assert fire(engine).action == "block"
+        assert [fire(engine, event).runs[0].action for event in handler.events] == ["block", "block"]
 
 
 def test_the_handler_knows_where_it_was_written(engine: Engine) -> None:

@@ -48,11 +48,6 @@ def test_the_audit_stays_open_once_and_is_closed_with_the_engine(project: Projec
     assert [record["kind"] for record in project.audit()] == ["hook", "fire"] * 5
 
 
-def put_aside(path: Path) -> None:
-    """Rotate a file."""
-    path.rename(path.with_suffix(".jsonl.1"))
-
-
 def replace(path: Path) -> None:
     """Put another file instead of one."""
     other = path.with_name("other")
@@ -60,9 +55,9 @@ def replace(path: Path) -> None:
     other.replace(path)
 
 
-@pytest.mark.parametrize("change", [Path.unlink, put_aside, replace])
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.rename(path.with_suffix(".jsonl.1")), replace])
 def test_records_go_to_the_file_that_is_there(
-    project: Project, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
+    project: Project, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
 ) -> None:
     """An open file is not believed to be the audit for long."""
     with engine_of(project) as engine:

@@ -7,7 +7,7 @@ import gc
 import logging
 import threading
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -211,25 +211,21 @@ async def waits_a_turn(_: Context) -> None:
     await asyncio.sleep(0)
 
 
-def fires_processes(engine: Engine) -> None:
-    """Run a declared hook from a task."""
-    asyncio.run(engine.fire("stop", fields()))
-
-
-def fires_async_handlers(engine: Engine) -> None:
-    """Run an async handler from a thread."""
-    engine.register("pre_tool_use", waits_a_turn)
+def fire_at(engine: Engine, function: Callable[[Context], Any], **options: Any) -> None:
+    """Run one handler from this thread."""
+    engine.register("pre_tool_use", function, **options)
     engine.fire_sync("pre_tool_use", fields())
 
 
-def fires_handlers_in_threads(engine: Engine) -> None:
-    """Run a handler in a thread."""
-    engine.register("pre_tool_use", lambda _: None, thread=True)
-    engine.fire_sync("pre_tool_use", fields())
+USES: dict[str, Callable[[Engine], object]] = {
+    "async handlers": lambda engine: fire_at(engine, waits_a_turn),
+    "handlers in threads": lambda engine: fire_at(engine, lambda _: None, thread=True),
+    "processes": lambda engine: asyncio.run(engine.fire("stop", fields())),
+}
 
 
-@pytest.mark.parametrize("use", [fires_async_handlers, fires_handlers_in_threads, fires_processes])
-def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, use: Callable[[Engine], None]) -> None:
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_an_engine_that_is_forgotten_leaves_no_thread(project: Project, use: Callable[[Engine], object]) -> None:
     """Without being closed: its threads and its descriptors go with it."""
     before = Resources()
     engine = load(project, {"command": QUICK_ECHO, "event": "stop"})

@@ -4,87 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hookrun import Context, Engine, Failure, Verdict
-from tests.library.firing import CALL, Fire, answers, failure, raises, within
+from tests.library.firing import CALL, Fire, after_a_turn, answers, as_it_is, failure, in_coroutine, raises, within
 from tests.rows import rows
 from tests.waiting import hang_async
 
-OnError = Callable[[Failure, Context], Any]
-Make = Callable[[OnError], OnError]
 FAILS = ValueError("x")
 
 
-def as_it_is(on_error: OnError) -> OnError:
-    """Return the function."""
-    return on_error
-
-
-def at_once(on_error: OnError) -> OnError:
-    """Return the same as an async function."""
-
-    async def on_error_async(failed: Failure, ctx: Context) -> None:
-        on_error(failed, ctx)
-
-    return on_error_async
-
-
-def late(on_error: OnError) -> OnError:
-    """Return the same as an async function, which first lets others run."""
-
-    async def on_error_async(failed: Failure, ctx: Context) -> None:
-        await asyncio.sleep(0)
-        on_error(failed, ctx)
-
-    return on_error_async
-
-
-@pytest.mark.parametrize("make", [as_it_is, late])
-@rows("handler, kind, error", [(raises(FAILS), "exception", FAILS), (answers(42), "bad_verdict", None)])
-def test_it_is_told_the_failure_and_the_context(  # noqa: PLR0917  # a table of cases
-    engine: Engine, fire: Fire, make: Make, handler: Any, kind: str, error: BaseException | None
+@pytest.mark.parametrize("make", [as_it_is, after_a_turn])
+@rows(
+    "handler, expected",
+    [
+        (raises(FAILS), [("exception", FAILS, CALL["tool_args"], "s", "h")]),
+        (answers(42), [("bad_verdict", None, CALL["tool_args"], "s", "h")]),
+        (answers(None), []),
+        (answers(Verdict.block()), []),
+    ],
+)
+def test_it_is_told_the_failure_and_the_context(
+    engine: Engine, fire: Fire, make: Any, handler: Any, expected: list[object]
 ) -> None:
-    """Called once when the hook fails, with all that there is to know."""
-    failures: list[tuple[str, str, BaseException | None, object, object, object]] = []
+    """Called once when the hook fails, and not when it answers, whatever it answers."""
+    failures: list[object] = []
+    details: list[str] = []
 
     def on_error(failed: Failure, ctx: Context) -> None:
-        failures.append((failed.kind, failed.detail, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
+        failures.append((failed.kind, failed.exception, ctx.tool_args, ctx.state, ctx["hook"]))
+        details.append(failed.detail)
 
     engine.register("pre_tool_use", handler, name="h", on_error=make(on_error))
     result = fire(engine, state="s")
-    assert failures == [(kind, failure(result).detail, error, CALL["tool_args"], "s", "h")]
+    assert failures == expected
+    assert details == [run.failure.detail for run in result.runs if run.failure]
 
 
-@rows("make", [as_it_is, late])
-@pytest.mark.parametrize("value", [None, Verdict.block()], ids=["nothing", "a block"])
-def test_it_is_not_called_where_the_hook_answers(engine: Engine, fire: Fire, make: Make, value: Any) -> None:
-    """Whatever it answers."""
-    failures: list[Failure] = []
-    engine.register("pre_tool_use", answers(value), name="h", on_error=make(lambda failed, _: failures.append(failed)))
-    fire(engine)
-    assert failures == []
-
-
-@pytest.mark.parametrize("make", [as_it_is, at_once, late])
+@pytest.mark.parametrize("make", [as_it_is, in_coroutine, after_a_turn])
 @rows("error", [ValueError("second"), SystemExit(3), asyncio.CancelledError()], ids=["error", "exit", "cancelled"])
 def test_one_that_fails_itself_changes_nothing(
-    engine: Engine,
-    fire: Fire,
-    caplog: pytest.LogCaptureFixture,
-    make: Make,
-    error: BaseException,
+    engine: Engine, fire: Fire, caplog: pytest.LogCaptureFixture, make: Any, error: BaseException
 ) -> None:
     """The hook's failure is unchanged, the others still run, and the log and a note report the second failure."""
     caplog.clear()
-
-    def on_error(failed: Failure, ctx: Context) -> None:
-        raise error
-
-    engine.register("stop", raises(ValueError("first")), name="h", on_failure="block", on_error=make(on_error))
+    engine.register("stop", raises(ValueError("first")), name="h", on_failure="block", on_error=make(raises(error)))
     engine.register("stop", answers(Verdict.with_context("other")), name="o", always=True)
     with caplog.at_level(logging.ERROR, "hookrun"):
         result = within(lambda: fire(engine, "stop"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Result, Skip, Verdict
-from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, kinds, order, raises, within
+from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, kinds, order, raises, sees, within
 from tests.rows import rows
 from tests.waiting import hang_async
 
@@ -20,15 +20,19 @@ VARIABLE = contextvars.ContextVar("variable", default="unset")
 
 def test_a_result_says_everything(engine: Engine, fire: Fire) -> None:
     """The JSON object of `hookrun fire`, each run with its time in milliseconds, the context after the chain."""
+    seen: list[Any] = []
     engine.register("pre_tool_use", answers(Verdict.patch({"n": 2})), name="a")
     engine.register("pre_tool_use", raises(ValueError("x")), name="b")
+    engine.register("pre_tool_use", sees(seen, "request_id"), name="c")
     result = fire(engine)
     data = result.to_dict()
     assert list(data) == ["action", "system_message", "modified_args", "request_id", "hooks"]
     assert [(h["name"], h["action"], h["failure"]) for h in data["hooks"]] == [  # type: ignore[attr-defined]
         ("a", "modify", None),
         ("b", "continue", "exception"),
+        ("c", "continue", None),
     ]
+    assert seen == [result.request_id]
     assert result.ms >= sum(run.ms for run in result.runs) >= 0
     assert all(run.ms > 0 for run in result.runs)
     assert isinstance(result.context, PreToolUse)
@@ -43,20 +47,25 @@ def test_without_hooks_there_is_no_objection(engine: Engine, fire: Fire) -> None
     assert (result.action, result.runs, result.go_on, result.context) == ("continue", (), True, None)
 
 
-@pytest.mark.parametrize(("action", "text"), [("block", "[b:hook_abort] why"), ("stop", "[b:hook_abort] why")])
-def test_ok_raises_for_a_refusal(engine: Engine, fire: Fire, action: str, text: str) -> None:
-    """Abort with the hook's name and its reason."""
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [(Verdict.block("why"), "b"), (Verdict.stop("why"), "b"), (Abort("why"), "b"), (Abort("why", name="c"), "c")],
+)
+def test_ok_raises_for_a_refusal(engine: Engine, fire: Fire, answer: Any, name: str) -> None:
+    """Abort with its reason and the hook's name, unless it brings one."""
     engine.register("stop", answers(None), name="a")
-    engine.register("stop", answers(Verdict(action, "why")), name="b")
+    engine.register("stop", answers(answer), name="b")
     with pytest.raises(Abort) as caught:
         fire(engine, "stop").ok()
-    assert (str(caught.value), caught.value.name, caught.value.reason) == (text, "b", "why")
+    assert (str(caught.value), caught.value.name, caught.value.reason) == (f"[{name}:hook_abort] why", name, "why")
 
 
 def test_ok_lets_a_skip_pass(engine: Engine, fire: Fire) -> None:
-    """A skip is not a failure."""
+    """A skip is not a failure, though it ends the chain."""
     engine.register("stop", raises(Skip("s")), name="a")
-    assert fire(engine, "stop").ok().action == "skip"
+    engine.register("stop", raises(AssertionError), name="b")
+    result = fire(engine, "stop").ok()
+    assert (result.action, result.ended_by, order(result)) == ("skip", "a", ["a"])
 
 
 @pytest.mark.parametrize("parallel", [True, False])

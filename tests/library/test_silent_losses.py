@@ -160,39 +160,37 @@ async def fires(engine: Engine) -> None:
     await engine.fire("stop", assistant_response="All done.")
 
 
-def with_async_with(engine: Engine) -> None:
-    """Fire in a block in a loop."""
+async def fires_and_closes(engine: Engine) -> None:
+    """Do so in a block."""
+    async with engine:
+        await fires(engine)
 
-    async def main() -> None:
-        async with engine:
-            await fires(engine)
 
-    asyncio.run(main())
+def fires_sync(engine: Engine) -> None:
+    """Do the same in a thread."""
+    engine.fire_sync("stop", assistant_response="All done.")
 
 
 def with_with(engine: Engine) -> None:
-    """Fire in a block in a thread."""
+    """Fire in a block."""
     with engine:
-        engine.fire_sync("stop", assistant_response="All done.")
+        fires_sync(engine)
 
 
-def with_close_sync(engine: Engine) -> None:
-    """Fire and close without a block."""
-    engine.fire_sync("stop", assistant_response="All done.")
-    engine.close_sync()
+ENDS: dict[str, list[Callable[[Engine], object]]] = {
+    "async with": [lambda engine: asyncio.run(fires_and_closes(engine))],
+    "with": [with_with],
+    "close": [fires_sync, Engine.close_sync],
+    "close in a later loop": [lambda engine: asyncio.run(fires(engine)), lambda engine: asyncio.run(engine.close())],
+}
 
 
-def with_close_in_a_later_loop(engine: Engine) -> None:
-    """Fire in one loop and close in another."""
-    asyncio.run(fires(engine))
-    asyncio.run(engine.close())
-
-
-@pytest.mark.parametrize("work", [with_async_with, with_with, with_close_sync, with_close_in_a_later_loop])
-def test_the_last_message_is_told(work: Callable[[Engine], None]) -> None:
+@pytest.mark.parametrize("steps", ENDS.values(), ids=ENDS)
+def test_the_last_message_is_told(steps: list[Callable[[Engine], object]]) -> None:
     """The engine is closed right after the last stop: it waits for messages being sent, however it is closed."""
     channel = Slow()
-    within(lambda: work(Engine().use(Notify(channel))))
+    engine = Engine().use(Notify(channel))
+    within(lambda: [step(engine) for step in steps])
     assert channel.sent == ["All done."]
 
 

@@ -12,7 +12,7 @@ import pytest
 from hookrun import Context, Engine, Verdict
 from hookrun.library import calls
 from hookrun.library.threads import DaemonThreadPool
-from tests.library.firing import Fire, answers, as_it_is, failure, in_coroutine, kinds, order, within
+from tests.library.firing import Fire, answers, as_it_is, failure, in_coroutine, kinds, order, raises, within
 from tests.library.running import state_of
 from tests.waiting import hang_async, limit, until_async, vary
 
@@ -269,45 +269,31 @@ def test_a_deadline_that_is_none_is_refused(engine: Engine, fire: Fire, deadline
         fire(engine, "stop", deadline=deadline)
 
 
-def cancelled_and_good(error: BaseException) -> Verdict | None:
-    """Pass the cancellation on."""
-    raise error
-
-
-def cancelled_and_answers(error: BaseException) -> Verdict | None:
-    """Answer all the same."""
-    return Verdict.block("x")
-
-
-def cancelled_and_raises(error: BaseException) -> Verdict | None:
-    """Raise something else."""
-    raise ValueError("x") from None
-
-
-def cancelled_and_stubborn(error: BaseException) -> Verdict | None:
-    """Go on waiting."""
+TAKES_IT: dict[str, Callable[..., Any]] = {
+    "good": raises(asyncio.CancelledError()),
+    "answers": answers(Verdict.block("x")),
+    "raises": raises(ValueError("x")),
+    "stubborn": answers(None),
+}
+"""What a handler does when it is cancelled."""
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize(
-    "takes_it", [cancelled_and_good, cancelled_and_answers, cancelled_and_raises, cancelled_and_stubborn]
-)
-def test_cancelling_a_fire_ends_its_handlers(
-    engine: Engine, parallel: bool, takes_it: Callable[[BaseException], Verdict | None]
-) -> None:
+@pytest.mark.parametrize("takes_it", TAKES_IT.values(), ids=TAKES_IT)
+def test_cancelling_a_fire_ends_its_handlers(engine: Engine, parallel: bool, takes_it: Any) -> None:
     """However the handler takes it: the fire is cancelled, nothing is left, nothing that comes after it runs."""
     begun: list[Context] = []
     names: list[str] = []
 
     async def waits(ctx: Context) -> Verdict | None:
         begun.append(ctx)
-        answer = None
+        answer: Verdict | None = None
         while answer is None:
             try:
                 await hang_async()
-            except asyncio.CancelledError as error:
+            except asyncio.CancelledError:
                 names.append("cancelled")
-                answer = takes_it(error)
+                answer = takes_it(ctx)
         return answer
 
     async def main() -> int:
