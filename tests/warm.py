@@ -93,7 +93,7 @@ class WarmServer:
 
     def lives(self) -> bool:
         """Return whether the server still runs."""
-        return self.pid in children(self.reaper.pid)
+        return state(self.pid) not in ("", "Z", "X")
 
     def family(self) -> list[int]:
         """Return the server, its workers and all their descendants."""
@@ -156,13 +156,14 @@ def children(parent: int) -> list[int]:
 
 def all_children(parent: int) -> list[int]:
     """Return the children of a process, those included that have ended and are not reaped."""
-    found: list[int] = []
-    for thread in Path(f"/proc/{parent}/task").glob("*/children"):
-        try:
-            found += map(int, thread.read_text().split())
-        except OSError:  # the thread, or the process, has just ended
-            continue
-    return found
+    found: dict[int, None] = {}
+    for _ in range(2):  # one of them is left out where another is reaped at the same moment
+        for thread in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                found.update(dict.fromkeys(map(int, thread.read_text().split())))
+            except OSError:  # the thread, or the process, has just ended
+                continue
+    return list(found)
 
 
 def state(pid: int) -> str:
