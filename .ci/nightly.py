@@ -1,7 +1,7 @@
 """What is too long for every commit: all slow tests, all agents, hostile machines, load, and mutants of the changes.
 
-Run the stages that have not been run for this commit, one after the other, and print a table of all. A stage that fails
-does not keep the others from running. State and logs are in the cache, by commit.
+Run the stages that have not been run for this commit, in two lanes, and print a table of all. A stage that fails keeps
+no other from running. State and logs are in the cache, by commit.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from caches import base
@@ -114,25 +115,49 @@ timeout {MUTANTS_LIMIT} \\
 IGNORED = " ".join(f"--ignore {path}" for path in ("tests/live", *NIGHTLY_ONLY))
 WHEELS, ENTRIES, BROWSER, INSTALLING = NIGHTLY_ONLY
 
-STAGES = (
+TESTS = (
     Stage("environment", "the development environment, as in the README", ENVIRONMENT),
-    Stage("agents", "the real agents, from the cache or from npm", AGENTS),
-    Stage("newest-python", "an environment with the newest other Python", MAKE_NEWEST),
     Stage("slow", "all slow tests", f"{PYTEST} -m slow {IGNORED}"),
-    Stage("wheels", "the wheels of all platforms", f"{PYTEST} -n 2 -m slow {WHEELS}"),
-    Stage("entries", "pre-commit, the action, pipx and uv", f"{PYTEST} -n 2 -m slow {ENTRIES} {INSTALLING}"),
-    Stage("browser", "the documentation in Chromium", f"{CHROMIUM}{PYTEST} -n 2 -m slow {BROWSER}"),
-    Stage("live-cold", "all tests with real agents, cold", live('-k "not warm"'), shows=LIVE_SHOWS),
-    Stage("live-warm", "and through a server", live("-k warm"), shows=LIVE_SHOWS),
-    Stage("newest", "all tests on the newest other Python", on_newest("")),
+    Stage("newest", "all tests on the newest other Python", on_newest(""), after=("newest-python",)),
     Stage("variables", "hostile variables and git settings", f"{HOSTILE_GIT}env {HOSTILE_VARIABLES} {PYTEST}"),
     Stage("account", "another account, in a clone of its own", OTHER_ACCOUNT),
     Stage("shuffled", "in an order of the commit's", f"{PYTEST} --shuffle $(git rev-parse HEAD)"),
     Stage("nice", "with little of the processor", f"nice -n 10 {PYTEST}"),
     Stage("without-cc", "without a C compiler", WITHOUT_CC),
     *(Stage(f"load-{run}", f"beside {LOAD} busy loops", UNDER_LOAD) for run in (1, 2, 3)),
-    Stage("mutants", "slips in what has changed, and which no test catches", MUTANTS_OF_CHANGES, shows="^survived "),
 )
+
+OTHERS = (
+    Stage("agents", "the real agents, from the cache or from npm", AGENTS),
+    Stage("newest-python", "an environment with the newest other Python", MAKE_NEWEST),
+    Stage(
+        "live-cold",
+        "all tests with real agents, cold",
+        live('-k "not warm"'),
+        after=("environment", "agents"),
+        shows=LIVE_SHOWS,
+    ),
+    Stage("live-warm", "and through a server", live("-k warm"), after=("environment", "agents"), shows=LIVE_SHOWS),
+    Stage("wheels", "the wheels of all platforms", f"{PYTEST} -n 2 -m slow {WHEELS}", after=("environment",)),
+    Stage(
+        "entries",
+        "pre-commit, the action, pipx and uv",
+        f"{PYTEST} -n 2 -m slow {ENTRIES} {INSTALLING}",
+        after=("environment",),
+    ),
+    Stage(
+        "browser",
+        "the documentation in Chromium",
+        f"{CHROMIUM}{PYTEST} -n 2 -m slow {BROWSER}",
+        after=("environment",),
+    ),
+    Stage(
+        "mutants", "slips in what has changed, and which no test catches", MUTANTS_OF_CHANGES, after=("environment",)
+    ),
+)
+
+LANES = (TESTS, OTHERS)
+STAGES = (*TESTS, *OTHERS)
 
 
 class State:
@@ -166,11 +191,11 @@ def state_folder() -> Path:
     return base() / f"nightly-{commit()[:12]}{changed}"
 
 
-def chosen(state: State, only: list[str], again: list[str]) -> list[Stage]:
-    """Return the stages to run."""
+def chosen(lane: Iterable[Stage], state: State, only: list[str], again: list[str]) -> list[Stage]:
+    """Return the stages of a lane to run."""
     return [
         stage
-        for stage in STAGES
+        for stage in lane
         if stage.name in again or ((not only or stage.name in only) and not state.has(stage.name))
     ]
 
@@ -201,7 +226,8 @@ def main(arguments: list[str]) -> int:
         state.add(result)
         print("\n".join(shown(stages[result.name], result)), flush=True)
 
-    Runner(folder, environment, done, keeps_going=True).run([chosen(state, options.only, options.again)])
+    lanes = [chosen(lane, state, options.only, options.again) for lane in LANES]
+    Runner(folder, environment, done, keeps_going=True).run(lanes)
     results = [state.results[name] for name in names if name in state.results]
     print("\n".join(["", *table(results), *of_machine(results), f"logs: {folder}"]))
     return verdict(results)

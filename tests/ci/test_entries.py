@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LANES = {"run": every_commit.LANES, "nightly": (nightly.STAGES,)}
+LANES = {"run": every_commit.LANES, "nightly": nightly.LANES}
 STAGES = [stage for lanes in LANES.values() for lane in lanes for stage in lane]
 
 
@@ -93,13 +93,13 @@ def test_a_nightly_run_begins_where_the_last_one_ended(tmp_path: Path) -> None:
     state = State(tmp_path)
     for name, status in (("environment", 0), ("slow", 1), ("agents", CANNOT), ("wheels", None)):
         state.add(Result(name, status, 1.0, "last", "log"))
-    names = [stage.name for stage in nightly.STAGES]
+    names = [stage.name for stage in nightly.TESTS]
     state = State(tmp_path)
     assert state.results["slow"] == Result("slow", 1, 1.0, "last", "log")
-    left = [stage.name for stage in nightly.chosen(state, [], [])]
+    left = [stage.name for stage in nightly.chosen(nightly.TESTS, state, [], [])]
     assert left == [name for name in names if name not in ("environment", "slow")]
-    assert [stage.name for stage in nightly.chosen(state, ["wheels", "slow"], [])] == ["wheels"]
-    again = [stage.name for stage in nightly.chosen(state, [], ["slow"])]
+    assert [stage.name for stage in nightly.chosen(nightly.TESTS, state, ["nice", "slow"], [])] == ["nice"]
+    again = [stage.name for stage in nightly.chosen(nightly.TESTS, state, [], ["slow"])]
     assert again == [name for name in names if name != "environment"]
 
 
