@@ -294,7 +294,10 @@ def polls_of_callers(patch: pytest.MonkeyPatch) -> list[int]:
             seen.append(milliseconds)
             return self.real.poll(milliseconds)
 
-    patch.setattr(CallerLoop, "_poll", Recorded)
+    def recorded(loop: CallerLoop) -> Recorded:
+        return Recorded(loop)
+
+    patch.setattr(CallerLoop, "_poll", recorded)
     return seen
 
 
