@@ -33,7 +33,6 @@ pytestmark = [
     pytest.mark.timeout(90),
     pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here"),
 ]
-ENOUGH = SOON = 60
 NO = Failure("missing", "a failure that was known before")
 MARKERS = itertools.count()
 
