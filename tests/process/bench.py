@@ -33,7 +33,6 @@ pytestmark = [
     pytest.mark.timeout(90),
     pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here"),
 ]
-ENOUGH = SOON = 60
 NO = Failure("missing", "a failure that was known before")
 MARKERS = itertools.count()
 
@@ -294,7 +293,10 @@ def polls_of_callers(patch: pytest.MonkeyPatch) -> list[int]:
             seen.append(milliseconds)
             return self.real.poll(milliseconds)
 
-    patch.setattr(CallerLoop, "_poll", Recorded)
+    def recorded(loop: CallerLoop) -> Recorded:
+        return Recorded(loop)
+
+    patch.setattr(CallerLoop, "_poll", recorded)
     return seen
 
 

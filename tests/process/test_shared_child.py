@@ -41,7 +41,7 @@ UNDONE = {
 """Changes that are undone: the next hook runs in the same child."""
 RETIRED = {
     "closed_stdout": "sys.stdout.close()",
-    "file": "sys.kept = open('/dev/null')",
+    "file": "globals()['kept'] = sys.kept = open('/dev/null')",
     "thread": "threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
     "process": "subprocess.Popen(['sleep', '30'])",
     "grandchild": "subprocess.run('sleep 30 >/dev/null 2>&1 &', shell=True)",
