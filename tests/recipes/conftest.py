@@ -25,6 +25,13 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
     return Account(tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def nobody(account: Account) -> Account:
+    """Return an account with a home that belongs to no account, and a project in it."""
+    account.move("/home/me", "/home/me/app")
+    return account
+
+
 @pytest.fixture(autouse=True)
 def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Check at each call of a recipe in these tests that its look does not skip a call that its check answers."""

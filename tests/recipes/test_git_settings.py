@@ -29,7 +29,7 @@ def configure(repository: Account, settings: dict[str, str], where: str = ".") -
 
 def answer(repository: Account, recipe: str, line: str) -> str | None:
     """Return the message of a block, None where the line passes."""
-    told = repository.call(recipe, event="pre_tool_use", tool_args={"command": line})
+    told = repository.answer(recipe, line)
     return None if told is None else str(told["message"])
 
 

@@ -10,7 +10,6 @@ from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.recipes import protect_hooks
 from hookrun.recipes.protect_hooks import DECLARATION, enforcing_layers
-from tests.cli.command import hookrun
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,18 +175,6 @@ UNCAUGHT = (
 def test_what_is_not_plain_is_not_caught(guarded: Project) -> None:
     """Documented as not caught: other programs, names that only the shell knows."""
     assert {line: answer for line in UNCAUGHT if (answer := call(guarded.root, "bash", command=line)) is not None} == {}
-
-
-@pytest.mark.slow
-def test_its_cases_hold_where_it_is_added(project: Project) -> None:
-    """`hookrun add` writes examples that `hookrun test` runs; `recipes test` runs all that the recipe ships."""
-    assert hookrun(project, "add", "protect-hooks").status == 0
-    done = hookrun(project, "test")
-    assert done.status == 0, done.stdout
-    assert "3 tests: 3 passed" in done.stdout
-    done = hookrun(project, "recipes", "test", "protect-hooks")
-    assert done.status == 0, done.stdout
-    assert "34 tests: 34 passed" in done.stdout
 
 
 def test_doctor_can_tell_which_layers_enforce_the_recipe(project: Project) -> None:
