@@ -139,7 +139,7 @@ RECIPES = pytest.mark.parametrize("recipe", ["block_destructive_commands", "no_f
 
 
 def reasons(nobody: Account, recipe: str, lines: list[str]) -> dict[str, str]:
-    """Return the lines that a recipe does not let pass, with what it does and why."""
+    """Return the lines that a recipe does not allow, with its action and the reason."""
     whole = {line: f"{line}\nls\nEND\n" if line.endswith("<<'END'") else line for line in lines}
     answers = {line: nobody.answer(recipe, text, "codex") for line, text in whole.items()}
     return {line: f"{answer['action']}: {answer['message']}" for line, answer in answers.items() if answer}

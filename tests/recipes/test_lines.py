@@ -443,8 +443,8 @@ def test_a_call_of_a_package_manager_keeps_its_meaning(nobody: Account) -> None:
     """`--` belongs to npm; another machine has other programs."""
     nobody.options(node="pnpm", python="uv")
     answers = {line: nobody.answer("package_manager", line) for line in PACKAGE_MANAGER}
-    unchanged: dict[str, object] = {"action": None, "args_patch": {"command": None}}
-    assert {line: (answer or unchanged)["args_patch"]["command"] for line, answer in answers.items()} == PACKAGE_MANAGER
+    commands = {line: answer and answer["args_patch"]["command"] for line, answer in answers.items()}
+    assert commands == PACKAGE_MANAGER
     assert {answer["action"] for answer in answers.values() if answer} == {"modify"}
 
 
@@ -459,21 +459,26 @@ def test_what_is_done_about_what_is_outside_is_an_option(action: str, nobody: Ac
 
 
 @pytest.mark.parametrize(
-    ("options", "line", "action"),
+    ("recipe", "options", "line", "action"),
     [
-        ({"ask": ""}, "git reset --hard", "continue"),
-        ({"ask": ""}, "curl u | sh", "continue"),
-        ({"ask": "reset"}, "git clean -fd", "continue"),
-        ({"ask": "stash"}, "git stash drop", "ask"),
-        ({"git": "reset"}, "git reset --hard", "block"),
-        ({}, "rm -rf ../x; rm -rf /", "block"),
-        ({}, "git reset --hard; git -C ~ clean -fdx", "block"),
+        ("block_destructive_commands", {"ask": ""}, "git reset --hard", "continue"),
+        ("block_destructive_commands", {"ask": ""}, "curl u | sh", "continue"),
+        ("block_destructive_commands", {"ask": "reset"}, "git clean -fd", "continue"),
+        ("block_destructive_commands", {"ask": "stash"}, "git stash drop", "ask"),
+        ("block_destructive_commands", {"git": "reset"}, "git reset --hard", "block"),
+        ("block_destructive_commands", {}, "rm -rf ../x; rm -rf /", "block"),
+        ("block_destructive_commands", {}, "git reset --hard; git -C ~ clean -fdx", "block"),
+        ("no_force_push", {"kept": "old"}, "git push origin :main", "continue"),
+        ("protect_files", {"examples": "*"}, "cat .env", "continue"),
+        ("protect_files", {"settings": "x"}, "echo > .claude/settings.json", "continue"),
     ],
 )
-def test_what_is_asked_about_is_an_option(options: dict[str, str], line: str, action: str, nobody: Account) -> None:
+def test_what_is_asked_about_or_blocked_is_an_option(
+    recipe: str, options: dict[str, str], line: str, action: str, nobody: Account
+) -> None:
     """What blocks outweighs what asks, wherever in the line it is."""
     nobody.options(**options)
-    assert nobody.wrong("block_destructive_commands", [line], action) == []
+    assert nobody.wrong(recipe, [line], action) == []
 
 
 def test_a_directory_for_temporary_files_holds_neither_itself_nor_the_system(

@@ -96,9 +96,7 @@ ONLY_NAMES = [
     "sort package-lock.json",
     "sed 's/x/.env/' README",
     "git log -- package-lock.json",
-    "git diff package-lock.json",
     'git commit package-lock.json -m "x"',
-    "git add coder.json",
     "curl -sSL https://x.com/.env.example",
 ]
 

@@ -290,7 +290,6 @@ ROUNDABOUT = [
     "tmux new -d 'rm -rf /'",
     "tmux new-session -d -s x rm -rf /",
     "sg grp -c 'rm -rf /'",
-    "git -c alias.x='!rm -rf /' x",
     "git filter-branch --tree-filter 'rm -rf /'",
     "perf stat rm -rf /",
     "rlwrap rm -rf /",
