@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pytest
+
+
+def assert_dead(*pids: str) -> None:
+    """Wait until none of the processes runs, but as a zombie: a killed one takes a moment to be gone."""
+    command = ["ps", "-o", "stat=", "-p", ",".join(pids)]
+
+    def running() -> list[str]:
+        states = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+        return [state for state in states if not state.startswith("Z")]
+
+    until(lambda: not running(), "a process continues")
 
 
 class Account:

@@ -13,7 +13,8 @@ import pytest
 
 from hookrun import FileChanged, PostToolUse, Verdict
 from hookrun.recipes.format_on_edit import RUFF_WITH_FIXES, FormatOnEdit, Formatter
-from tests.waiting import until, until_async
+from tests.recipes.account import assert_dead
+from tests.waiting import until_async
 
 RUFF_DIRECTORY = str(Path(sys.executable).parent)
 UGLY = "x = {  'a':1 }\n"
@@ -243,19 +244,6 @@ def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Reposit
     path = repository.write("a.py")
     assert told(run(FormatOnEdit(), repository.changed(path))[0]) == "formatted a.py with ruff"
     subprocess.run(["kill", (repository.root / "pid").read_text().strip()], check=True)
-
-
-def assert_dead(*pids: str) -> None:
-    """Wait until none of the processes runs: a killed one takes a moment to be gone."""
-    until(lambda: not any(map(is_alive, pids)), "a process continues")
-
-
-def is_alive(pid: str) -> bool:
-    """Return whether a process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_the_project_s_own_tool_comes_before_the_one_on_path(repository: Repository) -> None:

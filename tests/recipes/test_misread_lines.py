@@ -63,20 +63,9 @@ DESTROYS = [
     'echo "a; rm -rf /',
     "bash <<EOF\n${x\nrm -rf /\nEOF",
 ]
-FORCES = [
-    "[ -d ~ ] && git push -f",
-    "{fd}>x git push -f",
-    'echo "a; git push -f',
-]
-NAMES = [
-    "[ -d ~ ] && cat .env",
-    "{fd}>x cat .env",
-    'echo "a; cat .env',
-]
-COMMITS = [
-    "[ -d ~ ] && git commit -m wip",
-    "{fd}>x git commit -m wip",
-]
+FORCES = ["[ -d ~ ] && git push -f", "{fd}>x git push -f", 'echo "a; git push -f']
+NAMES = ["[ -d ~ ] && cat .env", "{fd}>x cat .env", 'echo "a; cat .env']
+COMMITS = ["[ -d ~ ] && git commit -m wip", "{fd}>x git commit -m wip"]
 
 ORDINARY = [
     "awk '{ if ($1 > 3) { print $2 } }' f | sort",

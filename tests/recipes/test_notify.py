@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pty
-import select
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.recipes.notify import RECIPE
-from tests.waiting import limit
+from tests.cli.terminal import until_closed
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -57,7 +56,7 @@ def test_the_bell_rings_in_the_terminal_of_the_agent(project: Project) -> None:
         os.chdir(project.root)
         os.dup2(os.open("answer", os.O_CREAT | os.O_WRONLY), 1)
         os.execve(sys.executable, line, project.environment())
-    seen = read_all(terminal)
+    seen = until_closed(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, seen
     assert b"\a" in seen
     assert "system_message" not in json.loads((project.root / "answer").read_text())
@@ -69,18 +68,3 @@ def test_without_a_terminal_the_bell_says_so(project: Project) -> None:
     project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_VIA": "bell", "PATH": "/nonexistent"}})
     fired = project.fire({"session_id": "s1", "message": "may I?"}, event="notification")
     assert str(fired.verdict["system_message"]).startswith("notify: Bell is not available: /dev/tty: ")
-
-
-def read_all(terminal: int) -> bytes:
-    """Return everything written to a terminal until the other side is closed."""
-    seen = b""
-    while select.select([terminal], [], [], limit())[0]:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:  # Linux's way of telling the end
-            break
-        if not piece:
-            break
-        seen += piece
-    os.close(terminal)
-    return seen

@@ -137,10 +137,7 @@ def test_every_channel_is_told_and_one_that_is_missing_says_so_once() -> None:
     """The others work."""
     there, missing = Kept(), Kept(missing="no speakers")
     results = tell(Notify([missing, there]), Stop(), Stop())
-    assert [result.system_message for result in results] == [
-        "notify: Kept is not available: no speakers",
-        None,
-    ]
+    assert [result.system_message for result in results] == ["notify: Kept is not available: no speakers", None]
     assert len(there.notes) == 2
     assert missing.notes == []
 

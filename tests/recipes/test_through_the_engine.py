@@ -31,10 +31,7 @@ def test_a_gate_refuses_and_passes_on() -> None:
     with Engine().use(QualityGate(60)) as engine:
         engine.register("pre_checkpoint", lambda ctx: seen.append(ctx.metadata["validated_quality"]), name="after")
         low = engine.fire_sync("pre_checkpoint", checkpoint_data={"quality_score": 45})
-        assert (low.action, low.message) == (
-            "block",
-            "Quality too low for checkpoint (score: 45/100, minimum: 60)",
-        )
+        assert (low.action, low.message) == ("block", "Quality too low for checkpoint (score: 45/100, minimum: 60)")
         assert engine.fire_sync("pre_checkpoint", checkpoint_data={"quality_score": 61}).go_on
     assert seen == [61]
 

@@ -104,10 +104,7 @@ def test_a_problem_is_told_by_place_finding_and_expectation() -> None:
             '/kind: must be one of "guide", "reference", not "poem" (a string)',
         ),
         ('{"page": "a", "total": 1, "rows": [{"line": 1}, {}]}', "/rows/1/line: is missing"),
-        (
-            '{"page": "a", "total": 1, "either": {"a": "x"}}',
-            '/either/a: must be of type integer, not "x" (a string)',
-        ),
+        ('{"page": "a", "total": 1, "either": {"a": "x"}}', '/either/a: must be of type integer, not "x" (a string)'),
         ('{"page": "a", "total": 1, "a/b~c": 1}', "/a~1b~0c: must be of type boolean, not 1 (a number)"),
         ("[]", "(root): must be of type object, not an empty list"),
         ("12", "(root): must be of type object, not 12 (a number)"),

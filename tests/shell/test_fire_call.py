@@ -198,10 +198,7 @@ def test_a_launcher_that_cannot_start_is_passed_over(launcher: Launcher) -> None
     """Without its configuration, where that is cut off, and where the program that it names is missing."""
     ran = [launcher.run(shell) for shell in SHELLS]
     found = [launcher.found()]
-    for lines in (
-        [f"exec {launcher.clone.root}/hookrun"],
-        [f"exec {launcher.clone.outside}/hookrun", "exec fire"],
-    ):
+    for lines in ([f"exec {launcher.clone.root}/hookrun"], [f"exec {launcher.clone.outside}/hookrun", "exec fire"]):
         launcher.configure("hookrun-launcher 1", "exec /bin/sh", *lines)
         ran += [launcher.run(shell) for shell in SHELLS]
         found.append(launcher.found())
