@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,44 +20,33 @@ WRITER = Path(__file__).parent / "programs" / "writer.py"
 """Writes a file, and exits without cleanup at its N-th system call."""
 
 
-def _killed_at(path: Path, number: int) -> bool:
-    done = subprocess.run([sys.executable, str(WRITER), str(path), str(number)], capture_output=True, check=False)
-    assert done.returncode in (0, KILLED), done.stderr
-    return done.returncode == KILLED
+def write_old(path: Path) -> None:
+    """Write the file that is there before."""
+    path.parent.mkdir(parents=True)
+    path.write_bytes(OLD)
 
 
 @pytest.mark.slow
-def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(tmp_path: Path) -> None:
-    """At whatever call the process ends, the file is the old or the new one, whole, and the next write tidies up."""
-    seen = set()
-    number = 0
-    killed = True
-    while killed:
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        path = directory / "settings.json"
-        path.write_bytes(OLD)
-        killed = _killed_at(path, number)
-        seen.add(path.read_bytes())
-        assert path.read_bytes() in (OLD, NEW)
+@pytest.mark.parametrize(("prepare", "before"), [(write_old, OLD), (lambda _: None, None)], ids=["old", "none"])
+def test_killed_between_any_two_calls_the_old_or_the_new_file_is_there(
+    tmp_path: Path, prepare: Callable[[Path], None], before: bytes | None
+) -> None:
+    """At whatever call the process ends, the old file, or none, is there, or the new one; the next write tidies up."""
+    seen: list[bytes | None] = []
+    status = KILLED
+    while status == KILLED:
+        path = tmp_path / str(len(seen)) / "a" / "settings.json"
+        prepare(path)
+        command = [sys.executable, str(WRITER), str(path), str(len(seen))]
+        done = subprocess.run(command, capture_output=True, check=False)
+        status = done.returncode
+        assert status in (0, KILLED), done.stderr
+        seen.append(path.read_bytes() if path.exists() else None)
+        path.parent.mkdir(parents=True, exist_ok=True)
         file_change.write_file(str(path), NEW)
-        assert os.listdir(directory) == ["settings.json"]
-        number += 1
-    assert seen == {OLD, NEW}
-    assert number > 5
-
-
-@pytest.mark.slow
-def test_killed_while_a_new_file_is_made_it_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    """The same without a file before, in directories that do not exist yet."""
-    number = 0
-    killed = True
-    while killed:
-        path = tmp_path / str(number) / "a" / "settings.json"
-        killed = _killed_at(path, number)
-        assert not path.exists() or path.read_bytes() == NEW
-        number += 1
-    assert path.read_bytes() == NEW
+        assert os.listdir(path.parent) == ["settings.json"]
+    assert {*seen} == {before, NEW}
+    assert len(seen) > 5
 
 
 def test_the_mode_is_kept(tmp_path: Path) -> None:

@@ -61,9 +61,7 @@ ALSO: dict[str, dict[str, Json]] = {
         "PermissionRequest": {"hook_event_name": "PermissionRequest", **COMMON, **SHELL},
         "PostToolUseFailure": {"hook_event_name": "PostToolUseFailure", **COMMON, **SHELL, "error": "E"},
     },
-    "copilot": {
-        "PreToolUse, camelCase": {"toolName": "bash", "toolArgs": {"command": "echo hi"}, "sessionId": "s1"},
-    },
+    "copilot": {"PreToolUse, camelCase": {"toolName": "bash", "toolArgs": {"command": "echo hi"}, "sessionId": "s1"}},
     "cline": {
         "PreToolUse, two commands": {
             **CLINE,

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.waiting import until
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     import pytest
+
+
+def assert_dead(*pids: str) -> None:
+    """Wait until none of the processes runs, but as a zombie: a killed one takes a moment to be gone."""
+    command = ["ps", "-o", "stat=", "-p", ",".join(pids)]
+
+    def running() -> list[str]:
+        states = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+        return [state for state in states if not state.startswith("Z")]
+
+    until(lambda: not running(), "a process continues")
 
 
 class Account:
@@ -23,6 +38,12 @@ class Account:
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(self.work))
         monkeypatch.setenv("HOOKRUN_CONFIG_DIR", str(self.work))
+
+    def move(self, home: str, work: str) -> None:
+        """Have other directories, which need not be there."""
+        self.home, self.work = Path(home), Path(work)
+        self._monkeypatch.setenv("HOME", home)
+        self._monkeypatch.setenv("HOOKRUN_PROJECT_DIR", work)
 
     def options(self, **options: object) -> None:
         """Set options of the recipe that is called."""
@@ -43,3 +64,13 @@ class Account:
         function = getattr(importlib.import_module(f"hookrun.recipes.{module}"), name or "check")
         answer: dict[str, Any] | None = function({"session_id": "s1", "working_dir": str(self.work), **context})
         return answer
+
+    def answer(self, target: str, line: str, agent: str = "claude") -> dict[str, Any] | None:
+        """Call a recipe with a line of shell."""
+        context = {"event": "pre_tool_use", "agent": agent, "tool_name": "bash", "tool_args": {"command": line}}
+        return self.call(target, **context)
+
+    def wrong(self, target: str, lines: Iterable[str], action: str) -> list[tuple[str, object]]:
+        """Return the lines to which a recipe has another answer, with that answer."""
+        answers = [(line, self.answer(target, line) or {"action": "continue"}) for line in lines]
+        return [(line, answer) for line, answer in answers if answer["action"] != action]

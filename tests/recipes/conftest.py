@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.recipes.looks import LOOKS, may_matter
 from tests.recipes.account import Account
+from tests.recipes.channels import WebhookServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +25,24 @@ if TYPE_CHECKING:
 def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
     """Return an account in which nothing has happened yet."""
     return Account(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def nobody(account: Account) -> Account:
+    """Return an account with a home that belongs to no account, and a project in it."""
+    account.move("/home/me", "/home/me/app")
+    return account
+
+
+@pytest.fixture
+def webhook() -> Iterator[WebhookServer]:
+    """Return a webhook that is there while the test runs."""
+    with WebhookServer() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hookrun.recipes
@@ -50,13 +49,3 @@ def run_all(module: str) -> TestRun:
     given = sandbox.config_from_data({"hooks": [dict(hook) for hook in recipe(module).hooks]})
     assert not given.problems
     return case_runner.run_cases([file(module)], config=given)
-
-
-def laid_out(case: Case, directory: Path) -> dict[str, str]:
-    """Put the files of a case into a directory; return its environment."""
-    for name, text in case.files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        path.chmod(0o755 if text.startswith("#!") else 0o644)
-    return {name: value.replace("${WORKDIR}", str(directory)) for name, value in case.env.items()}

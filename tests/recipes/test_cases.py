@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections import Counter
 from itertools import product
 from typing import TYPE_CHECKING
@@ -16,7 +14,7 @@ from hookrun.testing.cases import load
 from hookrun.testing.report import failure_lines
 from tests.cli.command import hookrun
 from tests.conftest import Project
-from tests.recipes.shipped import acts, file, laid_out, recipe, run_all
+from tests.recipes.shipped import acts, file, recipe, run_all
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,29 +135,6 @@ def test_a_recipe_ships_enough_cases(shipped: list[tuple[Recipe, Case]]) -> None
     assert {each: kinds[each] for each in product(names(), (True, False)) if kinds[each] < FEWEST} == {}
 
 
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("module", RECIPES)
-@pytest.mark.parametrize("kind", [True, False], ids=["acts", "lets be"])
-def test_a_recipe_runs_as_it_is_declared(module: str, kind: bool, project: Project) -> None:
-    """The first of its cases of either kind, declared by a user and run by the real command."""
-    case = next(
-        case for case in file(module).cases if acts(case) is kind and "action" in case.expect and not case.agents
-    )
-    hooks = [hook for hook in recipe(module).hooks if case.hooks is None or hook["name"] in case.hooks]
-    project.user_hooks(*(dict(hook) for hook in hooks))
-    environment = laid_out(case, project.root)
-    if case.setup is not None:
-        env = {**os.environ, "HOME": str(project.home), **environment}
-        subprocess.run(["/bin/sh", "-c", case.setup], cwd=project.root, env=env, check=True)
-    context = {"working_dir": str(project.root), "session_id": "s", **case.context}
-    fired = project.fire(context, event=case.event, env=environment)
-    expected = case.expect["action"]
-    assert isinstance(expected, list)
-    assert fired.action in expected, fired.stderr
-    failed = [record["failure"] for record in project.audit() if record.get("failure")]
-    assert failed == ([case.expect["failure"]] if case.expect.get("failure") else [])
-
-
 @pytest.mark.parametrize(
     ("module", "option", "value", "line"),
     [
@@ -179,11 +154,3 @@ def test_an_option_that_is_none_ends_the_recipe(
     account.options(**{option: value})
     with pytest.raises(SystemExit, match=f"HOOKRUN_OPTION_{option}"):
         account.call(module, event="pre_tool_use", tool_name="bash", tool_args={"command": line})
-
-
-def test_an_option_that_is_none_fails_the_hook(project: Project) -> None:
-    """As any other error of a hook, whose message is shown."""
-    project.user_hooks({**recipe("protect_files").hooks[0], "env": {"HOOKRUN_OPTION_READ": "sometimes"}})
-    fired = project.fire({"tool_name": "bash", "tool_args": {"command": "cat x"}, "session_id": "s"})
-    assert fired.hook("protect-files")["failure"] == "exit_code"
-    assert "HOOKRUN_OPTION_READ" in fired.stderr + str(fired.verdict)

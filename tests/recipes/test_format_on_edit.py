@@ -6,13 +6,15 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hookrun import FileChanged, PostToolUse, Verdict
 from hookrun.recipes.format_on_edit import RUFF_WITH_FIXES, FormatOnEdit, Formatter
-from tests.waiting import until, until_async
+from tests.recipes.account import assert_dead
+from tests.waiting import until_async
 
 RUFF_DIRECTORY = str(Path(sys.executable).parent)
 UGLY = "x = {  'a':1 }\n"
@@ -204,20 +206,22 @@ def test_a_hanging_formatter_is_killed_with_what_it_started(repository: Reposito
     assert_dead(*pids.read_text().split())
 
 
+async def cancel(context: FileChanged, when: Callable[[], object]) -> None:
+    """Have a file formatted, and cancel that."""
+    task = asyncio.create_task(FormatOnEdit().format(context))
+    await until_async(when, "the formatter does nothing")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 def test_a_cancelled_formatter_is_killed_and_its_work_undone(repository: Repository) -> None:
     """After a cancelled call nothing continues in the background."""
     pids = repository.root / "pids"
     repository.program(".venv/bin/ruff", f': > "$FILE"; echo $$ > "{pids}"; exec sleep 1000')
     path = repository.write("a.py")
 
-    async def cancel() -> None:
-        task = asyncio.create_task(FormatOnEdit().format(repository.changed(path)))
-        await until_async(lambda: pids.exists() and pids.read_text(), "the formatter does not start")
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel())
+    asyncio.run(cancel(repository.changed(path), lambda: pids.exists() and pids.read_text()))
     assert_dead(pids.read_text().strip())
     assert path.read_text() == UGLY
 
@@ -228,16 +232,7 @@ def test_what_is_saved_while_a_formatter_is_cancelled_is_kept(
     """No user sees a message, so the log has the path of the previous text."""
     repository.program(".venv/bin/ruff", 'echo "NEW = 1" > "$FILE"; touch ../saved; exec sleep 1000')
     path = repository.write("a.py")
-    saved = repository.root.parent / "saved"
-
-    async def cancel() -> None:
-        task = asyncio.create_task(FormatOnEdit().format(repository.changed(path)))
-        await until_async(saved.exists, "the formatter saves nothing")
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancel())
+    asyncio.run(cancel(repository.changed(path), (repository.root.parent / "saved").exists))
     (copy,) = repository.root.glob(".a.py.*.before")
     assert (path.read_text(), copy.read_text()) == ("NEW = 1\n", UGLY)
     assert str(copy) in caplog.text
@@ -249,19 +244,6 @@ def test_a_helper_that_keeps_the_pipe_open_is_not_waited_for(repository: Reposit
     path = repository.write("a.py")
     assert told(run(FormatOnEdit(), repository.changed(path))[0]) == "formatted a.py with ruff"
     subprocess.run(["kill", (repository.root / "pid").read_text().strip()], check=True)
-
-
-def assert_dead(*pids: str) -> None:
-    """Wait until none of the processes runs: a killed one takes a moment to be gone."""
-    until(lambda: not any(map(is_alive, pids)), "a process continues")
-
-
-def is_alive(pid: str) -> bool:
-    """Return whether a process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_the_project_s_own_tool_comes_before_the_one_on_path(repository: Repository) -> None:
@@ -388,22 +370,15 @@ def test_a_relative_path_counts_from_the_working_directory(repository: Repositor
 
 
 def test_files_outside_the_repository_are_left_alone(repository: Repository) -> None:
-    """Neither a path that leads out, nor a link that does, nor a linked directory."""
-    outside = repository.root.parent / "outside"
+    """Neither a path that leads out, nor a link that does, nor a linked directory: `/x/repository-old` is outside."""
+    outside = repository.root.parent / f"{repository.root.name}-old"
     outside.mkdir()
     (outside / "a.py").write_text(UGLY)
     (repository.root / "link.py").symlink_to(outside / "a.py")
     (repository.root / "directory").symlink_to(outside)
-    names = ("../outside/a.py", "link.py", "directory/a.py", str(outside / "a.py"))
+    names = (f"../{outside.name}/a.py", "link.py", "directory/a.py", str(outside / "a.py"))
     assert run(FormatOnEdit(), *(repository.changed(name) for name in names)) == [None] * 4
     assert (outside / "a.py").read_text() == UGLY
-
-
-def test_a_neighbour_whose_name_begins_alike_is_outside(repository: Repository) -> None:
-    """`/x/repository-old` is not in `/x/repository`."""
-    path = repository.write("../repository-old/a.py")
-    assert run(FormatOnEdit(), repository.changed(path)) == [None]
-    assert path.read_text() == UGLY
 
 
 def test_a_link_within_the_repository_stays_a_link(repository: Repository) -> None:
@@ -427,19 +402,13 @@ def test_without_a_repository_only_the_working_directory_counts(tmp_path: Path, 
     assert run(formatting, repository.changed(tmp_path / "plain" / "inner" / "a.py", **inner)) != [None]
 
 
-def test_what_is_no_regular_file_is_left_alone(repository: Repository) -> None:
-    """Missing, a directory, a pipe without a writer: no run, no hang, no message. The same for a NUL in a path."""
+def test_what_is_no_ordinary_file_is_left_alone(repository: Repository) -> None:
+    """Missing, a directory, a pipe without a writer: no run, no hang, no message. So are a NUL, and over 8 MiB."""
+    repository.write("large.py", UGLY * 700_000)
     (repository.root / "directory.py").mkdir()
     os.mkfifo(repository.root / "pipe.py")
-    names = ("gone.py", "directory.py", "pipe.py", "nul\0.py", "")
-    assert run(FormatOnEdit(), *(repository.changed(name) for name in names)) == [None] * 5
-
-
-def test_a_very_large_file_is_left_alone(repository: Repository) -> None:
-    """Files over 8 MiB are neither read nor formatted."""
-    path = repository.write("a.py", UGLY * 700_000)
-    assert run(FormatOnEdit(), repository.changed(path)) == [None]
-    assert path.stat().st_size == len(UGLY) * 700_000
+    names = ("gone.py", "directory.py", "pipe.py", "nul\0.py", "", "large.py")
+    assert run(FormatOnEdit(), *(repository.changed(name) for name in names)) == [None] * 6
 
 
 def test_a_program_that_cannot_be_started_is_told(repository: Repository) -> None:

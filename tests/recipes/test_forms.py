@@ -13,16 +13,11 @@ from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.recipes import RECIPES, catalog, recipe as options
 from hookrun.recipes.recipe import PREFIX, Option, Recipe, option
+from tests.cli.command import hookrun
+from tests.recipes.shipped import recipe
 
 if TYPE_CHECKING:
     from tests.conftest import Project
-
-
-def recipe(module: str) -> Recipe:
-    """Return the recipe of a module."""
-    found = importlib.import_module(f"hookrun.recipes.{module}").RECIPE
-    assert isinstance(found, Recipe)
-    return found
 
 
 @pytest.mark.parametrize("layer", ["user_hooks", "hooks"])
@@ -85,3 +80,42 @@ def test_an_option_has_its_default_and_only_those_that_are_there_can_be_read(mon
     assert option(made, "two_words") == "2"
     with pytest.raises(KeyError, match="most"):
         option(made, "most")
+
+
+WRONG = [
+    ("block-destructive-commands", "git", "cleen"),
+    ("commit-message-check", "pattern", "("),
+    ("commit-message-check", "subject", "many"),
+    ("cost-tracker", "budget", "-1"),
+    ("format-on-edit", "formatters", "blak"),
+    ("lint-on-edit", "project_tools", "perhaps"),
+    ("no-force-push", "lease", "maybe"),
+    ("notify", "style", "xml"),
+    ("package-manager", "node", "pnmp"),
+    ("rate-limit", "calls", "lots"),
+    ("rate-limit", "calls", "99999999999"),
+    ("secret-scan", "prompt", "warn"),
+    ("ticket-from-branch", "pattern", "["),
+]
+
+
+def test_a_default_is_right() -> None:
+    """The documented default of an option is its value when it is not set."""
+    options = [(made, option) for made in map(recipe, RECIPES) for option in made.options]
+    assert [(made.name, it.name) for made, it in options if made.wrong_value(it.name, it.default)] == []
+
+
+def test_a_wrong_value_is_told() -> None:
+    """A wrong value gets a message, a value of an unknown option none."""
+    assert [row for row in WRONG if not catalog.find(row[0]).wrong_value(*row[1:])] == []
+    assert [row for row in WRONG if catalog.find(row[0]).wrong_value("none", row[2]) is not None] == []
+
+
+def test_a_wrong_value_is_not_declared(project: Project) -> None:
+    """One line, status 1, nothing written, by either command."""
+    for command in (["add"], ["recipes", "add"]):
+        done = hookrun(project, *command, "no-force-push", "--option", "lease=maybe")
+        assert (done.status, done.stdout) == (1, "")
+        assert 'option "lease" of recipe "no-force-push" cannot be "maybe"' in done.stderr
+        assert not (project.root / "coder.json").exists()
+    assert hookrun(project, "add", "no-force-push", "--option", "lease=yes").status == 0

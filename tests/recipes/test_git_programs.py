@@ -34,14 +34,19 @@ def programs(account: Account) -> dict[str, str]:
     }  # fmt: skip
 
 
+def make_repository(directory: Path, file: str) -> None:
+    """Make a repository of a directory, with a commit of a file whose attributes name programs."""
+    git(directory, "init", "-q", "-b", "main")
+    (directory / file).write_text("one\n")
+    (directory / ".gitattributes").write_text(ATTRIBUTES)
+    git(directory, "add", ".")
+    git(directory, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+
+
 @pytest.fixture
 def clone(account: Account) -> Account:
-    """Return an account that works in a repository with a commit and a changed file."""
-    git(account.work, "init", "-q", "-b", "main")
-    account.write("a.txt", "one\n")
-    account.write(".gitattributes", ATTRIBUTES)
-    git(account.work, "add", ".")
-    git(account.work, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+    """Return an account that works in a repository with a commit."""
+    make_repository(account.work, "a.txt")
     return account
 
 
@@ -104,11 +109,7 @@ def test_a_submodule_is_not_looked_into(clone: Account) -> None:
     """Its settings are another repository's: git would run their programs too."""
     inner = clone.work / "sub"
     inner.mkdir()
-    git(inner, "init", "-q", "-b", "main")
-    (inner / "x.txt").write_text("one\n")
-    (inner / ".gitattributes").write_text(ATTRIBUTES)
-    git(inner, "add", ".")
-    git(inner, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "inner")
+    make_repository(inner, "x.txt")
     git(clone.work, "add", "sub")
     for name, value in programs(clone).items():
         git(inner, "config", name, value)

@@ -29,7 +29,7 @@ def configure(repository: Account, settings: dict[str, str], where: str = ".") -
 
 def answer(repository: Account, recipe: str, line: str) -> str | None:
     """Return the message of a block, None where the line passes."""
-    told = repository.call(recipe, event="pre_tool_use", tool_args={"command": line})
+    told = repository.answer(recipe, line)
     return None if told is None else str(told["message"])
 
 
@@ -43,10 +43,7 @@ FORCED = [
     ({"alias.pf": "!git q", "alias.q": "push -f"}, "bash -c 'git pf'"),
     ({"remote.origin.push": "+refs/heads/*:refs/heads/*"}, "git push"),
     ({"remote.origin.push": "+main"}, "git push origin"),
-    (
-        {"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+c"},
-        "git push",
-    ),
+    ({"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+c"}, "git push"),
     ({"branch.main.remote": "b", "remote.b.mirror": "true"}, "git push"),
     ({"branch.main.pushRemote": "b", "branch.main.remote": "c", "remote.b.mirror": "1"}, "git push"),
     ({"remote.b.mirror": "yes"}, "git push b"),
@@ -164,16 +161,13 @@ def passing_in_a_tree(repository: Account, file: str) -> list[tuple[str, str]]:
             own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
             if answer(repository, recipe, line.format(work=repository.work)) is None:
                 passing.append((line, value))
+    own.write_text(before)
     return passing
 
 
 def test_the_work_tree_that_a_repository_s_own_settings_name_is_where_git_writes(repository: Account) -> None:
-    """Only the file in the git directory counts, as in git; settings in the call itself come first."""
+    """Those in the git directory, and those of a worktree, which an extension of git's has in a file of their own."""
     assert passing_in_a_tree(repository, "config") == []
-
-
-def test_the_work_tree_that_the_settings_of_a_worktree_name_is_where_git_writes(repository: Account) -> None:
-    """They are in a file of their own, by an extension of git's."""
     configure(repository, {"core.repositoryFormatVersion": "1", "extensions.worktreeConfig": "true"})
     assert passing_in_a_tree(repository, "config.worktree") == []
 

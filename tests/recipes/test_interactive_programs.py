@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes import block_destructive_commands, no_force_push
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Check = Callable[[Mapping[str, object]], dict[str, object] | None]
+    from tests.recipes.account import Account
 
 READING = """\
 bash
@@ -138,42 +135,37 @@ ls *
 python3 - <<'END'
 bash <<'END'""".splitlines()
 
-CHECKS = [block_destructive_commands.check, no_force_push.check]
+RECIPES = pytest.mark.parametrize("recipe", ["block_destructive_commands", "no_force_push"])
 
 
-@pytest.fixture(autouse=True)
-def account(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the process one of an ordinary account."""
-    monkeypatch.setenv("SHELL", "/bin/bash")
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", "/srv/app")
-    monkeypatch.delenv("HOOKRUN_OPTION_INTERACTIVE", raising=False)
+def reasons(nobody: Account, recipe: str, lines: list[str]) -> dict[str, str]:
+    """Return the lines that a recipe does not allow, with its action and the reason."""
+    whole = {line: f"{line}\nls\nEND\n" if line.endswith("<<'END'") else line for line in lines}
+    answers = {line: nobody.answer(recipe, text, "codex") for line, text in whole.items()}
+    return {line: f"{answer['action']}: {answer['message']}" for line, answer in answers.items() if answer}
 
 
-def answer(check: Check, line: str, agent: str = "codex") -> str | None:
-    """Return why a recipe refuses a line, None if it does not."""
-    if line.endswith("<<'END'"):
-        line += "\nls\nEND\n"
-    verdict = check({"agent": agent, "tool_args": {"command": line}, "working_dir": "/srv/app"})
-    assert verdict is None or verdict["action"] == "block"
-    return None if verdict is None else str(verdict["message"])
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_a_program_that_reads_commands_from_the_terminal_is_refused_on_codex(check: Check) -> None:
+@RECIPES
+def test_a_program_that_reads_commands_from_the_terminal_is_refused_on_codex(
+    nobody: Account, recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The reason explains what to do; on other agents, where hooks see each command, it runs."""
-    reasons = {line: str(answer(check, line)) for line in READING}
-    assert {line: reason for line, reason in reasons.items() if "read commands that no hook sees" not in reason} == {}
-    assert {line: reason for line in READING if (reason := answer(check, line, "claude"))} == {}
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    refused = reasons(nobody, recipe, READING)
+    assert [
+        line for line in READING if not re.match("block: .*read commands that no hook", refused.get(line, ""))
+    ] == []
+    assert nobody.wrong(recipe, READING, "continue") == []
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_what_runs_a_script_or_a_line_passes(check: Check) -> None:
+@RECIPES
+def test_what_runs_a_script_or_a_line_passes(nobody: Account, recipe: str) -> None:
     """Its commands are in the line, in a file or in a pipe."""
-    assert {line: reason for line in HARMLESS if (reason := answer(check, line)) is not None} == {}
+    assert reasons(nobody, recipe, HARMLESS) == {}
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_the_option_allows_it(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+@RECIPES
+def test_the_option_allows_it(nobody: Account, recipe: str) -> None:
     """For users who accept the risk."""
-    monkeypatch.setenv("HOOKRUN_OPTION_INTERACTIVE", "allow")
-    assert answer(check, "bash") is None
+    nobody.options(interactive="allow")
+    assert nobody.answer(recipe, "bash", "codex") is None

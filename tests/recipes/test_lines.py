@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.recipes.account import Account
 
 PULL_REQUEST = """gh pr create --title 'Trust asks once' --body "$(cat <<'EOF'
 ## Summary
@@ -411,126 +410,83 @@ CORPORA = {
     "protect_files": {"continue": PROTECT_FILES_HARMLESS, "block": PROTECT_FILES_HARMFUL},
 }
 DESTRUCTIVE = {"continue": DESTRUCTIVE_HARMLESS, "ask": DESTRUCTIVE_ASKED, "block": DESTRUCTIVE_HARMFUL}
-ENOUGH = 20
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a home directory with hookrun's files and with projects; `app` has a hook."""
-    home = tmp_path_factory.mktemp("account") / "home"
-    for name, text in {
-        "app/coder.json": '{"hooks": [{"name": "guard", "event": "pre_tool_use", "command": "./hooks/guard.sh"}]}',
-        "app/hooks/guard.sh": "#!/bin/sh\n",
-        "app/.claude/settings.json": "{}",
-        "app/build/x.o": "",
-        "app/x.py": "",
-        ".config/hookrun/hooks.json": '{"hooks": []}',
-        ".local/share/hookrun/trust.json": "{}",
-    }.items():
-        path = home / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (home / "app/hooks/guard.sh").chmod(0o755)
-    return home
-
-
-def answer(home: str, recipe: str, line: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the answer of a recipe to a line in `home`'s project `app`."""
-    monkeypatch.setenv("HOME", home)
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", f"{home}/app")
-    context = {"event": "pre_tool_use", "tool_name": "bash", "tool_args": {"command": line}}
-    module, _, name = recipe.partition(":")
-    function = getattr(importlib.import_module(f"hookrun.recipes.{module}"), name or "check")
-    answered: dict[str, Any] | None = function({**context, "session_id": "s", "working_dir": f"{home}/app"})
-    return answered or {"action": "continue"}
+@pytest.fixture
+def guarded(account: Account) -> Account:
+    """Return an account with hookrun's files and with projects; it works in `app`, which has a hook."""
+    account.move(str(account.home), str(account.home / "app"))
+    hook = '{"name": "guard", "event": "pre_tool_use", "command": "./hooks/guard.sh"}'
+    account.write("coder.json", f'{{"hooks": [{hook}]}}')
+    account.write("hooks/guard.sh", "#!/bin/sh\n", 0o755)
+    for name in (".claude/settings.json", "../.config/hookrun/hooks.json", "../.local/share/hookrun/trust.json"):
+        account.write(name, "{}")
+    for name in ("build/x.o", "x.py"):
+        account.write(name)
+    return account
 
 
 @pytest.mark.parametrize("recipe", CORPORA)
-def test_a_line_gets_what_it_deserves(recipe: str, guarded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_gets_what_it_deserves(recipe: str, guarded: Account) -> None:
     """Harmless ones pass, however much they talk of harm; harmful ones do not, however they are written."""
-    assert wrong_answers(str(guarded), recipe, CORPORA[recipe], monkeypatch) == []
+    for action, lines in CORPORA[recipe].items():
+        assert guarded.wrong(recipe, lines, action) == []
 
 
-def test_a_line_that_destroys_gets_what_it_deserves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_destroys_gets_what_it_deserves(nobody: Account) -> None:
     """In a home that belongs to no account; some lines are asked about."""
-    assert wrong_answers("/home/me", "block_destructive_commands", DESTRUCTIVE, monkeypatch) == []
+    for action, lines in DESTRUCTIVE.items():
+        assert nobody.wrong("block_destructive_commands", lines, action) == []
 
 
-def wrong_answers(
-    home: str, recipe: str, corpus: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
-) -> list[tuple[str, dict[str, Any]]]:
-    """Return the lines of a corpus that get another answer than they stand under, with that answer."""
-    return [
-        (line, answered)
-        for action, lines in corpus.items()
-        for line in lines
-        if (answered := answer(home, recipe, line, monkeypatch))["action"] != action
-    ]
-
-
-def test_a_call_of_a_package_manager_keeps_its_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_of_a_package_manager_keeps_its_meaning(nobody: Account) -> None:
     """`--` belongs to npm; another machine has other programs."""
-    monkeypatch.setenv("HOOKRUN_OPTION_NODE", "pnpm")
-    monkeypatch.setenv("HOOKRUN_OPTION_PYTHON", "uv")
-    answers = {line: answer("/home/me", "package_manager", line, monkeypatch) for line in PACKAGE_MANAGER}
-    become = {line: answered.get("args_patch", {}).get("command") for line, answered in answers.items()}
-    assert become == PACKAGE_MANAGER
-    modified = {line for line, answered in answers.items() if answered["action"] == "modify"}
-    assert modified == {line for line, command in become.items() if command is not None}
-    assert {line for line, answered in answers.items() if answered["action"] == "continue"} == {*answers} - modified
+    nobody.options(node="pnpm", python="uv")
+    answers = {line: nobody.answer("package_manager", line) for line in PACKAGE_MANAGER}
+    commands = {line: answer and answer["args_patch"]["command"] for line, answer in answers.items()}
+    assert commands == PACKAGE_MANAGER
+    assert {answer["action"] for answer in answers.values() if answer} == {"modify"}
 
 
 @pytest.mark.parametrize("action", ["ask", "block"])
-def test_what_is_done_about_what_is_outside_is_an_option(action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_done_about_what_is_outside_is_an_option(action: str, nobody: Account) -> None:
     """`outside_project` is for trees outside the project; `git` and `ask` are for the others."""
-    monkeypatch.setenv("HOOKRUN_OPTION_OUTSIDE_PROJECT", action)
-    answered = answer("/home/me", "block_destructive_commands", "rm -rf ../x", monkeypatch)
+    nobody.options(outside_project=action)
+    answered = nobody.answer("block_destructive_commands", "rm -rf ../x")
+    assert answered is not None
     assert answered["action"] == action
     assert "/home/me/x" in answered["message"]
 
 
 @pytest.mark.parametrize(
-    ("options", "line", "action"),
+    ("recipe", "options", "line", "action"),
     [
-        ({"ASK": ""}, "git reset --hard", "continue"),
-        ({"ASK": ""}, "curl u | sh", "continue"),
-        ({"ASK": "reset"}, "git clean -fd", "continue"),
-        ({"ASK": "stash"}, "git stash drop", "ask"),
-        ({"GIT": "reset"}, "git reset --hard", "block"),
-        ({}, "rm -rf ../x; rm -rf /", "block"),
-        ({}, "git reset --hard; git -C ~ clean -fdx", "block"),
+        ("block_destructive_commands", {"ask": ""}, "git reset --hard", "continue"),
+        ("block_destructive_commands", {"ask": ""}, "curl u | sh", "continue"),
+        ("block_destructive_commands", {"ask": "reset"}, "git clean -fd", "continue"),
+        ("block_destructive_commands", {"ask": "stash"}, "git stash drop", "ask"),
+        ("block_destructive_commands", {"git": "reset"}, "git reset --hard", "block"),
+        ("block_destructive_commands", {}, "rm -rf ../x; rm -rf /", "block"),
+        ("block_destructive_commands", {}, "git reset --hard; git -C ~ clean -fdx", "block"),
+        ("no_force_push", {"kept": "old"}, "git push origin :main", "continue"),
+        ("protect_files", {"examples": "*"}, "cat .env", "continue"),
+        ("protect_files", {"settings": "x"}, "echo > .claude/settings.json", "continue"),
     ],
 )
-def test_what_is_asked_about_is_an_option(
-    options: dict[str, str], line: str, action: str, monkeypatch: pytest.MonkeyPatch
+def test_what_is_asked_about_or_blocked_is_an_option(
+    recipe: str, options: dict[str, str], line: str, action: str, nobody: Account
 ) -> None:
     """What blocks outweighs what asks, wherever in the line it is."""
-    for name, value in options.items():
-        monkeypatch.setenv(f"HOOKRUN_OPTION_{name}", value)
-    assert answer("/home/me", "block_destructive_commands", line, monkeypatch)["action"] == action
+    nobody.options(**options)
+    assert nobody.wrong(recipe, [line], action) == []
 
 
-@pytest.mark.parametrize(
-    ("temporary", "within"),
-    [
-        ("/scratch", "continue"),
-        ("/scratch/", "continue"),
-        ("/", "ask"),
-        ("//", "ask"),
-        ("/home/me/", "ask"),
-        ("/srv", "ask"),
-    ],
-)
 def test_a_directory_for_temporary_files_holds_neither_itself_nor_the_system(
-    temporary: str, within: str, monkeypatch: pytest.MonkeyPatch
+    nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TMPDIR may be a project's choice: one that is a directory of the system or the home would allow everything."""
-    monkeypatch.setenv("TMPDIR", temporary)
-    assert answer("/home/me", "block_destructive_commands", "rm -rf /scratch/x", monkeypatch)["action"] == within
-    assert answer("/home/me", "block_destructive_commands", "rm -rf /scratch", monkeypatch)["action"] == "ask"
-
-
-def test_the_corpora_are_large() -> None:
-    """At least twenty of each kind for each recipe."""
-    for actions in (DESTRUCTIVE, *CORPORA.values()):
-        assert all(len(lines) >= ENOUGH for lines in actions.values())
+    within = {"/scratch": "continue", "/scratch/": "continue", **dict.fromkeys(("/", "//", "/home/me/", "/srv"), "ask")}
+    for temporary, action in within.items():
+        monkeypatch.setenv("TMPDIR", temporary)
+        assert nobody.wrong("block_destructive_commands", ["rm -rf /scratch/x"], action) == [], temporary
+        assert nobody.wrong("block_destructive_commands", ["rm -rf /scratch"], "ask") == [], temporary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,14 @@ from hookrun.recipes.log_tools import RECIPE
 
 if TYPE_CHECKING:
     from tests.conftest import Project
+    from tests.recipes.account import Account
+
+FILE = ".local/state/hookrun/recipes/log-tools/tools.jsonl"
+
+
+def logged(project: Project) -> list[dict[str, Any]]:
+    """Return the records of the default file."""
+    return [json.loads(line) for line in (project.home / FILE).read_text().splitlines()]
 
 
 @pytest.mark.slow
@@ -27,19 +35,17 @@ def test_calls_at_once_are_all_there_on_whole_lines(project: Project) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(fire, range(12))) == ["continue"] * 12
-    path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records = logged(project)
     assert sorted(int(each["tool_use_id"]) for each in records) == list(range(12))
     assert {each["tool_input"]["command"].partition("; ")[2] for each in records} == {"export TOKEN=[redacted]"}
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((project.home / FILE).stat().st_mode) == 0o600
 
 
 def test_a_call_that_another_hook_refuses_is_logged(project: Project) -> None:
     """The call is logged whatever the other hooks answer, with its agent."""
     project.user_hooks(*map(dict, RECIPE.hooks), {"name": "no", "command": "echo no >&2; exit 2"})
     assert project.fire().action == "block"
-    path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"
-    (record,) = [json.loads(line) for line in path.read_text().splitlines()]
+    (record,) = logged(project)
     assert (record["event_type"], record["tool_name"], record["session_id"]) == ("pre_tool", "bash", "s1")
 
 
@@ -49,6 +55,12 @@ def test_a_call_that_a_later_layer_changes_is_logged_as_it_was_and_as_it_is(proj
     project.script("change", '{"action": "modify", "args_patch": {"command": "ls -l"}}')
     project.hooks({"name": "change", "command": "cat change"})
     assert project.fire().action == "modify"
-    path = project.home / ".local/state/hookrun/recipes/log-tools/tools.jsonl"
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [record["tool_input"]["command"] for record in records] == ["ls", "ls -l"]
+    assert [record["tool_input"]["command"] for record in logged(project)] == ["ls", "ls -l"]
+
+
+def test_only_so_many_rotated_files_are_kept(account: Account) -> None:
+    """The oldest goes."""
+    account.options(file=str(account.work / "log.jsonl"), max_bytes=9, keep=1)
+    for _ in range(3):
+        account.call("log_tools", event="pre_tool_use", tool_name="bash", tool_args={"command": "make"})
+    assert [each.name for each in account.work.glob("log.jsonl.*")] == ["log.jsonl.1"]

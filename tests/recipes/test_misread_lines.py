@@ -6,22 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes import (
-    block_destructive_commands,
-    commit_message_check,
-    no_force_push,
-    package_manager,
-    protect_files,
-)
 from hookrun.recipes.shell_recipe import unreadable
 from hookrun.shell.parse_line import parse_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Check = Callable[[dict[str, object]], dict[str, object] | None]
-
-PROJECT = "/home/me/app"
+    from tests.recipes.account import Account
 
 DESTROYS = [
     "[ -d ~ ] && rm -rf ~",
@@ -74,20 +63,9 @@ DESTROYS = [
     'echo "a; rm -rf /',
     "bash <<EOF\n${x\nrm -rf /\nEOF",
 ]
-FORCES = [
-    "[ -d ~ ] && git push -f",
-    "{fd}>x git push -f",
-    'echo "a; git push -f',
-]
-NAMES = [
-    "[ -d ~ ] && cat .env",
-    "{fd}>x cat .env",
-    'echo "a; cat .env',
-]
-COMMITS = [
-    "[ -d ~ ] && git commit -m wip",
-    "{fd}>x git commit -m wip",
-]
+FORCES = ["[ -d ~ ] && git push -f", "{fd}>x git push -f", 'echo "a; git push -f']
+NAMES = ["[ -d ~ ] && cat .env", "{fd}>x cat .env", 'echo "a; cat .env']
+COMMITS = ["[ -d ~ ] && git commit -m wip", "{fd}>x git commit -m wip"]
 
 ORDINARY = [
     "awk '{ if ($1 > 3) { print $2 } }' f | sort",
@@ -158,43 +136,30 @@ ORDINARY = [
 ]
 """Each does no harm, however odd it looks."""
 
-BLOCKED: dict[Check, list[str]] = {
-    block_destructive_commands.check: DESTROYS,
-    no_force_push.check: FORCES,
-    protect_files.check: NAMES,
-    commit_message_check.check: COMMITS,
+BLOCKED = {
+    "block_destructive_commands": DESTROYS,
+    "no_force_push": FORCES,
+    "protect_files": NAMES,
+    "commit_message_check": COMMITS,
 }
 
 
-@pytest.fixture(autouse=True)
-def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Move the project into a home that belongs to no account."""
-    monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", PROJECT)
-
-
-def answer(check: Check, line: str) -> dict[str, object] | None:
-    """Return a recipe's answer to a line."""
-    return check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": PROJECT})
-
-
-@pytest.mark.parametrize("check", BLOCKED)
-def test_what_stands_behind_an_error_is_seen(check: Check) -> None:
+@pytest.mark.parametrize("recipe", BLOCKED)
+def test_what_stands_behind_an_error_is_seen(nobody: Account, recipe: str) -> None:
     """Tests with odd operands, `{name}>`, here-documents in conditions, and parts that cannot be parsed."""
-    answers = {line: answer(check, line) for line in BLOCKED[check]}
-    assert [line for line, answered in answers.items() if answered is None or answered["action"] != "block"] == []
+    assert nobody.wrong(recipe, BLOCKED[recipe], "block") == []
 
 
-@pytest.mark.parametrize("check", BLOCKED)
-def test_an_ordinary_line_passes(check: Check) -> None:
+@pytest.mark.parametrize("recipe", BLOCKED)
+def test_an_ordinary_line_passes(nobody: Account, recipe: str) -> None:
     """An error in one part makes nothing of what the others only mention."""
-    assert {line: answered for line in ORDINARY if (answered := answer(check, line)) is not None} == {}
+    assert nobody.wrong(recipe, ORDINARY, "continue") == []
 
 
-def test_a_line_is_changed_behind_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_is_changed_behind_a_test(nobody: Account) -> None:
     """Positions refer to the original line."""
-    monkeypatch.setenv("HOOKRUN_OPTION_NODE", "pnpm")
-    changed = answer(package_manager.check, "[ -d / ] && npm i {fd}>é")
+    nobody.options(node="pnpm")
+    changed = nobody.answer("package_manager", "[ -d / ] && npm i {fd}>é")
     assert changed is not None
     assert changed["args_patch"] == {"command": "[ -d / ] && pnpm i {fd}>é"}
 

@@ -6,10 +6,7 @@ import asyncio
 import json
 import os
 import socket
-import threading
 import tty
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +15,12 @@ import pytest
 from hookrun import Context, Engine, ErrorOccurred, Notification, PostToolFailure, Result, Stop
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Bell, Channel, ChannelError, CommandChannel, Desktop, Notice, Webhook
+from tests.recipes.channels import Kept, WebhookServer
 from tests.waiting import limit
 
 NOTE = Notice("claude: stop", "finished", "info", "stop", "s1", "claude", "2025-10-15T10:30:00.000Z")
 TOKEN = "an-ordinary-word-of-a-secret"  # noqa: S105  # made up: what must not be shown
 SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what must not be shown
-
-
-class Kept:
-    """A channel that records its messages."""
-
-    def __init__(self, missing: str | None = None) -> None:
-        self.notes: list[Notice] = []
-        self.missing = missing
-
-    def unavailable(self) -> str | None:
-        """Return what the test wants it to."""
-        return self.missing
-
-    async def send(self, note: Notice) -> None:
-        """Keep the note."""
-        self.notes.append(note)
 
 
 def tell(notify: Notify, *contexts: Context) -> list[Result]:
@@ -155,10 +137,7 @@ def test_every_channel_is_told_and_one_that_is_missing_says_so_once() -> None:
     """The others work."""
     there, missing = Kept(), Kept(missing="no speakers")
     results = tell(Notify([missing, there]), Stop(), Stop())
-    assert [result.system_message for result in results] == [
-        "notify: Kept is not available: no speakers",
-        None,
-    ]
+    assert [result.system_message for result in results] == ["notify: Kept is not available: no speakers", None]
     assert len(there.notes) == 2
     assert missing.notes == []
 
@@ -277,56 +256,10 @@ def test_a_command_that_fails_hangs_or_is_missing_is_an_error() -> None:
         CommandChannel("echo")
 
 
-class Server(ThreadingHTTPServer):
-    """Answers every POST with one status, and records its content."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.status = 204
-        self.location = ""
-        self.requests: list[tuple[str, dict[str, str], bytes]] = []
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Keeps a request and answers it."""
-
-    server: Server
-
-    def do_POST(self) -> None:
-        """Take one POST."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-        self.send_response(self.server.status)
-        if self.server.location:
-            self.send_header("Location", self.server.location)
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        """Take one GET, which no webhook is to send."""
-        self.server.requests.append((f"GET {self.path}", {}, b""))
-        self.send_error(405)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in http.server
-        """Log nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    """Return a server on loopback."""
-    server = Server()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_a_webhook_gets_the_note_as_json(server: Server) -> None:
+def test_a_webhook_gets_the_note_as_json(webhook: WebhookServer) -> None:
     """With its configured headers; by default all fields."""
-    send(Webhook(f"{server.url}/a?b=c", headers={"Authorization": f"Bearer {TOKEN}"}))
-    ((path, headers, body),) = server.requests
+    send(Webhook(f"{webhook.url}/a?b=c", headers={"Authorization": f"Bearer {TOKEN}"}))
+    ((path, headers, body),) = webhook.requests
     assert path == "/a?b=c"
     assert headers["authorization"] == f"Bearer {TOKEN}"
     assert headers["content-type"] == "application/json"
@@ -334,19 +267,19 @@ def test_a_webhook_gets_the_note_as_json(server: Server) -> None:
     assert sorted(json.loads(body)) == ["agent", "event", "level", "session_id", "text", "timestamp", "title"]
 
 
-def test_a_template_makes_what_is_sent(server: Server) -> None:
+def test_a_template_makes_what_is_sent(webhook: WebhookServer) -> None:
     """As the other side wants it."""
-    send(Webhook(server.url, template=lambda note: {"text": f"*{note.title}* {note.text}"}))
-    assert json.loads(server.requests[0][2]) == {"text": "*claude: stop* finished"}
+    send(Webhook(webhook.url, template=lambda note: {"text": f"*{note.title}* {note.text}"}))
+    assert json.loads(webhook.requests[0][2]) == {"text": "*claude: stop* finished"}
 
 
-def test_any_other_status_is_an_error(server: Server) -> None:
+def test_any_other_status_is_an_error(webhook: WebhookServer) -> None:
     """A redirect is not followed: neither the note nor its headers go elsewhere."""
-    server.location = f"{server.url}/elsewhere"
-    for server.status in (301, 302, 307, 404, 500):
-        with pytest.raises(ChannelError, match=f"^webhook at 127.0.0.1: HTTP {server.status}$"):
-            send(Webhook(f"{server.url}/{TOKEN}"))
-    assert [path for path, _, _ in server.requests] == [f"/{TOKEN}"] * 5
+    webhook.location = f"{webhook.url}/elsewhere"
+    for webhook.status in (301, 302, 307, 404, 500):
+        with pytest.raises(ChannelError, match=f"^webhook at 127.0.0.1: HTTP {webhook.status}$"):
+            send(Webhook(f"{webhook.url}/{TOKEN}"))
+    assert [path for path, _, _ in webhook.requests] == [f"/{TOKEN}"] * 5
 
 
 def test_a_server_that_is_not_there_is_an_error_that_keeps_the_secret() -> None:

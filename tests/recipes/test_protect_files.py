@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun.recipes import protect_files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.recipes.account import Account
 
 TOUCHES = [
     "perl -pi -e s/a/b/ coder.json",
@@ -47,7 +50,7 @@ TOUCHES = [
     "export GIT_WORK_TREE=.husky; git rm pre-commit",
     "GIT_WORK_TREE=src git --work-tree=.husky rm pre-commit",
     "cd .husky && git --work-tree=.. rm pre-commit",
-    "cd .husky && git --work-tree=/srv/app/.husky/_ hash-object -w .env",
+    "cd .husky && git --work-tree=/home/me/app/.husky/_ hash-object -w .env",
     "git --work-tree=$DIR rm .env",
     "git --work-tree .husky am <<E\n--- a/pre-commit\n+++ b/pre-commit\nE",
     "git commit .env -m x",
@@ -93,24 +96,16 @@ ONLY_NAMES = [
     "sort package-lock.json",
     "sed 's/x/.env/' README",
     "git log -- package-lock.json",
-    "git diff package-lock.json",
     'git commit package-lock.json -m "x"',
-    "git add coder.json",
     "curl -sSL https://x.com/.env.example",
 ]
 
 
-def action(line: str) -> object:
-    """Return what the recipe does about a line, None where it allows."""
-    answered = protect_files.check({"tool_name": "bash", "tool_args": {"command": line}, "working_dir": "/srv/app"})
-    return answered and answered["action"]
-
-
-def test_a_file_is_seen_whatever_names_it() -> None:
+def test_a_file_is_seen_whatever_names_it(nobody: Account) -> None:
     """In clusters of options, in options' values, in scripts of sed, behind `--`."""
-    assert [line for line in TOUCHES if action(line) != "block"] == []
+    assert nobody.wrong("protect_files", TOUCHES, "block") == []
 
 
-def test_what_touches_no_file_passes() -> None:
+def test_what_touches_no_file_passes(nobody: Account) -> None:
     """Other options with the same letters, messages, branches, and what git restores."""
-    assert [line for line in ONLY_NAMES if action(line) is not None] == []
+    assert nobody.wrong("protect_files", ONLY_NAMES, "continue") == []

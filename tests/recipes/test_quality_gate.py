@@ -95,16 +95,6 @@ def test_a_function_without_a_number_is_refused() -> None:
     )
 
 
-def test_an_error_of_the_function_is_not_swallowed() -> None:
-    """It is a failure of the hook, which refuses."""
-
-    def broken(_: PreCheckpoint) -> float:
-        raise LookupError("no coverage")
-
-    with pytest.raises(LookupError, match="no coverage"):
-        check(QualityGate(60, broken))
-
-
 @pytest.mark.parametrize("threshold", [-1, 101, math.nan, True, "60"])
 def test_a_wrong_threshold_is_refused_at_once(threshold: float) -> None:
     """Not when the first checkpoint is made."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -22,16 +21,6 @@ def calls(account: Account, *requests: str, tool: str = "bash", session: str = "
     return ["continue" if answer is None else answer["action"] for answer in answers]
 
 
-@pytest.mark.slow
-def test_of_calls_at_once_exactly_so_many_are_let_through(project: Project) -> None:
-    """16 real runs side by side, of which 5 are allowed."""
-    project.user_hooks({**RECIPE.hooks[0], "env": {"HOOKRUN_OPTION_CALLS": "5", "HOOKRUN_OPTION_SECONDS": "3600"}})
-    with ThreadPoolExecutor(4) as pool:
-        fired = list(pool.map(lambda _: project.fire(), range(16)))
-    assert sorted(each.action for each in fired) == ["block"] * 11 + ["continue"] * 5
-    assert {each.status for each in fired if each.action == "block"} == {2}
-
-
 def test_each_tool_and_each_session_has_a_limit_of_its_own(account: Account) -> None:
     """Calls of one do not count for the others."""
     account.options(calls=2)
@@ -45,7 +34,7 @@ def test_a_refused_call_does_not_count(account: Account) -> None:
     account.options(calls=1)
     assert calls(account, "r1", "r2", "r3") == ["continue", "block", "block"]
     with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
-        assert len(list_of(remembered)) == 1
+        assert len(cast("list[object]", remembered["calls"])) == 1
         remembered["calls"] = [[time.time() - 61, "r1"]]
     assert calls(account, "r4", "r5") == ["continue", "block"]
 
@@ -90,10 +79,3 @@ def test_foreign_memories_are_none(account: Account) -> None:
     with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
         remembered["calls"] = {"r1": 1}
     assert calls(account, "r1", "r2") == ["continue", "block"]
-
-
-def list_of(remembered: dict[str, object]) -> list[object]:
-    """Return the calls that are remembered."""
-    found = remembered["calls"]
-    assert isinstance(found, list)
-    return found

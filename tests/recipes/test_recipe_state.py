@@ -69,7 +69,6 @@ def test_what_was_raised_keeps_what_was(account: Account) -> None:
         remembered["a"] = 2 // len(remembered.pop("b", ""))  # type: ignore[arg-type]
     with recipe_state.LockedState("one", "key") as remembered:
         assert remembered == {"a": 1}
-    assert account.home.exists()
 
 
 def test_a_link_is_not_followed(account: Account) -> None:
@@ -107,4 +106,3 @@ def test_something_is_told_once_in_a_session(account: Account) -> None:
         for session, cause in (("s1", "a"), ("s1", "a"), ("s2", "a"), ("s1", "b"))
     ]
     assert answers == [told, None, told, told]
-    assert account.home.exists()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,27 +15,17 @@ TIMEOUTS = RetryRule("bash|web_fetch", "*timed out*|*429*|*ECONNRESET*")
 AGAIN = "this failure (timed out) is transient: make the same call again (attempt {} of {}, after {} s)"
 
 
-class Clock:
-    """A clock that the test advances."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        """Return the time."""
-        return self.now
+CALL: dict[str, Any] = {"session_id": "s1", "tool_name": "web_fetch", "tool_args": {"url": "http://a"}}
 
 
 def failure(error: object = "read timed out", **fields: object) -> Context:
     """Return the context of a failed call, by default that of `web_fetch http://a` in session s1."""
-    known: dict[str, object] = {"session_id": "s1", "tool_name": "web_fetch", "tool_args": {"url": "http://a"}}
-    return PostToolFailure(**{**known, "tool_result_error": error, **fields})
+    return PostToolFailure(**{**CALL, "tool_result_error": error, **fields})
 
 
 def success(**fields: object) -> Context:
     """Return the context of the same call, which succeeded."""
-    known: dict[str, object] = {"session_id": "s1", "tool_name": "web_fetch", "tool_args": {"url": "http://a"}}
-    return PostToolUse(**{**known, "tool_result_output": "page", **fields})
+    return PostToolUse(**{**CALL, "tool_result_output": "page", **fields})
 
 
 def retried(verdict: Verdict | None) -> Any:
@@ -114,26 +104,28 @@ def test_a_success_resets_its_call_only() -> None:
     assert retried(retry.failed(failure(**other)))["attempt"] == 3
 
 
-def test_another_call_has_its_own_count() -> None:
-    """Session, tool and arguments make a call."""
-    retry = Retry([TIMEOUTS])
-    retry.failed(failure())
-    others: tuple[dict[str, object], ...] = (
-        {"session_id": "s2"},
-        {"tool_name": "bash"},
-        {"tool_args": {"url": "http://a", "more": 1}},
-        {"tool_args": {}},
-        {"tool_args": None},
-    )
-    attempts = [retried(retry.failed(failure(**fields)))["attempt"] for fields in (*others, {})]
-    assert attempts == [2] * len(others) + [3]
+HOLDS_ITSELF: dict[str, object] = {}
+HOLDS_ITSELF["self"] = HOLDS_ITSELF
 
 
-def test_the_order_of_arguments_does_not_matter() -> None:
-    """The same members are the same call."""
+def test_session_tool_and_arguments_make_a_call() -> None:
+    """Whatever the order of their members, keys of two kinds, or arguments that hold themselves."""
     retry = Retry([TIMEOUTS])
-    retry.failed(failure(tool_args={"a": 1, "b": {"c": 1, "d": 2}}))
-    assert retried(retry.failed(failure(tool_args={"b": {"d": 2, "c": 1}, "a": 1})))["attempt"] == 3
+    calls: list[tuple[dict[str, object], int]] = [
+        ({}, 2),
+        ({"session_id": "s2"}, 2),
+        ({"tool_name": "bash"}, 2),
+        ({"tool_args": {"url": "http://a", "more": {"c": 1, "d": 2}}}, 2),
+        ({"tool_args": {"more": {"d": 2, "c": 1}, "url": "http://a"}}, 3),
+        ({"tool_args": {}}, 2),
+        ({"tool_args": None}, 2),
+        ({"tool_args": {1: 1, "a": {(1, 2): 2}}}, 2),
+        ({"tool_args": {1: 1, "a": {(1, 2): 3}}}, 2),
+        ({"tool_args": {"a": {(1, 2): 2}, 1: 1}}, 3),
+        ({"tool_args": HOLDS_ITSELF}, 2),
+        ({}, 3),
+    ]
+    assert [retried(retry.failed(failure(**fields)))["attempt"] for fields, _ in calls] == [n for _, n in calls]
 
 
 def test_a_result_with_an_error_is_a_failure() -> None:
@@ -162,13 +154,13 @@ def test_runs_of_one_call_that_a_tool_loop_repeats_count_each() -> None:
 
 def test_an_hour_without_failure_resets() -> None:
     """What was tried in vain long ago may be tried again."""
-    clock = Clock()
-    retry = Retry([TIMEOUTS], clock=clock)
+    now = [1000.0]
+    retry = Retry([TIMEOUTS], clock=lambda: now[0])
     for _ in range(3):
         retry.failed(failure())
-    clock.now += 3599
+    now[0] += 3599
     assert retried(retry.failed(failure())) is None
-    clock.now += 3601
+    now[0] += 3601
     assert retried(retry.failed(failure()))["attempt"] == 2
 
 
@@ -199,29 +191,11 @@ def test_a_very_long_error_is_matched_by_its_ends() -> None:
     assert Retry([TIMEOUTS]).failed(failure("timed out " + "x" * 5_000_000)) is not None
 
 
-def test_arguments_with_keys_of_two_kinds() -> None:
-    """Calls with them are distinguished as any others."""
-    retry = Retry([TIMEOUTS])
-    mixed, other, again = {1: 1, "a": {(1, 2): 2}}, {1: 1, "a": {(1, 2): 3}}, {"a": {(1, 2): 2}, 1: 1}
-    attempts = [retried(retry.failed(failure(tool_args=args)))["attempt"] for args in (mixed, other, again)]
-    assert attempts == [2, 2, 3]
-
-
-def test_arguments_that_hold_themselves() -> None:
-    """They are a call as well."""
-    args: dict[str, object] = {}
-    args["self"] = args
-    assert retried(Retry([TIMEOUTS]).failed(failure(tool_args=args)))["attempt"] == 2
-
-
 def test_threads_lose_no_count() -> None:
     """A thousand failures of one call from ten threads are a thousand."""
     retry = Retry([RetryRule("*", "*", attempts=100_000, delay=0)])
-    threads = [threading.Thread(target=lambda: [retry.failed(failure()) for _ in range(100)]) for _ in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(lambda _: [retry.failed(failure()) for _ in range(100)], range(10)))
     assert retried(retry.failed(failure()))["attempt"] == 1002
 
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from hookrun.recipes import block_destructive_commands
-
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.recipes.account import Account
 
 RUN = [
     "{} <<< x 2>&1 &",
@@ -276,38 +272,72 @@ MENTIONED = [
 """None runs it."""
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a project within a home that is not the account's."""
-    monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(tmp_path / "home" / "app"))
-    return tmp_path / "home" / "app"
+ROUNDABOUT = [
+    "find / -name '*' -delete",
+    "find / -not -name x -delete",
+    "find / ! -name x -delete",
+    "find / -path '/*' -delete",
+    "find / -exec sh -c 'rm -rf {}' \\;",
+    "find / -exec sh -c 'rm -rf \"$1\"' _ {} \\;",
+    "echo / | xargs sh -c 'rm -rf $0'",
+    "mv .git /tmp/",
+    "mv * /tmp/",
+    "printf -v d /; rm -rf $d",
+    "read d <<< /; rm -rf $d",
+    "csh -c 'rm -rf /'",
+    "tcsh -c 'rm -rf /'",
+    "screen -dm rm -rf /",
+    "tmux new -d 'rm -rf /'",
+    "tmux new-session -d -s x rm -rf /",
+    "sg grp -c 'rm -rf /'",
+    "git filter-branch --tree-filter 'rm -rf /'",
+    "perf stat rm -rf /",
+    "rlwrap rm -rf /",
+    "arch -x86_64 rm -rf /",
+    "ip netns exec x rm -rf /",
+    "npx -c 'rm -rf /'",
+]
+"""Tests of find that everything passes, lines within lines, variables, programs that run others."""
+
+ORDINARY = [
+    "find . -name '*.pyc' -not -path './venv/*' -delete",
+    "find . -type d -exec sh -c 'cd {} && rm -f x.tmp' \\;",
+    "mv * sub/",
+    "mv src/* .",
+    "mv x /tmp/",
+    "mv ~/Downloads/x .",
+    "ip addr show dev eth0",
+    "tmux ls",
+    "tmux new -s x",
+    "screen -ls",
+    "git -c alias.x='!ls' x",
+    "git filter-branch --tree-filter 'rm -f secret' HEAD",
+    "printf '%s' /; rm -rf ./x",
+    'while read d; do rm -rf "$d"; done < list',
+    'read -r a b <<< "/ x"; rm -rf $b',
+    "find build -name '*' -delete",
+    "perf report",
+]
+"""Tests of find that leave most, moves within the project, and the same programs with something else."""
 
 
-def action(line: str, project: Path) -> object:
-    """Return what the recipe does about a line, None where it allows."""
-    answered = block_destructive_commands.check(
-        {"tool_args": {"command": line.replace("{}", "rm -rf /")}, "working_dir": str(project)}
-    )
-    return answered and answered["action"]
+def filled(lines: list[str]) -> list[str]:
+    """Return lines with the command in them."""
+    return [line.replace("{}", "rm -rf /") for line in lines]
 
 
-def test_however_it_is_written_it_is_seen(project: Path) -> None:
+def test_however_it_is_written_it_is_seen(nobody: Account) -> None:
     """Quoted, wrapped, nested, piped, made up by variables, functions and loops."""
-    assert [line for line in RUN if action(line, project) != "block"] == []
+    assert nobody.wrong("block_destructive_commands", [*filled(RUN), *ROUNDABOUT], "block") == []
 
 
-def test_what_is_only_mentioned_passes(project: Path) -> None:
+def test_what_is_only_mentioned_passes(nobody: Account) -> None:
     """The same text as an argument, in a file, in a comment, in a function that is never called."""
-    assert [line for line in MENTIONED if action(line, project) is not None] == []
+    assert nobody.wrong("block_destructive_commands", [*filled(MENTIONED), *ORDINARY], "continue") == []
 
 
-def test_a_path_is_followed_through_links(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_followed_through_links(account: Account) -> None:
     """A link itself may be removed; the content of the directory behind it may not."""
-    home = project / "../../me"
-    project.mkdir(parents=True)
-    home.mkdir()
-    (project / "me").symlink_to(home.resolve())
-    monkeypatch.setenv("HOME", str(home.resolve()))
-    blocked = {"rm -rf me/*": True, "rm -rf me/.ssh": True, "cd me; rm -rf *": True, "rm me": False, "rm -rf me": False}
-    assert {line: action(line, project) == "block" for line in blocked} == blocked
+    (account.work / "me").symlink_to(account.home.resolve())
+    lines = {"rm -rf me/*": True, "rm -rf me/.ssh": True, "cd me; rm -rf *": True, "rm me": False, "rm -rf me": False}
+    assert {line: bool(account.answer("block_destructive_commands", line)) for line in lines} == lines

@@ -161,11 +161,6 @@ HARMLESS = [
 ]  # fmt: skip
 
 
-def answer(account: Account, recipe: str, line: str) -> object:
-    """Return a recipe's answer to a line in the project, None where it allows."""
-    return account.call(recipe, event="pre_tool_use", tool_name="bash", tool_args={"command": line}, agent="claude")
-
-
 @pytest.mark.parametrize(
     ("recipe", "command"),
     [
@@ -178,7 +173,7 @@ def answer(account: Account, recipe: str, line: str) -> object:
 def test_a_command_is_seen_in_what_runs_it(account: Account, recipe: str, command: str) -> None:
     """Whatever the recipe."""
     lines = [around.replace("{}", command) for around in AROUND]
-    assert [line for line in lines if answer(account, recipe, line) is None] == []
+    assert [line for line in lines if account.answer(recipe, line) is None] == []
 
 
 @pytest.mark.parametrize("recipe", FORBIDDEN)
@@ -186,14 +181,14 @@ def test_a_forbidden_line_is_blocked_or_asked_about(account: Account, recipe: st
     """Each recipe documents that it blocks this."""
     account.write("coder.json", "{}")
     account.write(".claude/settings.json", "{}")
-    assert [line for line in FORBIDDEN[recipe] if answer(account, recipe, line) is None] == []
+    assert [line for line in FORBIDDEN[recipe] if account.answer(recipe, line) is None] == []
 
 
 @pytest.mark.parametrize("recipe", FORBIDDEN)
 def test_a_harmless_line_passes(account: Account, recipe: str) -> None:
     """With the same words and programs."""
     account.write("coder.json", "{}")
-    assert {line: answered for line in HARMLESS if (answered := answer(account, recipe, line)) is not None} == {}
+    assert account.wrong(recipe, HARMLESS, "continue") == []
 
 
 def test_a_search_in_protected_files_is_blocked(account: Account) -> None:

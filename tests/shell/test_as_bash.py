@@ -86,10 +86,7 @@ LINES = [
 ]
 """The calls of each are known from the line alone, and every branch that is read is also taken."""
 
-NOT_TAKEN = [
-    "if cd sub; then probe a; else probe b; fi",
-    "probe a;probe b&&probe c||probe d;(probe e)",
-]
+NOT_TAKEN = ["if cd sub; then probe a; else probe b; fi", "probe a;probe b&&probe c||probe d;(probe e)"]
 """In each of these a branch is read that is not taken."""
 
 

@@ -33,6 +33,11 @@ EARLIER = (Path(__file__).parent / "earlier_project_line.sh").read_text()
 """The script of the hookrun of 2026-11-22."""
 
 
+def line_of(missing: str, *arguments: str, named: str = "PWD", script: str = fire_call.SCRIPT) -> list[str]:
+    """Return the words of a project's line."""
+    return ["/bin/sh", "-c", script, "hookrun", "warn", named, missing, *arguments]
+
+
 class Clone:
     """A repository, and a directory of programs outside it."""
 
@@ -54,27 +59,13 @@ class Clone:
 
     def run(self, path: str, *, shell: str = "sh", cwd: Path | None = None, **env: str) -> tuple[int, str]:
         """Return exit status and output of the line, as an agent runs it, where PATH is `path`."""
-        words = [
-            "/bin/sh",
-            "-c",
-            fire_call.SCRIPT,
-            "hookrun",
-            "warn",
-            "AN_AGENTS_DIR",
-            "it's missing \\n",
-            "fire",
-            "x",
-        ]
+        words = line_of("it's missing \\n", "fire", "x", named="AN_AGENTS_DIR")
         program = shutil.which(shell)
         assert program is not None
         done = subprocess.run(
-            [program, "-c", shlex.join(words)],
-            cwd=cwd or self.root,
-            env={"PATH": path, **env},
-            capture_output=True,
-            check=False,
-            text=True,
-        )
+            [program, "-c", shlex.join(words)], cwd=cwd or self.root, env={"PATH": path, **env}, capture_output=True,
+            check=False, text=True,
+        )  # fmt: skip
         assert done.stderr == ""
         return done.returncode, done.stdout
 
@@ -176,20 +167,7 @@ class Launcher:
     def run(self, shell: str) -> tuple[int, str]:
         """Return exit status and output of the line in this account."""
         script = fire_call.SCRIPT.replace('eval "_h=~$_u"', f'_h="{self.home}"')
-        words = [
-            "/bin/sh",
-            "-c",
-            script,
-            "hookrun",
-            "warn",
-            "PWD",
-            "missing",
-            "fire",
-            "--agent",
-            "toy",
-            "before",
-            "--x",
-        ]
+        words = line_of("missing", "fire", "--agent", "toy", "before", "--x", script=script)
         done = subprocess.run(
             [shell, "-c", shlex.join(words)], cwd=self.clone.root, env={"PATH": "/usr/bin:/bin"}, input="message",
             capture_output=True, check=False, text=True, executable=shutil.which(shell),
@@ -220,10 +198,7 @@ def test_a_launcher_that_cannot_start_is_passed_over(launcher: Launcher) -> None
     """Without its configuration, where that is cut off, and where the program that it names is missing."""
     ran = [launcher.run(shell) for shell in SHELLS]
     found = [launcher.found()]
-    for lines in (
-        [f"exec {launcher.clone.root}/hookrun"],
-        [f"exec {launcher.clone.outside}/hookrun", "exec fire"],
-    ):
+    for lines in ([f"exec {launcher.clone.root}/hookrun"], [f"exec {launcher.clone.outside}/hookrun", "exec fire"]):
         launcher.configure("hookrun-launcher 1", "exec /bin/sh", *lines)
         ran += [launcher.run(shell) for shell in SHELLS]
         found.append(launcher.found())
@@ -233,7 +208,7 @@ def test_a_launcher_that_cannot_start_is_passed_over(launcher: Launcher) -> None
 
 def test_an_earlier_script_is_known_and_a_changed_one_is_not() -> None:
     """Its line is hookrun's own, so that install replaces it."""
-    words = ["/bin/sh", "-c", EARLIER, "hookrun", "warn", "PWD", "", "fire", "--agent", "claude", "Stop"]
+    words = line_of("", "fire", "--agent", "claude", "Stop", script=EARLIER)
     assert fire_call.arguments_of_fire(words) == ["--agent", "claude", "Stop"]
     assert [call.agent for call in fire_calls(shlex.join(words))] == ["claude"]
     words[2] = EARLIER.replace("exit 0", "exit 2")
@@ -292,16 +267,9 @@ def test_the_home_is_that_of_the_password_database(clone: Clone, account: Path) 
     (account / ".local" / "bin").mkdir(parents=True)
     program = clone.program(account / ".local" / "bin")
     own = clone.program(clone.outside)
-    words = ["/bin/sh", "-c", fire_call.SCRIPT, "hookrun", "warn", "PWD", "missing", "fire", "x"]
+    there = account.stat()
     done = subprocess.run(
-        words,
-        cwd="/",
-        env={"PATH": f"{clone.outside}:/bin", "HOME": str(clone.root)},
-        user=account.stat().st_uid,
-        group=account.stat().st_gid,
-        extra_groups=(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        line_of("missing", "fire", "x"), cwd="/", env={"PATH": f"{clone.outside}:/bin", "HOME": str(clone.root)},
+        user=there.st_uid, group=there.st_gid, extra_groups=(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.stdout.startswith(f"{program}|fire|x|"), (own, done)
