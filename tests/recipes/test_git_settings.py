@@ -27,12 +27,6 @@ def configure(repository: Account, settings: dict[str, str], where: str = ".") -
         subprocess.run(["git", "-C", str(repository.work / where), "config", "--add", name, value], check=True)
 
 
-def answer(repository: Account, recipe: str, line: str) -> str | None:
-    """Return the message of a block, None where the line passes."""
-    told = repository.answer(recipe, line)
-    return None if told is None else str(told["message"])
-
-
 FORCED = [
     ({"alias.pf": "push --force"}, "git pf"),
     ({"alias.pf": "push --force"}, "git PF origin main"),
@@ -55,7 +49,7 @@ def forces(repository: Account, settings: dict[str, str], line: str) -> bool:
     config = repository.work / ".git" / "config"
     before = config.read_text()
     configure(repository, settings)
-    answered = answer(repository, "no_force_push", line)
+    answered = repository.answer("no_force_push", line)
     config.write_text(before)
     return answered is not None
 
@@ -88,37 +82,37 @@ def test_what_the_configuration_does_not_force_passes(repository: Account) -> No
 def test_the_line_s_own_settings_come_first_and_git_s_own_commands_are_no_aliases(repository: Account) -> None:
     """As in git."""
     configure(repository, {"alias.pf": "status", "alias.push": "status"})
-    assert answer(repository, "no_force_push", "git -c alias.pf='push -f' pf") is not None
-    assert answer(repository, "no_force_push", "git push -f") is not None
-    assert answer(repository, "no_force_push", "git -c alias.push=status push -f") is not None
+    assert repository.answer("no_force_push", "git -c alias.pf='push -f' pf") is not None
+    assert repository.answer("no_force_push", "git push -f") is not None
+    assert repository.answer("no_force_push", "git -c alias.push=status push -f") is not None
 
 
 def test_the_configuration_is_that_of_the_repository_the_line_works_in(repository: Account) -> None:
     """With `cd` and `git -C`, each for itself."""
     subprocess.run(["git", "init", "-q", str(repository.work / "other")], check=True)
     configure(repository, {"alias.pf": "push --force"}, "other")
-    assert answer(repository, "no_force_push", "git pf") is None
+    assert repository.answer("no_force_push", "git pf") is None
     for line in ("cd other && git pf", "git -C other pf", "git pf; (cd other; git pf)"):
-        assert answer(repository, "no_force_push", line) is not None
+        assert repository.answer("no_force_push", line) is not None
 
 
 def test_the_account_s_own_aliases_count(repository: Account) -> None:
     """Those of ~/.gitconfig, also where no repository is."""
     (repository.home / ".gitconfig").write_text("[alias]\n\tpf = push --force\n\tempty\n")
     for line in ("git pf", "cd / && git pf", "mkdir new && cd new && git pf"):
-        assert answer(repository, "no_force_push", line) is not None
-    assert answer(repository, "no_force_push", "git empty") is None
+        assert repository.answer("no_force_push", line) is not None
+    assert repository.answer("no_force_push", "git empty") is None
 
 
 def test_commits_and_cleaning_by_an_alias_are_seen(repository: Account) -> None:
     """By the recipes that look for them."""
     configure(repository, {"alias.ci": "commit -q", "alias.wipe": "clean -fdx"})
-    assert answer(repository, "commit_message_check", "git ci -m 'feat: a line'") is None
-    assert answer(repository, "commit_message_check", "git ci -m 'a line'") is not None
+    assert repository.answer("commit_message_check", "git ci -m 'feat: a line'") is None
+    assert repository.answer("commit_message_check", "git ci -m 'a line'") is not None
     repository.options(ask="")
-    assert answer(repository, "block_destructive_commands", "git wipe") is None
+    assert repository.answer("block_destructive_commands", "git wipe") is None
     repository.options(git="clean")
-    assert answer(repository, "block_destructive_commands", "git wipe") is not None
+    assert repository.answer("block_destructive_commands", "git wipe") is not None
 
 
 @pytest.mark.parametrize("recipe", ["no_force_push", "block_destructive_commands", "protect_hooks:guard"])
@@ -129,10 +123,10 @@ def test_without_git_a_line_is_judged_by_what_it_says(
     configure(repository, {"alias.pf": "push --force", "remote.origin.push": "+main"})
     monkeypatch.setenv("PATH", str(repository.work))
     for line in ("git pf", "git -c a.b=c pf origin", "bash -c 'cd /tmp; git pf'"):
-        assert "Git cannot be run" in str(answer(repository, recipe, line))
+        assert "Git cannot be run" in str(repository.answer(recipe, line))
     for line in ("git -c alias.pf=status pf", "git status", "git push origin main", "git --version"):
-        assert answer(repository, recipe, line) is None
-    assert answer(repository, "no_force_push", "git push -f") is not None
+        assert repository.answer(recipe, line) is None
+    assert repository.answer("no_force_push", "git push -f") is not None
 
 
 CHECKOUT = "git checkout -- settings.json"
@@ -159,7 +153,7 @@ def passing_in_a_tree(repository: Account, file: str) -> list[tuple[str, str]]:
     for (recipe, line), tree in trees.items():
         for value in (f'"{tree}"', f"../../{tree.relative_to(repository.work.parent)} # from the git directory"):
             own.write_text(f"{before}[CORE]\n\tWorkTree={value}\n")
-            if answer(repository, recipe, line.format(work=repository.work)) is None:
+            if repository.answer(recipe, line.format(work=repository.work)) is None:
                 passing.append((line, value))
     own.write_text(before)
     return passing
@@ -179,7 +173,7 @@ def test_settings_that_git_does_not_read_hide_no_work_tree(repository: Account) 
     (repository.work / ".git" / "config.worktree").write_text("[core]\n\tworktree = /elsewhere\n")
     git = ["git", "-C", str(repository.work), "rev-parse", "--show-toplevel"]
     assert subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip() == str(tree)
-    assert answer(repository, "protect_hooks:guard", CHECKOUT) is not None
+    assert repository.answer("protect_hooks:guard", CHECKOUT) is not None
 
 
 def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repository: Account) -> None:
@@ -205,12 +199,12 @@ def test_a_work_tree_that_the_call_names_comes_before_the_configured_one(reposit
     """As in git."""
     configure(repository, {"core.worktree": f"{repository.home}/.claude"})
     for line in ("git --work-tree=. {}", "GIT_WORK_TREE=. git {}", "git --work-tree . --git-dir .git {}"):
-        assert answer(repository, "protect_hooks:guard", line.format(CHECKOUT[4:])) is None
-    assert answer(repository, "protect_hooks:guard", CHECKOUT) is not None
+        assert repository.answer("protect_hooks:guard", line.format(CHECKOUT[4:])) is None
+    assert repository.answer("protect_hooks:guard", CHECKOUT) is not None
 
 
 @pytest.mark.parametrize("recipe", ["protect_hooks:guard", "protect_files"])
 def test_a_line_that_sets_the_work_tree_may_change_all_in_it(repository: Account, recipe: str) -> None:
     """What follows in the line is not known to write there."""
     line = f"git config core.worktree {repository.home}/.claude && {CHECKOUT}"
-    assert answer(repository, recipe, line) is not None
+    assert repository.answer(recipe, line) is not None

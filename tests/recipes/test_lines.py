@@ -437,6 +437,7 @@ def test_a_line_that_destroys_gets_what_it_deserves(nobody: Account) -> None:
     """In a home that belongs to no account; some lines are asked about."""
     for action, lines in DESTRUCTIVE.items():
         assert nobody.wrong("block_destructive_commands", lines, action) == []
+    assert "/home/me/x" in str(nobody.answer("block_destructive_commands", "rm -rf ../x"))
 
 
 def test_a_call_of_a_package_manager_keeps_its_meaning(nobody: Account) -> None:
@@ -448,16 +449,6 @@ def test_a_call_of_a_package_manager_keeps_its_meaning(nobody: Account) -> None:
     assert {answer["action"] for answer in answers.values() if answer} == {"modify"}
 
 
-@pytest.mark.parametrize("action", ["ask", "block"])
-def test_what_is_done_about_what_is_outside_is_an_option(action: str, nobody: Account) -> None:
-    """`outside_project` is for trees outside the project; `git` and `ask` are for the others."""
-    nobody.options(outside_project=action)
-    answered = nobody.answer("block_destructive_commands", "rm -rf ../x")
-    assert answered is not None
-    assert answered["action"] == action
-    assert "/home/me/x" in answered["message"]
-
-
 @pytest.mark.parametrize(
     ("recipe", "options", "line", "action"),
     [
@@ -466,6 +457,8 @@ def test_what_is_done_about_what_is_outside_is_an_option(action: str, nobody: Ac
         ("block_destructive_commands", {"ask": "reset"}, "git clean -fd", "continue"),
         ("block_destructive_commands", {"ask": "stash"}, "git stash drop", "ask"),
         ("block_destructive_commands", {"git": "reset"}, "git reset --hard", "block"),
+        ("block_destructive_commands", {"outside_project": "ask"}, "rm -rf ../x", "ask"),
+        ("block_destructive_commands", {"outside_project": "block"}, "rm -rf ../x", "block"),
         ("block_destructive_commands", {}, "rm -rf ../x; rm -rf /", "block"),
         ("block_destructive_commands", {}, "git reset --hard; git -C ~ clean -fdx", "block"),
         ("no_force_push", {"kept": "old"}, "git push origin :main", "continue"),

@@ -229,9 +229,9 @@ def test_four_thousand_hooks_are_refused_in_a_few_lines(project: Project) -> Non
     assert set(run.failures.values()) == {"untrusted"}
     assert "hook0, hook1" in run.message
     assert "3980 more hooks" in run.message
-    assert run.message.count("\n") == 1
+    assert run.message.count("\n") == 3
     assert len([*(project.home / ".local/state/hookrun/sessions").iterdir()]) <= 20
-    assert Run(project).message == ""
+    assert "hook0" not in Run(project).message
 
 
 @pytest.mark.slow
