@@ -437,7 +437,9 @@ def test_a_line_that_destroys_gets_what_it_deserves(nobody: Account) -> None:
     """In a home that belongs to no account; some lines are asked about."""
     for action, lines in DESTRUCTIVE.items():
         assert nobody.wrong("block_destructive_commands", lines, action) == []
-    assert "/home/me/x" in str(nobody.answer("block_destructive_commands", "rm -rf ../x"))
+    for action in ("ask", "block"):
+        nobody.options(outside_project=action)
+        assert "/home/me/x" in str(nobody.answer("block_destructive_commands", "rm -rf ../x"))
 
 
 def test_a_call_of_a_package_manager_keeps_its_meaning(nobody: Account) -> None:
