@@ -9,9 +9,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -26,58 +25,6 @@ if TYPE_CHECKING:
 GOOD = {"event": "pre_tool_use", "matcher": "bash", "command": "true", "name": "good"}
 CASES = "config: coder.json\ncases:\n  - {name: it allows, event: pre_tool_use, tool: bash, expect: {action: %s}}\n"
 PRE_COMMIT = Path(sys.executable).parent / "pre-commit"
-
-SARIF = {
-    "type": "object",
-    "required": ["version", "runs", "$schema"],
-    "properties": {
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "items": {
-                "required": ["tool", "results"],
-                "properties": {
-                    "tool": {"required": ["driver"], "properties": {"driver": {"required": ["name", "rules"]}}},
-                    "results": {
-                        "type": "array",
-                        "items": {
-                            "required": ["ruleId", "level", "message", "locations"],
-                            "properties": {
-                                "level": {"enum": ["none", "note", "warning", "error"]},
-                                "message": {"required": ["text"]},
-                                "locations": {
-                                    "type": "array",
-                                    "minItems": 1,
-                                    "items": {
-                                        "required": ["physicalLocation"],
-                                        "properties": {
-                                            "physicalLocation": {
-                                                "required": ["artifactLocation", "region"],
-                                                "properties": {
-                                                    "artifactLocation": {
-                                                        "required": ["uri"],
-                                                        "properties": {"uri": {"pattern": "^[!-~]+$"}},
-                                                    },
-                                                    "region": {
-                                                        "properties": {
-                                                            "startLine": {"type": "integer", "minimum": 1},
-                                                            "startColumn": {"type": "integer", "minimum": 1},
-                                                        }
-                                                    },
-                                                },
-                                            }
-                                        },
-                                    },
-                                },
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
-"""The structure that SARIF 2.1.0 requires of what we write."""
 
 
 def write(project: Project, hook: Mapping[str, object], action: str = "continue") -> None:
@@ -99,20 +46,21 @@ def test_annotations_of_github(project: Project) -> None:
 
 
 def test_sarif(project: Project) -> None:
-    """Errors and warnings, each with its rule and place; the status is the same as in every format."""
-    jsonschema.Draft202012Validator.check_schema(SARIF)
+    """Errors and warnings, each with its rule and place as SARIF 2.1.0 has them; the status is that of any format."""
     project.hooks({"event": "stpo", "command": "true"}, {"name": "b", "matcher": "bahs", "command": "true"})
     project.user_hooks({"command": "./relative.sh"})
     done = hookrun(project, "validate", "--format", "sarif")
-    jsonschema.validate(done.json, SARIF)
-    runs = done.json["runs"]
-    assert isinstance(runs, list)
-    results = runs[0]["results"]
-    assert {each["ruleId"] for each in results} <= {each["id"] for each in runs[0]["tool"]["driver"]["rules"]}
+    report: Any = done.json
+    ((run,), driver) = report["runs"], report["runs"][0]["tool"]["driver"]
+    results = run["results"]
+    assert (report["version"], driver["name"]) == ("2.1.0", "hookrun")
+    assert report["$schema"].endswith("sarif-2.1.0.json")
+    assert {each["ruleId"] for each in results} <= {each["id"] for each in driver["rules"]}
     assert [each["level"] for each in results] == ["error", "error", "warning"]
-    places = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results]
-    assert places[0] == f"file://{project.home}/.config/hookrun/hooks.json"
-    assert places[1:] == ["coder.json"] * 2
+    places = [each["locations"][0]["physicalLocation"] for each in results]
+    user = f"file://{project.home}/.config/hookrun/hooks.json"
+    assert [each["artifactLocation"]["uri"] for each in places] == [user, "coder.json", "coder.json"]
+    assert all(each["region"]["startLine"] == 1 and each["region"]["startColumn"] > 1 for each in places)
     assert results[1]["message"]["text"] == 'unknown event "stpo" (did you mean "stop"?)'
     assert done.status == 1
 

@@ -16,6 +16,7 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.trust import digest
 from tests.fire.agents import Agent
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -93,35 +94,30 @@ def bare_modules() -> set[str]:
     return set(done.stdout.split())
 
 
-def modules(project: Project, *arguments: str) -> set[str]:
-    """Return the modules that an interpreter has loaded at the end of a program that runs hookrun."""
-    context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
-    done = subprocess.run(
-        [sys.executable, "-c", FIRE, *arguments],
-        input=json.dumps(context).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert done.stderr == b""
-    assert json.loads(done.stdout)["action"] == "continue"
-    return written_by_fire(project)
+CALL = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
 
 
-def written_by_fire(project: Project) -> set[str]:
-    """Return the modules that FIRE has written down."""
-    loaded = set((project.root / "modules").read_text().split())
-    return loaded if "hookrun.process.loop" in loaded else loaded - {"select"}  # for a context that comes slowly
-
-
-def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
-    """Return the modules that a run loads beyond a bare Python, from a cache that was filled before it."""
+def loaded_by(project: Project, message: object, *arguments: str) -> set[str]:
+    """Return the modules that a run beyond a bare Python has loaded, from a cache that was filled before it."""
     project.audit_path.parent.mkdir(parents=True, exist_ok=True)  # the very first fire of an account makes it
     filled = load_compiled(find(str(project.root), str(project.home)))
     assert filled is None or list((project.home / ".cache" / "hookrun").iterdir()) != []
-    return modules(project, "pre_tool_use", *arguments) - bare_modules()
+    done = subprocess.run(
+        [sys.executable, "-c", FIRE, *arguments],
+        input=json.dumps(message).encode(),
+        capture_output=True,
+        cwd=project.root,
+        env=project.environment(),
+        check=True,
+    )
+    assert done.stderr == b""
+    found = set((project.root / "modules").read_text().split()) - bare_modules()
+    return found if "hookrun.process.loop" in found else found - {"select"}  # for a context that comes slowly
+
+
+def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
+    """Return the modules that a run without an agent loads beyond a bare Python."""
+    return loaded_by(project, CALL, "pre_tool_use", *arguments)
 
 
 @pytest.fixture(autouse=True)
@@ -136,39 +132,38 @@ def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) ->
     assert loaded_by_fire(project) == WITHOUT_HOOKS
 
 
-def test_a_fire_without_a_hook_that_applies_loads_next_to_nothing(project: Project) -> None:
-    """Where hooks are declared and none applies, exactly the same modules are loaded."""
-    project.hooks(
-        {"name": "other tool", "command": "true", "matcher": "write"},
-        {"name": "other argument", "command": "true", "when": {"tool_args.command": "*git push*"}},
-        {"name": "other event", "command": "true", "event": "stop"},
-    )
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | {"hookrun.globs"}
+SAYS = """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'"""
+CHOOSY: dict[str, object] = {
+    "matcher": "b*|mcp__*",
+    "when": {"tool_args.command": ["l[s]", "*git*"]},
+    "unless": {"agent": "claude"},
+}
+OTHERS: list[dict[str, object]] = [
+    {"name": "other tool", "command": "true", "matcher": "write"},
+    {"name": "other argument", "command": "true", "when": {"tool_args.command": "*git push*"}},
+    {"name": "other event", "command": "true", "event": "stop"},
+]
 
 
-def test_a_fire_with_one_shell_hook_loads_what_runs_a_process_and_no_more(project: Project) -> None:
-    """One `sh` hook adds exactly the modules that run processes."""
-    project.hooks({"command": "true"})
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS
-
-
-def test_a_glob_and_an_answer_load_what_reads_globs(project: Project) -> None:
-    """A matcher with globs, conditions and a hook that answers JSON load one module more than a silent hook."""
-    project.hooks(
-        {
-            "matcher": "b*|mcp__*",
-            "when": {"tool_args.command": ["l[s]", "*git*"]},
-            "unless": {"agent": "claude"},
-            "command": """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'""",
-        }
-    )
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_A_VERDICT | {"hookrun.globs"}
-
-
-def test_a_hook_in_claude_s_dialect_loads_what_speaks_it_and_no_more(project: Project) -> None:
-    """Its payload and its answer are made by these modules."""
-    project.hooks({"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""})
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | FOR_A_PROCESS | FOR_A_VERDICT | FOR_CLAUDE_S_DIALECT
+@rows(
+    "hooks, more",
+    [
+        (OTHERS, {"hookrun.globs"}),
+        ([{"command": "true"}], FOR_A_PROCESS),
+        ([{**CHOOSY, "command": SAYS}], FOR_A_PROCESS | FOR_A_VERDICT | {"hookrun.globs"}),
+        (
+            [{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}],
+            FOR_A_PROCESS | FOR_A_VERDICT | FOR_CLAUDE_S_DIALECT,
+        ),
+    ],
+    ids=("none applies", "one that is silent", "one with globs that answers", "one in Claude's dialect"),
+)
+def test_hooks_load_what_they_need_and_no_more(
+    project: Project, hooks: list[dict[str, object]], more: set[str]
+) -> None:
+    """Exactly these modules beside those that are always loaded."""
+    project.hooks(*hooks)
+    assert loaded_by_fire(project) == WITHOUT_HOOKS | more
 
 
 def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:
@@ -193,41 +188,18 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, agent: str) -> None:
     """Without a matching hook exactly these; with one also the runner, and the reply's module if it answers."""
     own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
-    bare = bare_modules()
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
+    assert loaded_for(project, agent) == (WITHOUT_HOOKS | own) - bare_modules()
     own |= FOR_A_PROCESS | FOR_TRUST
-    project.hooks({"command": "true"})
-    project.approve()
-    assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own) - bare
-    for blocking in ("exit 2", "echo no >&2; exit 2"):
-        project.hooks({"command": blocking})
+    for command, more in (("true", set()), ("exit 2", FOR_AN_ANSWER), ("echo no >&2; exit 2", FOR_AN_ANSWER)):
+        project.hooks({"command": command})
         project.approve()
-        assert agents_modules(project, agent) - bare == (WITHOUT_HOOKS | own | FOR_AN_ANSWER) - bare
+        assert loaded_for(project, agent) == (WITHOUT_HOOKS | own | more) - bare_modules()
 
 
-def agents_modules(project: Project, name: str) -> set[str]:
-    """Return the modules that are loaded at the end of an agent's fire, from a cache that was filled before it."""
-    project.audit_path.parent.mkdir(parents=True, exist_ok=True)
-    load_compiled(find(str(project.root), str(project.home)))
+def loaded_for(project: Project, name: str) -> set[str]:
+    """Return the modules that a run for an agent loads beyond a bare Python."""
     agent = Agent(name, project)
-    done = subprocess.run(
-        [sys.executable, "-c", FIRE, "--agent", name, agent.events["pre"], "--home", str(project.home)],
-        input=json.dumps(agent.shell()).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=True,
-    )
-    assert done.stderr == b""
-    return written_by_fire(project)
-
-
-@pytest.mark.parametrize("hooks", [[], [{"command": "true"}]], ids=["no hook", "one hook"])
-def test_nothing_that_costs_milliseconds_is_loaded(project: Project, hooks: list[dict[str, object]]) -> None:
-    """None of the modules that were measured as expensive is loaded, unless the bare interpreter has it already."""
-    project.hooks(*hooks)
-    loaded = loaded_by_fire(project)
-    assert {name for name in loaded if name in NEVER or name.partition(".")[0] in NEVER} == set()
+    return loaded_by(project, agent.shell(), "--agent", name, agent.events["pre"], "--home", str(project.home))
 
 
 def test_an_agent_without_a_module_of_its_own_loads_nothing_that_costs_milliseconds() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -83,13 +85,12 @@ AGENTS = sorted(agents.AGENTS.keys() - {"claude"})
 AGENT_ROOMS = frozenset({"agents", "claude", "integrations"})
 
 
-class Import:
+class Import(NamedTuple):
     """One import of a module of hookrun by another. `at_once` is one that is made when the module is loaded."""
 
-    def __init__(self, importer: str, imported: str, *, at_once: bool) -> None:
-        self.importer = importer
-        self.imported = imported
-        self.at_once = at_once
+    importer: str
+    imported: str
+    at_once: bool
 
 
 MODULES = {
@@ -97,6 +98,12 @@ MODULES = {
     for path in PACKAGE.rglob("*.py")
     if "templates" not in path.parts
 }
+
+
+@cache
+def parsed(module: str) -> ast.Module:
+    """Return the source of a module."""
+    return ast.parse(MODULES[module].read_text())
 
 
 def imported_by(node: ast.AST, module: str) -> list[str]:
@@ -137,7 +144,7 @@ def imports_of(module: str) -> list[Import]:
         for child in ast.iter_child_nodes(node):
             visit(child, at_once=inside)
 
-    visit(ast.parse(MODULES[module].read_text()), at_once=True)
+    visit(parsed(module), at_once=True)
     return found
 
 
@@ -178,18 +185,12 @@ def test_imports_go_down_only() -> None:
 
 def test_ready_made_hooks_stand_on_what_is_public() -> None:
     """Recipes and observe import what a third party could, and nothing of the core beside it."""
+    own = {"observe": {"observe", "bundles"}, "recipes": {"recipes", "observe"}}  # bundles: for one release
     wrong = sorted(
         f"{each.importer} -> {each.imported}"
         for imports in all_imports().values()
         for each in imports
-        if (  # bundles: for one release, observe has old modules registered there
-            room(each.importer) == "observe"
-            and room(each.imported) not in PUBLIC_BELOW_RECIPES | {"observe", "bundles"}
-        )
-        or (
-            room(each.importer) == "recipes"
-            and room(each.imported) not in PUBLIC_BELOW_RECIPES | {"recipes", "observe"}
-        )
+        if (below := own.get(room(each.importer))) and room(each.imported) not in PUBLIC_BELOW_RECIPES | below
     )
     assert wrong == []
 
@@ -198,9 +199,9 @@ def test_ready_made_hooks_import_public_names_only() -> None:
     """A name that begins with `_` is none, in any module outside of their rooms."""
     wrong = sorted(
         f"{module} -> {source_of(node, module)}.{alias.name}"
-        for module, path in MODULES.items()
+        for module in MODULES
         if room(module) in {"recipes", "observe"}
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(module))
         if isinstance(node, ast.ImportFrom) and source_of(node, module).startswith("hookrun")
         for alias in node.names
         if alias.name.startswith("_") and alias.name != "__version__"
@@ -208,90 +209,48 @@ def test_ready_made_hooks_import_public_names_only() -> None:
     assert wrong == []
 
 
-def circles() -> list[list[str]]:
-    """Return the sets of modules that import each other in a cycle (Tarjan), each sorted."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def connect(module: str) -> None:
-        index[module] = low[module] = len(index)
-        stack.append(module)
-        for each in all_imports()[module]:
-            if each.imported not in index:
-                connect(each.imported)
-                low[module] = min(low[module], low[each.imported])
-            elif each.imported in stack:
-                low[module] = min(low[module], index[each.imported])
-        if low[module] == index[module]:
-            circle: list[str] = []
-            while not circle or circle[-1] != module:
-                circle.append(stack.pop())
-            if len(circle) > 1:
-                found.append(sorted(circle))
-
-    for module in MODULES:
-        if module not in index:
-            connect(module)
-    return sorted(found)
+def downwards(*, late: bool) -> TopologicalSorter[str]:
+    """Return the modules with those that they import, `late` imports within functions included."""
+    return TopologicalSorter(
+        {name: {each.imported for each in imports if late or each.at_once} for name, imports in all_imports().items()}
+    )
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
-    """There is no circle of run-time imports, those within functions included."""
-    assert circles() == []
+    """There is no circle of run-time imports: else this raises CycleError with it."""
+    downwards(late=True).prepare()
 
 
 def test_no_long_chain_of_imports() -> None:
     """From any module, imports at import time are at most so many modules deep."""
     depth: dict[str, int] = {}
-
-    def measure(module: str) -> int:
-        if module not in depth:
-            depth[module] = 0  # a circle ends here
-            depth[module] = 1 + max(
-                (measure(each.imported) for each in all_imports()[module] if each.at_once), default=0
-            )
-        return depth[module]
-
-    assert max(map(measure, MODULES)) <= LONGEST_CHAIN
+    for module in downwards(late=False).static_order():
+        depth[module] = 1 + max((depth[each.imported] for each in all_imports()[module] if each.at_once), default=0)
+    assert max(depth.values()) <= LONGEST_CHAIN
 
 
-def test_every_file_name_is_there_once() -> None:
-    """An editor's "open file" shows one of each."""
-    names = defaultdict(list)
-    for module, path in MODULES.items():
-        if path.name not in {"__init__.py", "__main__.py"}:
-            names[path.name].append(module)
-    assert {name: modules for name, modules in names.items() if len(modules) > 1} == {}
-
-
-def test_every_class_name_is_there_once() -> None:
-    """One name means one thing; compat has the names of other engines, by design."""
-    names = defaultdict(list)
-    for module, path in MODULES.items():
-        for node in () if room(module) == "compat" else ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                names[node.name].append(module)
-    assert {name: sorted(modules) for name, modules in names.items() if len(modules) > 1} == {}
+def test_every_name_of_a_file_or_class_is_there_once() -> None:
+    """One name means one thing; compat has the classes of other engines, by design."""
+    names = Counter(path.name for path in MODULES.values() if path.name not in {"__init__.py", "__main__.py"})
+    for module in MODULES:
+        nodes = () if room(module) == "compat" else ast.walk(parsed(module))
+        names.update(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_no_module_is_too_large_or_too_small() -> None:
     """A module has one job; a small one is used by several or keeps cold code off the hot path."""
     users = defaultdict(set)
-    late = defaultdict(set)
-    for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text())):  # those for type checkers are users too
+    late = {each.imported for imports in all_imports().values() for each in imports if not each.at_once}
+    for module in MODULES:
+        for node in ast.walk(parsed(module)):  # those for type checkers are users too
             for name in imported_by(node, module):
                 users[name].add(module)
-        for each in all_imports()[module]:
-            if not each.at_once:
-                late[each.imported].add(module)
     wrong = {}
     for module, path in MODULES.items():
         lines = len(path.read_text().splitlines())
         needed = path.name in {"__init__.py", "__main__.py"} or module in BY_NAME | COLD.keys() | FOR_PROGRAMS
-        small = lines < SMALLEST and len(users[module]) < 2 and not late[module]
+        small = lines < SMALLEST and len(users[module]) < 2 and module not in late
         dead = not users[module] - {module}
         if lines > LARGEST or ((small or dead) and not needed):
             wrong[module] = lines

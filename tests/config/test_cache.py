@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -139,43 +138,6 @@ def test_what_changed_a_moment_ago_is_not_kept(project: Project, monkeypatch: py
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("keeps_at_once")
-def test_the_trouble_of_a_file_is_told_at_every_fire(project: Project) -> None:
-    """A file that is not JSON is an error in the first run and, from the cache, in each later one."""
-    project.user_hooks(says(DECLARED))
-    (project.root / "coder.json").write_text('{"hooks": [')
-    first = project.fire()
-    assert said(project) == [DECLARED]
-    assert cache_files(project) != []
-    second = project.fire()
-    assert (first.status, first.stderr) == (second.status, second.stderr)
-    assert "coder.json" in second.stderr
-
-
-@pytest.mark.slow
-def test_twenty_fires_at_once_on_a_new_cache_all_obey(project: Project) -> None:
-    """Twenty processes that compile at the same time all give the verdict, and leave one whole cache file."""
-    project.hooks(says(DECLARED))
-    until_old(project.root / "coder.json")
-
-    def fire(_: int) -> tuple[int, bytes]:
-        done = subprocess.run(
-            project.command("fire", "pre_tool_use"),
-            input=b'{"tool_name": "bash", "tool_args": {}}',
-            capture_output=True,
-            cwd=project.root,
-            env=project.environment(),
-            check=False,
-        )
-        return done.returncode, done.stderr
-
-    with ThreadPoolExecutor(20) as pool:
-        assert list(pool.map(fire, range(20))) == [(2, DECLARED.encode() + b"\n")] * 20
-    poison(cache_file(project))
-    assert fire(0) == (2, POISONED.encode() + b"\n")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("keeps_at_once")
 def test_a_configuration_that_another_run_compiles_is_waited_for(project: Project) -> None:
     """A run uses the cache file that the lock's holder wrote meanwhile; it does not wait for a stopped holder."""
     project.hooks(says(DECLARED))
@@ -216,15 +178,6 @@ def test_runs_that_start_together_compile_once(project: Project) -> None:
 
 
 # --- changes that make a cache file stale
-
-
-@pytest.mark.usefixtures("keeps_at_once")
-def test_the_cache_is_read_while_nothing_changed(project: Project) -> None:
-    """A compiled file is used as long as the declaration is the same file in the same state."""
-    project.hooks(says(DECLARED))
-    assert said(project) == [DECLARED]
-    poison(cache_file(project))
-    assert said(project) == [POISONED]
 
 
 def rewrite(path: Path) -> None:
@@ -446,12 +399,6 @@ def link(path: Path) -> None:
     path.symlink_to(elsewhere)
 
 
-def into_directory(path: Path) -> None:
-    """Put a directory in its place."""
-    path.unlink()
-    path.mkdir()
-
-
 SPOILED: dict[str, Callable[[Path], object]] = {
     "deleted": lambda path: path.unlink(),
     "empty": lambda path: path.write_bytes(b""),
@@ -472,22 +419,7 @@ SPOILED: dict[str, Callable[[Path], object]] = {
     "group-writable": lambda path: path.chmod(0o620),
     "world-writable": lambda path: path.chmod(0o602),
     "a symbolic link": link,
-    "a directory": into_directory,
 }
-
-
-@pytest.mark.sampled(7)
-@pytest.mark.usefixtures("keeps_at_once")
-@pytest.mark.parametrize("how", SPOILED)
-def test_a_spoiled_cache_file_is_ignored(project: Project, how: str) -> None:
-    """A run that finds a torn, foreign or outdated cache file obeys the declaration without a message."""
-    project.hooks(says(DECLARED))
-    assert said(project) == [DECLARED]
-    path = cache_file(project)
-    poison(path)
-    SPOILED[how](path)
-    fired = project.fire()
-    assert (fired.status, fired.stderr) == (2, DECLARED + "\n")
 
 
 @pytest.mark.slow
@@ -513,7 +445,7 @@ def test_no_changed_byte_loses_a_guard(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("keeps_at_once")
-@rows("how", sorted(SPOILED.keys() - {"a directory"}))
+@rows("how", SPOILED)
 def test_a_spoiled_cache_file_is_rebuilt(project: Project, how: str) -> None:
     """The load after the one that met a spoiled cache file reads a whole one, of ours alone, in its place."""
     shutil.rmtree(project.home / ".cache", ignore_errors=True)  # what another row has left
@@ -530,6 +462,18 @@ def test_a_cache_file_of_another_account_is_ignored_and_rebuilt(project: Project
         os.chown(path, 65534, 65534)
 
     rebuilt_after(project, give_away)
+
+
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_directory_in_the_place_of_a_cache_file_is_ignored(project: Project) -> None:
+    """A run obeys the declaration without a message."""
+    project.hooks(says(DECLARED))
+    load(project)
+    path = cache_file(project)
+    path.unlink()
+    path.mkdir()
+    fired = project.fire()
+    assert (said(project), fired.status, fired.stderr) == ([DECLARED], 2, DECLARED + "\n")
 
 
 def rebuilt_after(project: Project, spoil: Callable[[Path], object]) -> None:
@@ -560,23 +504,14 @@ def test_only_the_account_can_read_or_write_it(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("keeps_at_once")
-def test_a_cache_that_cannot_be_written_is_no_failure(project: Project) -> None:
-    """With a file at the path of the cache directory every load compiles, and nothing is left lying about."""
+def test_a_cache_that_cannot_be_written_is_no_failure(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    """With a file at the path of the cache directory every load compiles without a message, and leaves nothing."""
     project.hooks(says(DECLARED))
     (project.home / ".cache").write_text("mine")
     assert said(project) == [DECLARED]
     assert said(project) == [DECLARED]
     assert (project.home / ".cache").read_text() == "mine"
-
-
-@pytest.mark.slow
-def test_a_fire_whose_cache_cannot_be_written_says_nothing_of_it(project: Project) -> None:
-    """An unwritable cache costs time and no verdict: no output on stderr, no other status."""
-    project.hooks(says(DECLARED))
-    (project.home / ".cache").write_text("mine")
-    until_old(project.root / "coder.json")
-    fired = project.fire()
-    assert (fired.status, fired.stderr) == (2, DECLARED + "\n")
+    assert capfd.readouterr() == ("", "")
 
 
 # --- whole and many
@@ -647,20 +582,6 @@ def test_settings_problems_events_and_root_are_read_back(project: Project) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("keeps_at_once")
-def test_a_thousand_hooks_are_kept_in_their_order(project: Project) -> None:
-    """A thousand hooks over two events come back from the cache, each in its place."""
-    events = ("pre_tool_use", "stop")
-    project.hooks(*({"name": f"h{i}", "event": events[i % 2], **says(f"{DECLARED}-{i}")} for i in range(1000)))
-    load(project)
-    poison(cache_file(project))
-    compiled = load(project)
-    for place, event in enumerate(events):
-        texts = [command.split()[1] for command in commands(compiled, event)]
-        assert texts == [f"{POISONED}-{i}" for i in range(place, 1000, 2)]
-
-
-@pytest.mark.slow
 def test_ten_thousand_hooks_in_a_file_of_the_user_are_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trusted file may be as large as it needs to be; a file of the project may not."""
     hooks = [
@@ -678,18 +599,21 @@ def test_ten_thousand_hooks_in_a_file_of_the_user_are_read(project: Project, mon
     assert "more than 50000 values in a file" in problem
 
 
-def test_a_fire_with_a_thousand_hooks_obeys_the_one_that_applies(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a thousand hooks in the cache, a run starts the one whose matcher matches."""
-    project.hooks(*({"name": f"h{i}", "matcher": f"tool{i}", **says(f"{DECLARED}-{i}")} for i in range(1000)))
-    with monkeypatch.context() as patched:
-        patched.setattr(cache_writer, "YOUNG", -1)
-        load(project)
+@pytest.mark.usefixtures("keeps_at_once")
+def test_a_thousand_hooks_are_kept_in_their_order(project: Project) -> None:
+    """Of a thousand hooks over two events in the cache, each in its place, a run starts the one that matches."""
+    events = ("pre_tool_use", "stop")
+    hooks = [{"name": f"h{i}", "event": events[i % 2], "matcher": f"tool{i}"} for i in range(1000)]
+    project.hooks(*({**hook, **says(f"{DECLARED}-{i}")} for i, hook in enumerate(hooks)))
+    load(project)
     poison(cache_file(project))
-    fired = project.fire({"tool_name": "tool789", "tool_args": {}})
-    assert fired.verdict["message"] == f"{POISONED}-789"
-    assert fired.audit[-1]["declared"] == 1000
+    compiled = load(project)
+    for place, event in enumerate(events):
+        texts = [command.split()[1] for command in commands(compiled, event)]
+        assert texts == [f"{POISONED}-{i}" for i in range(place, 1000, 2)]
+    fired = project.fire({"tool_name": "tool788", "tool_args": {}})
+    assert fired.verdict["message"] == f"{POISONED}-788"
+    assert fired.audit[-1]["declared"] == 500
 
 
 @pytest.mark.usefixtures("keeps_at_once")
