@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -76,9 +76,11 @@ def test_settings_have_theirs(project: Project) -> None:
 
 
 def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
-    """What `--yaml` prints is read by hookrun again, and comes to the same hooks."""
+    """What `--yaml` prints is read again, as the same hooks; what only the user may set is a comment in it."""
     declare(project)
+    project.user_hooks(on_error="block")
     text = hookrun(project, "dump", "--yaml").stdout.replace("***", "x")
+    assert '# hookrun.on_error of your own declarations: "block"' in text
     assert f"priority: 3  # {project.root}/more.yaml:8\n" in text
     assert len(yaml.safe_load(text)["hooks"]) == 2
     (project.root / "all.yaml").write_text(text)
@@ -93,10 +95,12 @@ def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
 
 
 def test_a_hook_that_is_declared_wrongly_is_there_with_its_error(project: Project) -> None:
-    """It is in force as a failure, and so it is shown."""
+    """It is in force as a failure, and so it is shown; programs detect on stderr that the config has errors."""
     (project.root / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "cmd": "x"}]}))
     assert 'unknown hook field "cmd"' in hookrun(project, "dump").stdout
     assert yaml.safe_load(hookrun(project, "dump", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
+    for command in "dump", "list":
+        assert 'unknown hook field "cmd"' in hookrun(project, command, "--json").stderr
 
 
 def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Project) -> None:
@@ -110,29 +114,12 @@ def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Projec
     assert "--token=*** --token=$MY_TOKEN ***" in hookrun(project, "dump").stdout
 
 
-def test_settings_of_the_user_are_no_part_of_one_declaration_file(project: Project) -> None:
-    """A project's file may not have them: they are shown as comments, and the file is valid."""
-    project.user_hooks({"name": "u", "command": "/bin/true"}, on_error="block", record_context=True)
-    project.hooks({"name": "a", "command": "true"})
-    text = hookrun(project, "dump", "--yaml").stdout
-    assert '# hookrun.on_error of your own declarations: "block"' in text
-    (project.root / "all.yaml").write_text(text)
-    done = hookrun(project, "validate", "--config", "all.yaml")
-    assert done.status == 0, done.stdout
-
-
-@pytest.mark.parametrize("command", ["dump", "list"])
-def test_a_hook_that_is_declared_wrongly_is_told_on_stderr_too(project: Project, command: str) -> None:
-    """A program that reads the output can detect that the config has errors."""
-    project.hooks({"name": "a", "command": "true", "timout": 3})
-    assert 'unknown hook field "timout"' in hookrun(project, command, "--json").stderr
-
-
-def test_a_file_that_cannot_be_read_is_an_error(project: Project) -> None:
+@rows("command, shown", [("dump", "u (user)"), ("list", "u     notification")])
+def test_a_file_that_cannot_be_read_is_an_error(project: Project, command: str, shown: str) -> None:
     """The others are shown, the status is 1."""
     (project.root / "coder.json").write_text("{")
-    project.user_hooks({"name": "u", "command": "/bin/true"})
-    done = hookrun(project, "dump")
+    project.user_hooks({"name": "u", "event": "notification", "command": "/bin/true"})
+    done = hookrun(project, command)
     assert done.status == 1
-    assert "u (user)" in done.stdout
-    assert done.stderr.startswith("error: coder.json:1:2: ")
+    assert shown in done.stdout
+    assert done.stderr.startswith("error: coder.json:1:2: unexpected end of file")

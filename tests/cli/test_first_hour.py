@@ -123,17 +123,6 @@ def test_a_reason_is_given_once(project: Project) -> None:
         assert "  guard: not run: not approved: review with `hookrun trust" in hookrun(project, command).stdout
 
 
-def test_filters_that_select_nothing_are_not_an_empty_log(project: Project) -> None:
-    """Hooks have run, but not these."""
-    project.hooks({"name": "guard", "command": "true"})
-    project.fire(LS)
-    for option, value, hint in (
-        ("--event", "stop", "`hookrun stats` without filters shows everything"),
-        ("--hook", "gard", "did you mean `--hook guard`?"),
-    ):
-        assert hookrun(project, "stats", option, value).stdout == f"no matching entries\nhint: {hint}\n"
-
-
 def test_a_run_without_a_verdict_has_a_result(project: Project) -> None:
     """An agent's unknown event: the answer to the agent, not `None`."""
     message = {"hook_event_name": "Nosuch", "cwd": str(project.root)}

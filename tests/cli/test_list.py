@@ -63,8 +63,10 @@ def test_the_state_of_each_hook(project: Project) -> None:
         {"name": "off", "command": "true", "mode": "off"},
         {"name": "error", "command": "true", "timout": 3},
     )
-    states = [line.split()[3] for line in hookrun(project, "list").stdout.splitlines()[1:]]
+    done = hookrun(project, "list")
+    states = [line.split()[3] for line in done.stdout.splitlines()[1:]]
     assert states == ["ready", "changed", "denied", "disabled", "off", "error"]
+    assert (done.status, done.stderr.count("timout")) == (0, 1)
 
 
 def test_filters(project: Project) -> None:
@@ -72,7 +74,8 @@ def test_filters(project: Project) -> None:
     project.hooks(
         {"name": "a", "command": "x", "agents": ["codex"]},
         {"name": "b", "command": "x"},
-        {"event": "stop", "command": "x"},
+        {"name": "c", "event": "mine", "command": "x"},
+        events=["mine"],
     )
 
     def names(*options: str) -> list[str]:
@@ -83,47 +86,11 @@ def test_filters(project: Project) -> None:
     assert names("--agent", "codex", "--event", "PreToolUse") == ["a", "b"]
     assert names("--agent", "claude", "--event", "PreToolUse") == ["b"]
     assert names("--hook", "b") == ["b"]
-    done = hookrun(project, "list", "--hook", "c")
-    assert (done.status, done.stdout) == (1, "")
-    assert "c" in done.stderr
-
-
-def test_only_the_hooks_of_an_event(project: Project) -> None:
-    """`--event` takes any name of an event, and declared ones."""
-    project.hooks({"name": "a", "command": "x"}, {"name": "b", "event": "mine", "command": "x"}, events=["mine"])
-    for event, names in (("PreToolUse", ["a"]), ("mine", ["b"]), ("stop", [])):
-        hooks = hookrun(project, "list", "--event", event, "--json").json["hooks"]
-        assert isinstance(hooks, list)
-        assert [hook["name"] for hook in hooks] == names
+    assert names("--event", "mine") == ["c"]
     assert hookrun(project, "list", "--event", "stop").stdout == "no hooks match --event stop\n"
-
-
-def test_unknown_event(project: Project) -> None:
-    """An unknown event is an error with the nearest match, and the status is not 2."""
-    done = hookrun(project, "list", "--event", "pre_tool_us")
+    done = hookrun(project, "list", "--hook", "d")
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 2
-    assert 'did you mean "pre_tool_use"?' in done.stderr
-
-
-def test_wrong_hook_is_listed_with_its_error(project: Project) -> None:
-    """An invalid hook is listed with the state `error`; the error follows the table."""
-    project.hooks({"name": "bad", "command": "x", "timeout": 0})
-    done = hookrun(project, "list")
-    assert done.status == 0
-    assert done.stdout.splitlines()[1].split() == ["bad", "pre_tool_use", "any", "error", "coder.json"]
-    assert "coder.json:1:" in done.stderr
-    assert done.stderr.count("timeout") == 1
-
-
-def test_trouble_with_a_file(project: Project) -> None:
-    """A file that cannot be read is named on stderr, the other hooks are listed, the status is 1."""
-    project.user_hooks({"name": "user", "command": "/u"})
-    (project.root / "coder.json").write_text("{")
-    done = hookrun(project, "list")
-    assert done.status == 1
-    assert "user" in done.stdout
-    assert done.stderr.startswith("error: coder.json:1:2: unexpected end of file")
+    assert '"d"' in done.stderr
 
 
 def test_json_has_every_field_and_no_secret(project: Project) -> None:

@@ -69,12 +69,6 @@ def test_a_person_decides_about_each_hook(declared: Project) -> None:
     assert at_terminal(declared, "trust").status == 0
 
 
-def test_a_plain_return_approves_nothing(declared: Project) -> None:
-    """The default answer is no."""
-    at_terminal(declared, "trust", answers=("", "q"))
-    assert states(declared) == {"guard": "new", "note": "new"}
-
-
 def test_what_changed_is_shown_as_a_difference(declared: Project) -> None:
     """After an approval only the changes have to be reviewed, of the declaration and of every file."""
     hookrun(declared, "trust", "--yes", *digests(declared).values())
@@ -101,10 +95,13 @@ def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Projec
     assert "changed since" not in shown
 
 
-def test_a_script_that_changes_while_a_person_looks_is_not_approved(declared: Project) -> None:
-    """A yes is for the text on the screen."""
+@pytest.mark.parametrize("answers", [("y", "q"), ("a",)])
+def test_a_script_that_changes_while_a_person_looks_is_not_approved(
+    declared: Project, answers: tuple[str, ...]
+) -> None:
+    """A yes is for the text on the screen, and so is one for all."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
-    session = at_terminal(declared, "trust", answers=("y", "q"), meanwhile=change)
+    session = at_terminal(declared, "trust", answers=answers, meanwhile=change)
     assert ".sh changed while you looked; run `hookrun trust` again" in session.screen
     assert states(declared)["guard"] == "new"
 

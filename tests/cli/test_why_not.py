@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@rows("name, way", WAYS.items(), ids=WAYS)
-def test_the_first_line_names_the_true_cause(tmp_path: Path, name: str, way: Way) -> None:
+@rows("way", WAYS, ids=[way.title for way in WAYS])
+def test_the_first_line_names_the_true_cause(tmp_path: Path, way: Way) -> None:
     """The answer is one line; where that is too short for the cause, the cause follows."""
-    project = Project(tmp_path / name)
+    project = Project(tmp_path / way.title)
     way.setup(project)
+    (project.root / way.below).mkdir(exist_ok=True)
     done = hookrun(project, *way.command, cwd=project.root / way.below, **way.env)
     first = done.stdout.partition("\n")[0]
     assert way.says in (done.stdout if first.endswith("...") else first), (done.stdout, done.stderr)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.trust.project import locked_store
 from tests.cli.command import hookrun
@@ -19,8 +19,35 @@ if TYPE_CHECKING:
     from hookrun.trust.store import Refused
     from tests.conftest import Project
 
+    Setup = Callable[[Project], object]
+
 BASH = ("explain", "pre_tool_use", "--tool", "bash", "--arg", "command=git push")
 """The question about the tool call that every case here is about, if it is about one."""
+
+
+def approved(*hooks: dict[str, object]) -> Setup:
+    """Return the declaration of these hooks, approved."""
+
+    def setup(project: Project) -> None:
+        project.hooks(*hooks)
+        project.approve()
+
+    return setup
+
+
+def declared(**fields: object) -> Setup:
+    """Return the declaration of one approved hook, called `guard`, with these fields."""
+    return approved({"name": "guard", "command": "true", **fields})
+
+
+def scripted(text: str, mode: int = 0o755, **fields: object) -> Setup:
+    """Return the declaration of one approved hook, whose script has this text; the fields start it."""
+
+    def setup(project: Project) -> None:
+        project.script("guard.sh", text, mode)
+        approved({"name": "guard", **(fields or {"command": "./guard.sh"})})(project)
+
+    return setup
 
 
 class Way(NamedTuple):
@@ -30,43 +57,20 @@ class Way(NamedTuple):
     """
 
     title: str
-    setup: Callable[[Project], object]
-    command: tuple[str, ...]
     says: str
     remedy: str
+    setup: Setup = declared()
+    command: tuple[str, ...] = BASH
     below: str = ""
     env: dict[str, str] = {}  # noqa: RUF012  # never changed
 
 
-def declared(**fields: object) -> Callable[[Project], None]:
-    """Return the declaration of one approved hook, called `guard`, with these fields."""
-
-    def setup(project: Project) -> None:
-        project.hooks({"name": "guard", "command": "true", **fields})
-        project.approve()
-
-    return setup
-
-
-def _both(*hooks: dict[str, object]) -> Callable[[Project], None]:
-    def setup(project: Project) -> None:
-        project.hooks(*hooks)
-        project.approve()
-
-    return setup
-
-
-def _not_approved(project: Project) -> None:
-    project.hooks({"name": "guard", "command": "true"})
-
-
 def _changed(project: Project) -> None:
-    project.hooks({"name": "guard", "command": project.script("guard.sh", "#!/bin/sh\n")})
-    project.approve()
+    scripted("#!/bin/sh\n")(project)
     project.script("guard.sh", "#!/bin/sh\nexit 2\n")
 
 
-def _decided(what: str) -> Callable[[Project], None]:
+def _decided(what: str) -> Setup:
     """Return what denies or disables the hook, as the command of that name does at a terminal."""
 
     def setup(project: Project) -> None:
@@ -85,10 +89,23 @@ def _paused(project: Project) -> None:
         decided.paused.append({"hook": None, "begin": now, "until": now + 3600})
 
 
-def _wired(agent: str, **fields: object) -> Callable[[Project], None]:
+def _wired(agent: str, **fields: object) -> Setup:
     def setup(project: Project) -> None:
         declared(**fields)(project)
         assert hookrun(project, "install", agent, "--all-events", "--trust").status == 0
+
+    return setup
+
+
+def _edited(change: Callable[[dict[str, Any]], object]) -> Setup:
+    """Return an installation into Claude Code whose settings were changed afterwards."""
+
+    def setup(project: Project) -> None:
+        _wired("claude")(project)
+        path = settings_file(project, "claude")
+        settings = json.loads(path.read_text())
+        change(settings)
+        path.write_text(json.dumps(settings))
 
     return setup
 
@@ -100,90 +117,39 @@ def _message_for_gemini(project: Project) -> None:
     (project.root / "message.json").write_text(json.dumps(message))
 
 
-def _not_executable(project: Project) -> None:
-    project.script("guard.sh", "#!/bin/sh\n", 0o644)
-    declared(command="./guard.sh")(project)
-
-
-def _windows_line_ends(project: Project) -> None:
-    project.script("guard.sh", "#!/bin/sh\r\nexit 0\r\n")
-    declared(command="./guard.sh")(project)
-
-
-def _no_interpreter(project: Project) -> None:
-    project.script("guard.sh", "#!/no/such/sh\nexit 0\n")
-    declared(command="./guard.sh")(project)
-
-
-def _no_first_line(project: Project) -> None:
-    project.script("guard.sh", "exit 0\n")
-    project.hooks({"name": "guard", "args": ["./guard.sh"]})
-    project.approve()
-
-
 def _user_unreadable(project: Project) -> None:
-    project.hooks({"name": "other", "command": "true"})
-    project.approve()
+    approved({"name": "other", "command": "true"})(project)
     project.broken_user_hooks()
 
 
 def _elsewhere(project: Project) -> None:
-    project.script("guard.sh", "#!/bin/sh\n")
     (project.root / "web").mkdir()
-    declared(command="./guard.sh", cwd="web")(project)
+    scripted("#!/bin/sh\n", command="./guard.sh", cwd="web")(project)
 
 
 def _no_repository(project: Project) -> None:
     declared()(project)
     (project.root / ".git").rmdir()
-    (project.root / "web").mkdir()
 
 
 def _nearer(project: Project) -> None:
     declared()(project)
-    (project.root / "web").mkdir()
-    (project.root / "web" / "coder.json").write_text('{"hooks": []}')
+    _text("web/coder.json", '{"hooks": []}')(project)
 
 
 def _two_files(project: Project) -> None:
     declared()(project)
-    (project.root / "hookrun.yaml").write_text("hooks:\n  - event: stop\n    command: 'true'\n")
+    _text("hookrun.yaml", "hooks:\n  - event: stop\n    command: 'true'\n")(project)
 
 
-def _text(name: str, text: str) -> Callable[[Project], None]:
-    def setup(project: Project) -> None:
-        (project.root / name).write_text(text)
-
-    return setup
-
-
-def _user_relative(project: Project) -> None:
-    project.user_hooks({"name": "guard", "command": "./guard.sh"})
-
-
-def _not_wired(project: Project) -> None:
-    declared()(project)
+def _text(name: str, text: str) -> Setup:
+    return lambda project: project.script(name, text, 0o644)
 
 
 def _fallen_behind(project: Project) -> None:
     declared()(project)
     assert hookrun(project, "install", "claude").status == 0
-    project.hooks({"name": "guard", "command": "true"}, {"name": "tests", "event": "stop", "command": "true"})
-    project.approve()
-
-
-def _agent_switched_off(project: Project) -> None:
-    _wired("claude")(project)
-    path = settings_file(project, "claude")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
-
-
-def _matcher_in_the_settings(project: Project) -> None:
-    _wired("claude")(project)
-    path = settings_file(project, "claude")
-    data = json.loads(path.read_text())
-    data["hooks"]["PreToolUse"][0]["matcher"] = "Write"
-    path.write_text(json.dumps(data))
+    approved({"name": "guard", "command": "true"}, {"name": "tests", "event": "stop", "command": "true"})(project)
 
 
 def _not_trusted_by_codex(project: Project) -> None:
@@ -191,323 +157,293 @@ def _not_trusted_by_codex(project: Project) -> None:
     hookrun(project, "install", "codex")
 
 
-WAYS: dict[str, Way] = {
-    "wrong event name": Way(
+WAYS = (
+    Way(
         "The event is misspelled",
-        declared(event="pre_tool_us"),
-        ("validate",),
         'unknown event "pre_tool_us"',
         "Use hookrun's name of the event, or any agent's.",
+        setup=declared(event="pre_tool_us"),
+        command=("validate",),
     ),
-    "another event": Way(
+    Way(
         "The hook is for another event",
-        declared(event="post_tool_use"),
-        (*BASH, "--hook", "guard"),
         "guard runs for other events: post_tool_use",
         "Change `event`; it may be a list.",
+        setup=declared(event="post_tool_use"),
+        command=(*BASH, "--hook", "guard"),
     ),
-    "wrong case of the tool": Way(
+    Way(
         "The matcher has the wrong case",
-        declared(matcher="BASH"),
-        BASH,
         'matcher: "BASH" does not match the tool "bash" (names are case-sensitive: write "bash")',
         "Matchers are case-sensitive: write `bash`.",
+        setup=declared(matcher="BASH"),
     ),
-    "a matcher that no tool has": Way(
+    Way(
         "The matcher is a regular expression or misspelled",
-        declared(matcher="mcp__.*"),
-        ("validate",),
         'a matcher is a glob, not a regular expression: "mcp__.*" never matches',
         "Write the glob that the hint names. `hookrun validate --strict` makes it an error in CI.",
+        setup=declared(matcher="mcp__.*"),
+        command=("validate",),
     ),
-    "an argument that no tool has": Way(
+    Way(
         "A condition names an unknown argument",
-        declared(matcher="bash", when={"tool_args.comand": "git push*"}),
-        ("validate",),
         'bash has no argument "comand": the condition never matches',
         "Use hookrun's name of the argument.",
+        setup=declared(matcher="bash", when={"tool_args.comand": "git push*"}),
+        command=("validate",),
     ),
-    "a file by another name": Way(
+    Way(
         "The config file has the wrong name",
-        lambda project: (project.root / "hookrun.json").write_text('{"hooks": []}'),
-        ("validate",),
         'hookrun does not read a file named "hookrun.json"',
         "Rename it to `coder.json` or `hookrun.yaml`.",
+        setup=_text("hookrun.json", '{"hooks": []}'),
+        command=("validate",),
     ),
-    "another agent's name of the tool": Way(
+    Way(
         "The matcher uses another agent's name of the tool",
-        _wired("claude", matcher="run_shell_command"),
-        (*BASH, "--agent", "claude"),
         'matcher: "run_shell_command" does not match the tool "bash" (gemini, qwen use that name)',
         "Use hookrun's name, which matches in every agent.",
+        setup=_wired("claude", matcher="run_shell_command"),
+        command=(*BASH, "--agent", "claude"),
     ),
-    "matcher on an event without a tool": Way(
+    Way(
         "The hook has a matcher, but its event has no tool",
-        declared(event="stop", matcher="bash"),
-        ("explain", "stop"),
         "stop has no tool, so a matcher never matches",
         "Remove the matcher.",
+        setup=declared(event="stop", matcher="bash"),
+        command=("explain", "stop"),
     ),
-    "when on a missing key": Way(
+    Way(
         "A condition uses a field that the context does not have",
-        declared(when={"tool_args.cmd": "git push*"}),
-        BASH,
         'tool_args.cmd is missing, which "git push*" does not match (did you mean "tool_args.command"?)',
         "Correct the path. `hookrun explain --run` shows the whole context.",
+        setup=declared(when={"tool_args.cmd": "git push*"}),
     ),
-    "when on another value": Way(
+    Way(
         "A condition matches only a part of the value",
-        declared(when={"tool_args.command": "push"}),
-        BASH,
         'when: tool_args.command is "git push", which "push" does not match',
         "A glob must match the whole value: write `*push*`.",
+        setup=declared(when={"tool_args.command": "push"}),
     ),
-    "unless": Way(
+    Way(
         "`unless` excludes the call",
-        declared(unless={"tool_args.command": "git *"}),
-        BASH,
         'guard: unless: tool_args.command is "git push"',
         "Narrow `unless`.",
+        setup=declared(unless={"tool_args.command": "git *"}),
     ),
-    "wrong agent": Way(
+    Way(
         "The hook is for other agents",
-        _message_for_gemini,
-        ("explain", "pre_tool_use", "--agent", "gemini", "--ctx", "message.json"),
         'agents: "claude" does not include "gemini"',
         "Add the agent to `agents`, or remove the field.",
+        setup=_message_for_gemini,
+        command=("explain", "pre_tool_use", "--agent", "gemini", "--ctx", "message.json"),
     ),
-    "not approved": Way(
+    Way(
         "The hook is not approved",
-        _not_approved,
-        BASH,
         "guard is not approved: review with `hookrun trust`",
         "Run `hookrun trust`.",
+        setup=lambda project: project.hooks({"name": "guard", "command": "true"}),
     ),
-    "changed since approved": Way(
+    Way(
         "The hook has changed since you approved it",
-        _changed,
-        BASH,
         "changed since it was approved",
         "Run `hookrun trust`, which shows the difference.",
+        setup=_changed,
     ),
-    "disabled": Way(
-        "The hook is disabled",
-        _decided("disabled"),
-        BASH,
-        "guard is disabled",
-        "Run `hookrun enable guard`.",
-    ),
-    "denied": Way(
+    Way("The hook is disabled", "guard is disabled", "Run `hookrun enable guard`.", setup=_decided("disabled")),
+    Way(
         "The hook is denied",
-        _decided("denied"),
-        BASH,
         "guard is denied",
         "Run `hookrun enable guard`, then `hookrun trust`.",
+        setup=_decided("denied"),
     ),
-    "mode off": Way(
-        "The mode of the hook is off", declared(mode="off"), BASH, "guard is off: mode is off", "Remove `mode`."
-    ),
-    "paused": Way("Hooks are paused", _paused, BASH, "guard is paused until ", "Run `hookrun resume`."),
-    "HOOKRUN=0": Way(
+    Way("The mode of the hook is off", "guard is off: mode is off", "Remove `mode`.", setup=declared(mode="off")),
+    Way("Hooks are paused", "guard is paused until ", "Run `hookrun resume`.", setup=_paused),
+    Way(
         "HOOKRUN=0 is set",
-        declared(),
-        BASH,
         "HOOKRUN=0 is set: `hookrun fire` runs no hooks",
         "Unset it. Agents ignore it.",
         env={"HOOKRUN": "0"},
     ),
-    "HOOKRUN_SKIP": Way(
+    Way(
         "HOOKRUN_SKIP names the hook",
-        declared(),
-        BASH,
         "guard is off: HOOKRUN_SKIP names it",
         "Unset it. Agents ignore it.",
         env={"HOOKRUN_SKIP": "other,guard"},
     ),
-    "not executable": Way(
+    Way(
         "The script is not executable",
-        _not_executable,
-        BASH,
         "guard.sh is not executable",
         "Run `chmod +x` on the script.",
+        setup=scripted("#!/bin/sh\n", 0o644),
     ),
-    "script missing": Way(
+    Way(
         "The script does not exist",
-        declared(command="python3 hooks/guard.py"),
-        BASH,
         "guard would fail: missing: its script",
         "Correct the path, or commit the script.",
+        setup=declared(command="python3 hooks/guard.py"),
     ),
-    "relative path": Way(
+    Way(
         "A relative path starts from another directory",
-        _elsewhere,
-        BASH,
         "web/./guard.sh does not exist",
         "Paths start from `cwd`, by default the project's root. Remove `cwd`, or begin the path with "
         "`$HOOKRUN_PROJECT_DIR/`.",
+        setup=_elsewhere,
     ),
-    "Windows line ends": Way(
+    Way(
         "The script has Windows line endings",
-        _windows_line_ends,
-        (*BASH, "--run"),
         "the file has Windows line endings: save it with LF",
         "Save the script with LF line endings.",
+        setup=scripted("#!/bin/sh\r\nexit 0\r\n"),
+        command=(*BASH, "--run"),
     ),
-    "no interpreter": Way(
+    Way(
         "The interpreter of the script is not installed",
-        _no_interpreter,
-        BASH,
         "guard would fail: missing: the interpreter '/no/such/sh'",
         "Correct the `#!` line, or install the interpreter.",
+        setup=scripted("#!/no/such/sh\nexit 0\n"),
     ),
-    "no #! line": Way(
+    Way(
         "The script has no `#!` line",
-        _no_first_line,
-        BASH,
         "guard would fail: spawn: ",
         "Add one, or put the interpreter first in `args`.",
+        setup=scripted("exit 0\n", args=["./guard.sh"]),
     ),
-    "no such directory": Way(
+    Way(
         "The working directory of the hook does not exist",
-        declared(cwd="nodir"),
-        BASH,
         "nodir cannot be entered: No such file or directory",
         "Correct `cwd`, which is relative to the project's root, or remove it.",
+        setup=declared(cwd="nodir"),
     ),
-    "no such module": Way(
+    Way(
         "The Python module does not exist",
-        lambda project: project.user_hooks({"name": "guard", "python": "nosuch_module:f", "cwd": "/"}),
-        BASH,
         "guard would fail: missing: no module nosuch_module",
         "Correct the name. Modules are searched in `cwd` and on the path of the interpreter.",
+        setup=lambda project: project.user_hooks({"name": "guard", "python": "nosuch_module:f", "cwd": "/"}),
     ),
-    "an earlier block": Way(
+    Way(
         "An earlier hook blocks the call",
-        _both({"name": "first", "command": "echo no >&2; exit 2"}, {"name": "guard", "command": "true"}),
-        (*BASH, "--run"),
         "block by first (no); ran: first; guard not run: first already ended the chain",
         "Give the hook a lower `priority`, or `always: true`.",
+        setup=approved({"name": "first", "command": "echo no >&2; exit 2"}, {"name": "guard", "command": "true"}),
+        command=(*BASH, "--run"),
     ),
-    "an earlier failure": Way(
+    Way(
         "An earlier hook fails and blocks",
-        _both({"name": "first", "command": "./gone.sh", "on_failure": "block"}, {"name": "guard", "command": "true"}),
-        (*BASH, "--hook", "guard"),
         "guard would not be reached: first, which fails before it, ends the chain",
         "Fix the earlier hook.",
+        setup=approved(
+            {"name": "first", "command": "./gone.sh", "on_failure": "block"}, {"name": "guard", "command": "true"}
+        ),
+        command=(*BASH, "--hook", "guard"),
     ),
-    "no repository": Way(
+    Way(
         "The config is in a parent directory outside of a git repository",
-        _no_repository,
-        BASH,
         "coder.json has hooks, but no .git, so it is ignored",
         "Run `git init`, or work where the file is.",
+        setup=_no_repository,
         below="web",
     ),
-    "a nearer file": Way(
+    Way(
         "A nearer config file hides the one with the hook",
-        _nearer,
-        BASH,
         "../coder.json is hidden by the nearer config file",
         "Move the hooks to the nearer file, or `include` the other one there.",
+        setup=_nearer,
         below="web",
     ),
-    "two files": Way(
+    Way(
         "Both coder.json and hookrun.yaml have hooks",
-        _two_files,
-        ("validate",),
         "hooks in two files of the project layer",
         "Move all of them to one file.",
+        setup=_two_files,
+        command=("validate",),
     ),
-    "syntax error": Way(
+    Way(
         "The config file is not valid JSON or YAML",
-        _text("coder.json", '{"hooks": [\n  {"event": "stop", "command": "true"},\n]}\n'),
-        ("validate",),
         'coder.json:2:39: trailing comma before "]"',
         "Correct the file at that place.",
+        setup=_text("coder.json", '{"hooks": [\n  {"event": "stop", "command": "true"},\n]}\n'),
+        command=("validate",),
     ),
-    "milliseconds": Way(
+    Way(
         "The timeout is in milliseconds",
-        declared(timeout=5000),
-        ("validate",),
         "a timeout of 5000 seconds is probably too long",
         "Write seconds.",
+        setup=declared(timeout=5000),
+        command=("validate",),
     ),
-    "unknown field": Way(
+    Way(
         "A field is misspelled",
-        _text("coder.json", '{"hooks": [{"event": "stop", "cmd": "true"}]}'),
-        ("validate",),
         'unknown hook field "cmd"',
         "Write the name that the hint gives.",
+        setup=_text("coder.json", '{"hooks": [{"event": "stop", "cmd": "true"}]}'),
+        command=("validate",),
     ),
-    "declared wrongly": Way(
+    Way(
         "The config entry has an error, so that the hook fails",
-        _text("coder.json", '{"hooks": [{"event": "pre_tool_use", "name": "guard", "cmd": "true"}]}'),
-        BASH,
         "guard would fail: declaration: ",
         "Run `hookrun validate`.",
+        setup=_text("coder.json", '{"hooks": [{"event": "pre_tool_use", "name": "guard", "cmd": "true"}]}'),
     ),
-    "relative in the user layer": Way(
+    Way(
         "A hook of your own uses a relative path",
-        _user_relative,
-        ("validate",),
         'relative path in a user or managed hook, which could run a project\'s file: "./guard.sh"',
         "Write the absolute path: a relative one would run a project's file.",
+        setup=lambda project: project.user_hooks({"name": "guard", "command": "./guard.sh"}),
+        command=("validate",),
     ),
-    "misspelt key at the top": Way(
+    Way(
         "The config has `hook` instead of `hooks`",
-        _text("coder.json", '{"hook": [{"event": "pre_tool_use", "command": "true"}]}'),
-        BASH,
         'coder.json:1:10: hookrun ignores the key "hook"',
         "Write `hooks`.",
+        setup=_text("coder.json", '{"hook": [{"event": "pre_tool_use", "command": "true"}]}'),
     ),
-    "unreadable user declarations": Way(
+    Way(
         "Your own config cannot be read",
-        _user_unreadable,
-        BASH,
         "1 config error; 1 of 1 hook would run: other",
         "Run `hookrun validate`.",
+        setup=_user_unreadable,
     ),
-    "not wired": Way(
+    Way(
         "hookrun is not installed into the agent",
-        _not_wired,
-        ("doctor", "claude"),
         "hookrun is not in its settings",
         "Run `hookrun install claude`.",
+        command=("doctor", "claude"),
     ),
-    "wiring fallen behind": Way(
+    Way(
         "The event is not connected",
-        _fallen_behind,
-        ("doctor", "claude"),
         "not installed for Stop, for which there are hooks",
         "Run `hookrun install claude` again.",
+        setup=_fallen_behind,
+        command=("doctor", "claude"),
     ),
-    "no such event": Way(
+    Way(
         "The agent does not have the event",
-        declared(event="notification"),
-        ("explain", "notification", "--agent", "cline"),
         "Cline CLI has no such event: its hooks never run there",
         "Choose an event that the agent has: see its page in the reference.",
+        setup=declared(event="notification"),
+        command=("explain", "notification", "--agent", "cline"),
     ),
-    "matcher in the agent's settings": Way(
+    Way(
         "A matcher in the agent's settings hides the tool",
-        _matcher_in_the_settings,
-        ("doctor", "claude"),
         'PreToolUse reaches hookrun only if matcher "Write" matches',
         "Run `hookrun install claude`, which removes the matcher.",
+        setup=_edited(lambda settings: settings["hooks"]["PreToolUse"][0].update(matcher="Write")),
+        command=("doctor", "claude"),
     ),
-    "switched off in the agent": Way(
+    Way(
         "The agent's settings disable all hooks",
-        _agent_switched_off,
-        ("doctor", "claude"),
         "disableAllHooks is true",
         "Remove that setting.",
+        setup=_edited(lambda settings: settings.update(disableAllHooks=True)),
+        command=("doctor", "claude"),
     ),
-    "not trusted by Codex": Way(
+    Way(
         "Codex does not trust its hooks",
-        _not_trusted_by_codex,
-        ("doctor", "codex"),
         "Codex CLI does not trust the hook for PreToolUse",
         "Run `hookrun install codex --trust`.",
+        setup=_not_trusted_by_codex,
+        command=("doctor", "codex"),
     ),
-}
-"""What keeps a hook from running -> how to cause it, the command to ask, and the first line of its answer."""
+)
+"""What keeps a hook from running: how to cause it, the command to ask, and the first line of its answer."""
