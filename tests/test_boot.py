@@ -48,16 +48,28 @@ def package(tmp_path: Path) -> Path:
     )
 
 
-def fire(project: Project, package: Path, *arguments: str, options: tuple[str, ...] = START) -> dict[str, object]:
-    """Return the verdict of a run through `start.py`, which must print nothing else."""
-    done = subprocess.run(
-        [sys.executable, *options, str(package / "start.py"), "fire", "pre_tool_use", *arguments],
-        input=json.dumps(CONTEXT).encode(),
+def started(
+    project: Project,
+    *words: str | Path,
+    message: object = CONTEXT,
+    before: tuple[str, ...] = (),
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run an interpreter, perhaps through the program `before` it, with a message on stdin."""
+    return subprocess.run(
+        [*before, sys.executable, *map(str, words)],
+        input=json.dumps(message).encode(),
         capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
+        cwd=cwd or project.root,
+        env=project.environment(**(env or {})),
         check=False,
     )
+
+
+def fire(project: Project, package: Path, *arguments: str, options: tuple[str, ...] = START) -> dict[str, object]:
+    """Return the verdict of a run through `start.py`, which must print nothing else."""
+    done = started(project, *options, package / "start.py", "fire", "pre_tool_use", *arguments)
     assert done.stderr == b"" or done.returncode == 2
     verdict: dict[str, object] = json.loads(done.stdout)
     return verdict
@@ -70,14 +82,7 @@ def code_file(package: Path) -> Path:
 
 def loaded(project: Project, package: Path) -> dict[str, bool]:
     """Return the modules at the end of a run, and of each whether it was in the file."""
-    done = subprocess.run(
-        [sys.executable, *OPTIONS, PROGRAMS / "boot_loaded.py", str(package / "start.py"), "fire", "pre_tool_use"],
-        input=json.dumps(CONTEXT).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
+    done = started(project, *OPTIONS, PROGRAMS / "boot_loaded.py", package / "start.py", "fire", "pre_tool_use")
     assert done.returncode == 0, done.stderr.decode()
     rows = [line.split() for line in done.stderr.decode().splitlines()]
     return {name: found == "True" for name, found in rows}
@@ -87,14 +92,7 @@ def console(
     project: Project, package: Path, *words: str, program: str = CONSOLE, **environment: str
 ) -> tuple[dict[str, object], list[str]]:
     """Return the verdict of a run of the console script, and the modules that were in the file."""
-    done = subprocess.run(
-        [sys.executable, *words, "-c", program, str(package), "fire", "pre_tool_use"],
-        input=json.dumps(CONTEXT).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(**environment),
-        check=False,
-    )
+    done = started(project, *words, "-c", program, package, "fire", "pre_tool_use", env=environment)
     assert done.returncode in {0, 2}, done.stderr.decode()
     verdict: dict[str, object] = json.loads(done.stdout)
     return verdict, [line for line in done.stderr.decode().splitlines() if line.startswith("hookrun.")]
@@ -129,17 +127,14 @@ def test_however_it_is_started_it_takes_the_modules_and_runs_its_own_copy(
     source = package / "model.py"
     source.write_text(source.read_text().replace('"hooks": hooks', '"of_the_copy": hooks'))
     *options, last = start
-    words = [sys.executable, *options, last if options == ["-m"] else str(package / last), "fire", "pre_tool_use"]
-    (project.root / "ctx.json").write_text(json.dumps(CONTEXT))
-    arguments = ["--ctx", str(project.root / "ctx.json"), "--config", str(project.root / "coder.json")]
-    for trace in (False, True):
-        shown = ["strace", "-f", "-e", "trace=openat", *words] if trace and shutil.which("strace") else words
-        done = subprocess.run(
-            [*shown, *arguments], capture_output=True, cwd=package.parent, env=project.environment(), check=False
-        )
+    program = last if options == ["-m"] else package / last
+    words = [*options, program, "fire", "pre_tool_use", "--config", project.root / "coder.json"]
+    strace = ("strace", "-f", "-e", "trace=openat") if shutil.which("strace") else ()
+    for before in ((), strace):
+        done = started(project, *words, before=before, cwd=package.parent)
         assert done.returncode == 2, done.stderr.decode()
         assert b"of_the_copy" in done.stdout
-        if shown is not words:
+        if before:
             assert b"invocation" not in done.stderr
             assert code_file(package).name.encode() in done.stderr
     assert code_file(package).exists()
@@ -290,14 +285,7 @@ def test_a_source_that_changed_is_imported_itself(project: Project, package: Pat
         file.write("\nFAILED = 7\n")
     assert fire(project, package)["action"] == "continue"
     before = code_file(package).read_bytes()
-    done = subprocess.run(
-        [sys.executable, *START, str(package / "start.py"), "fire"],
-        env=project.environment(),
-        cwd=project.root,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 7
+    assert started(project, *START, package / "start.py", "fire").returncode == 7
     assert code_file(package).read_bytes() == before
 
 
@@ -359,15 +347,8 @@ def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: s
     def run(name: str) -> tuple[int, bytes, bytes]:
         options = START if name == "start.py" else ("-I",)
         arguments = ["fire", "--agent", "claude", "PreToolUse", "--home", str(project.home)]
-        words = [sys.executable, *options, str(package / name), *arguments]
-        done = subprocess.run(
-            ["sh", "-c", f'exec "$@" {closed}', "sh", *words],
-            input=json.dumps({"tool_name": "Bash", "tool_input": {"command": "ls"}}).encode(),
-            capture_output=True,
-            cwd=project.root,
-            env=project.environment(),
-            check=False,
-        )
+        shell = ("sh", "-c", f'exec "$@" {closed}', "sh")
+        done = started(project, *options, package / name, *arguments, message=MESSAGE, before=shell)
         return done.returncode, re.sub(rb"hookrun why \w+", b"", done.stdout), done.stderr
 
     written = code_file(package).stat()
@@ -384,28 +365,13 @@ def test_it_may_be_started_with_site_too(project: Project, package: Path) -> Non
         boot_writer.write(str(package))
 
 
-def test_the_command_line_is_reached_too(project: Project, package: Path) -> None:
-    """Everything but `fire` runs in a complete interpreter."""
-    done = subprocess.run(
-        [sys.executable, *START, str(package / "start.py"), "--version"],
-        capture_output=True,
-        text=True,
-        env=project.environment(),
-        check=True,
-    )
-    assert "hookrun" in done.stdout
-
-
-@pytest.mark.slow
 def test_a_package_with_a_stale_file_is_not_left_for_another_one(project: Project, package: Path) -> None:
     """If the environment has another hookrun, such as an editable one, a copy still runs its own modules."""
     fire(project, package)
     assert list(package.glob("boot.*.code"))
     source = package / "__init__.py"
     source.write_text(source.read_text().replace('__version__ = "', '__version__ = "9.9.'))
-    command = [sys.executable, *START, str(package / "start.py"), "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, env=project.environment(), check=True)
-    assert "9.9." in done.stdout
+    assert b"9.9." in started(project, *START, package / "start.py", "--version").stdout
 
 
 def test_a_package_of_another_account_is_left_alone(project: Project, package: Path) -> None:
@@ -429,17 +395,9 @@ def test_runs_that_start_together_write_it_once(project: Project, package: Path)
 
 def broken(project: Project, package: Path, agent: str, *words: str) -> tuple[int, str]:
     """Return the status and stderr of a run for an agent; stdout must be empty."""
-    done = subprocess.run(
-        [*words, sys.executable, *START, str(package / "start.py"), "fire", "--agent", agent, "PreToolUse"],
-        input=json.dumps(CONTEXT),
-        capture_output=True,
-        text=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
-    assert done.stdout == ""
-    return done.returncode, done.stderr
+    done = started(project, *START, package / "start.py", "fire", "--agent", agent, "PreToolUse", before=words)
+    assert done.stdout == b""
+    return done.returncode, done.stderr.decode()
 
 
 def no_file(_: str) -> None:
@@ -571,8 +529,7 @@ def test_ctrl_c_while_the_modules_are_taken_ends_in_silence(
         "hookrun.boot.attach = lambda: signal.raise_signal(signal.SIGINT)\n"
         "hookrun.__main__.main()\n"
     )
-    words = [sys.executable, "-c", program, str(package), "fire", *arguments]
-    done = subprocess.run(words, input=b"{}", capture_output=True, env=project.environment(), check=False)
+    done = started(project, "-c", program, package, "fire", *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
 
@@ -588,8 +545,7 @@ def test_ctrl_c_before_the_modules_are_taken_ends_in_silence(project: Project, p
         f"posix.{function} = interrupt\n"
     )
     program = wired_command.START.replace("exec(", f"exec({interrupted!r});exec(")
-    words = [sys.executable, *OPTIONS, "-c", program, str(package / "start.py"), "fire", "pre_tool_use"]
-    done = subprocess.run(words, input=b"{}", capture_output=True, env=project.environment(), check=False)
+    done = started(project, *OPTIONS, "-c", program, package / "start.py", "fire", "pre_tool_use")
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
@@ -659,16 +615,9 @@ def test_a_refusal_is_not_lost_with_the_package(
     project.user_hooks(
         {"name": "guard", "on_failure": "block", "command": f"sleep {seconds}; rm -r {package}; {answer}"}
     )
-    done = subprocess.run(
-        [sys.executable, *START, str(package / "start.py"), "fire", *words, "--home", str(project.home)],
-        input=json.dumps({**message, "cwd": str(project.root)}),
-        capture_output=True,
-        text=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
+    message = {**message, "cwd": str(project.root)}
+    done = started(project, *START, package / "start.py", "fire", *words, "--home", project.home, message=message)
     assert not package.exists()
-    assert done.returncode == 2 or '"deny"' in done.stdout, done
-    assert "internal error" not in done.stderr, done
+    assert done.returncode == 2 or b'"deny"' in done.stdout, done
+    assert b"internal error" not in done.stderr, done
     assert "guard" in project.audit_path.read_text()

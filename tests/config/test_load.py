@@ -185,25 +185,10 @@ def test_named_file_that_is_missing(house: House) -> None:
 
 def test_hooks_may_be_nested(tmp_path: Path) -> None:
     """`{"hooks": {"hooks": [...]}}` is the same list one level down, and messages know where it is."""
-    declarations = examined(
-        tmp_path / "a.json", {"hooks": {"hooks": [{"event": "stop", "command": "x"}, {}]}}
-    ).declarations
+    data = {"hooks": {"hooks": [{"event": "stop", "command": "x"}, {}]}}
+    declarations = examined(tmp_path / "a.json", data).declarations
     assert len(declarations.hooks) == 1
     assert "the hook has no event" in declarations.problems[0]
-
-
-@rows("hooks", [None, "x", 5, {}, {"a": 1}])
-def test_hooks_of_another_shape(tmp_path: Path, hooks: object) -> None:
-    """Anything but a list is an error that says so."""
-    declarations = examined(tmp_path / "a.json", {"hooks": hooks}).declarations
-    assert len(declarations.problems) == 1
-    assert "`hooks` must be a list of hooks, not " in declarations.problems[0]
-
-
-def test_list_at_the_top(tmp_path: Path) -> None:
-    """For a file that is only the list, the message shows where the list belongs."""
-    declarations = examined(tmp_path / "a.json", [{"event": "stop", "command": "x"}]).declarations
-    assert 'the file must be an object, not [{"event": "stop", ' in declarations.problems[0]
 
 
 def test_unknown_key_at_the_top_of_our_own_files(house: House) -> None:
@@ -279,12 +264,6 @@ def test_includes_that_go_wrong(house: House, include: str, message: str) -> Non
     assert any(path.endswith(include) for path in declarations.files)
 
 
-def test_a_wrong_field_of_an_include_is_named_by_its_object(house: House) -> None:
-    """The location has its index, the message the object of the field."""
-    declare(house.root / "coder.json", "a", settings={"include": [{"gti": "x"}]})
-    assert 'unknown include field "gti"' in house.compile().problems[0]
-
-
 def test_events_are_shared_with_the_layers_below(house: House) -> None:
     """An event that the user layer declares can be used by the project."""
     declare(house.user / "hooks.json", settings={"events": ["mine"]})
@@ -306,19 +285,28 @@ def test_file_that_could_not_be_looked_at_is_trouble(house: House) -> None:
     assert ": is a directory;" in declarations.problems[0]
 
 
+NO_LIST = "`hooks` must be a list of hooks, not "
+
+
 @rows(
-    "hooks, message",
+    "data, message",
     [
-        ({"pre_tool_use": [{"command": "x"}]}, 'must be a list of hooks, not {"pre_tool_use"'),
-        ({"pre_tool_use": [{"command": "x"}]}, 'write "hooks": [{"event": "pre_tool_use", "command": ...}]'),
-        ({"PreToolUse": [{"hooks": []}], "pre_tool_use": []}, 'Claude Code has no event "pre_tool_use"'),
-        ({"PreToolUze": [{"hooks": []}]}, 'no event "PreToolUze"; did you mean "PreToolUse"?'),
-        ({"BeforeTool": [{"matcher": "x", "hooks": []}]}, 'no event "BeforeTool"; did you mean "PreToolUse"?'),
-        ({"stop": [{"hooks": []}]}, 'no event "stop"; did you mean "Stop"?'),
-        ({"hooks": [{"hooks": []}]}, "a group in Claude Code's form in a list of hooks"),
+        ([{"event": "stop", "command": "x"}], 'the file must be an object, not [{"event": "stop", '),
+        ({"hooks": [], "hookrun": {"include": [{"gti": "x"}]}}, 'unknown include field "gti"'),
+        *(({"hooks": hooks}, NO_LIST) for hooks in (None, "x", 5, {}, {"a": 1})),
+        ({"hooks": {"pre_tool_use": [{"command": "x"}]}}, f'{NO_LIST}{{"pre_tool_use"'),
+        (
+            {"hooks": {"pre_tool_use": [{"command": "x"}]}},
+            'write "hooks": [{"event": "pre_tool_use", "command": ...}]',
+        ),
+        ({"hooks": {"PreToolUse": [{"hooks": []}], "pre_tool_use": []}}, 'Claude Code has no event "pre_tool_use"'),
+        ({"hooks": {"PreToolUze": [{"hooks": []}]}}, 'no event "PreToolUze"; did you mean "PreToolUse"?'),
+        ({"hooks": {"BeforeTool": [{"hooks": []}]}}, 'no event "BeforeTool"; did you mean "PreToolUse"?'),
+        ({"hooks": {"stop": [{"hooks": []}]}}, 'no event "stop"; did you mean "Stop"?'),
+        ({"hooks": {"hooks": [{"hooks": []}]}}, "a group in Claude Code's form in a list of hooks"),
     ],
 )
-def test_hooks_by_event_in_hookruns_own_form(tmp_path: Path, hooks: object, message: str) -> None:
-    """An object of events is Claude Code's form only if it has groups; a hint shows what fits."""
-    (problem,) = examined(tmp_path / "a.json", {"hooks": hooks}).declarations.problems
+def test_a_file_of_another_form(tmp_path: Path, data: object, message: str) -> None:
+    """It is one error: an object of events is Claude Code's form only if it has groups; a hint shows what fits."""
+    (problem,) = examined(tmp_path / "a.json", data).declarations.problems
     assert message in problem

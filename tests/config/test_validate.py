@@ -23,26 +23,18 @@ def hook(path: Path, fields: dict[str, object], layer: str = "project") -> Hook:
     return hooks[0]
 
 
+def kept(made: Hook, **expected: object) -> None:
+    """Check that a hook has these fields."""
+    assert {name: getattr(made, name) for name in expected} == expected
+
+
 def test_defaults_of_a_hook(tmp_path: Path) -> None:
     """A hook with only an event and a command has every default."""
     made = hook(tmp_path, {})
-    assert made.error is None
-    assert (made.name, made.events, made.kind, made.target, made.layer) == ("x", ["stop"], "command", "x", "project")
-    assert (made.timeout, made.priority, made.on_failure, made.mode, made.cwd) == (
-        30.0,
-        500,
-        "continue",
-        "enforce",
-        "project",
-    )
-    assert (made.max_output, made.env_policy, made.dialect, made.matcher, made.when) == (
-        1 << 20,
-        "inherit",
-        "hookrun",
-        None,
-        None,
-    )
-    assert (made.source, made.line, made.look) == (str(tmp_path / "a.json"), 1, ["x"])
+    kept(made, error=None, name="x", events=["stop"], kind="command", target="x", layer="project")
+    kept(made, timeout=30.0, priority=500, on_failure="continue", mode="enforce", cwd="project", max_output=1 << 20)
+    kept(made, env_policy="inherit", dialect="hookrun", matcher=None, when=None, look=["x"])
+    kept(made, source=str(tmp_path / "a.json"), line=1)
 
 
 @rows(
@@ -77,8 +69,7 @@ def test_defaults_of_a_hook(tmp_path: Path) -> None:
 def test_fields_in_the_form_a_hook_keeps(tmp_path: Path, fields: dict[str, object], name: str, value: object) -> None:
     """Aliases become canonical, single values lists, numbers their JSON text; a name is made from what is run."""
     made = hook(tmp_path, fields)
-    assert made.error is None
-    assert getattr(made, name) == value
+    kept(made, error=None, **{name: value})
 
 
 @rows(
@@ -201,13 +192,7 @@ def test_wrong_hook_keeps_what_can_be_read(tmp_path: Path) -> None:
     """Matcher, conditions, agents, mode and priority of a wrong hook still decide when it fails."""
     readable = {"matcher": "a|b", "when": {"agent": "x"}, "agents": ["claude"], "mode": "advise", "priority": 3}
     made = hook(tmp_path, {**readable, "timeout": 0})
-    assert (made.matcher, made.when, made.agents, made.mode, made.priority) == (
-        ["a", "b"],
-        {"agent": ["x"]},
-        ["claude"],
-        "advise",
-        3,
-    )
+    kept(made, matcher=["a", "b"], when={"agent": ["x"]}, agents=["claude"], mode="advise", priority=3)
 
 
 def test_every_error_of_a_hook_is_told(tmp_path: Path) -> None:

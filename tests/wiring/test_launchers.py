@@ -32,6 +32,13 @@ MESSAGE = {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bas
 BLOCK: dict[str, object] = {"name": "b", "event": "pre_tool_use", "command": "exit 2"}
 
 
+@pytest.fixture
+def project(project: Project) -> Project:
+    """Return a project with a hook."""
+    project.hooks({"name": "a", "command": "true"})
+    return project
+
+
 @pytest.fixture(params=["script", "client"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each form of a launcher: the script, and the compiled client where the package has it."""
@@ -55,6 +62,13 @@ def guard(home: Path, program: HookrunProgram, agent: str = "claude") -> Path:
     (home / ".config/hookrun").mkdir(parents=True)
     (home / ".config/hookrun/hooks.json").write_text(json.dumps({"hooks": [BLOCK]}))
     return put(home, agent, program)
+
+
+def findings(project: Project, agent: str, check: str = "program") -> list[str]:
+    """Return what doctor finds out by a check."""
+    report = hookrun(project, "doctor", agent, "--json").json["agents"]
+    assert isinstance(report, list)
+    return [each["found"] for each in report[0]["findings"] if each["check"] == check]
 
 
 def line_in(home: Path) -> WiredLine:
@@ -140,7 +154,6 @@ def test_without_the_package_the_agent_is_told_and_goes_on(form: str, agent: str
 
 def test_install_writes_them_and_the_last_uninstall_removes_them(project: Project) -> None:
     """Each agent has its own; what all need stays until none is left, and every file has its mode."""
-    project.hooks({"name": "a", "command": "true"})
     assert hookrun(project, "install", "claude", "gemini").status == 0
     directory = launcher(project, "claude").parent
     links = [each for each in directory.iterdir() if each.is_symlink()]
@@ -161,17 +174,16 @@ def test_install_writes_them_and_the_last_uninstall_removes_them(project: Projec
 
 def test_a_link_that_was_removed_is_noticed_and_restored(project: Project) -> None:
     """Claude Code starts it, and without it only reports that a hook gave no answer."""
-    project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "claude")
     link = launcher(project, "claude.PreToolUse")
     for target in (None, "gone"):
         link.unlink()
         if target is not None:
             link.symlink_to(target)
-        assert "program" in [each["check"] for each in findings(project, "claude")]
+        assert findings(project, "claude")
         assert "already installed" not in hookrun(project, "install", "claude").stdout
         assert str(link.readlink()) == "claude"
-        assert "program" not in [each["check"] for each in findings(project, "claude")]
+        assert not findings(project, "claude")
     launcher(project, "claude").unlink()
     hookrun(project, "uninstall", "claude")
     assert not link.is_symlink()
@@ -180,17 +192,14 @@ def test_a_link_that_was_removed_is_noticed_and_restored(project: Project) -> No
 @pytest.mark.slow
 def test_a_link_is_named_where_it_is_not_as_it_should_be(project: Project) -> None:
     """A directory in its place is in the way; another program is started in the launcher's place."""
-    project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "claude")
     link = launcher(project, "claude.PreToolUse")
     link.unlink()
     link.symlink_to("/bin/true")
-    assert [each["found"] for each in findings(project, "claude") if each["check"] == "program"] == [
-        f"{link}: differs from what this version of hookrun writes"
-    ]
+    assert findings(project, "claude") == [f"{link}: differs from what this version of hookrun writes"]
     link.unlink()
     link.mkdir()
-    assert ("program", "problem") in [(each["check"], each["level"]) for each in findings(project, "claude")]
+    assert findings(project, "claude")
     before = settings_file(project, "claude").read_bytes()
     refused = hookrun(project, "install", "claude", "--all-events")
     assert refused.status == 1
@@ -203,14 +212,11 @@ def test_a_link_is_named_where_it_is_not_as_it_should_be(project: Project) -> No
 @pytest.mark.parametrize("args", [None, "", {}])
 def test_arguments_that_are_no_list_are_said_and_corrected(project: Project, args: object) -> None:
     """Claude Code then runs no hook of the event, without a message (measured with 2.1.329)."""
-    project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "claude")
     path = settings_file(project, "claude")
     before = path.read_text()
     path.write_text(before.replace('"args": []', f'"args": {json.dumps(args)}'))
-    assert [each["found"] for each in findings(project, "claude") if each["check"] == "wired"] == [
-        "hookrun is not in its settings"
-    ]
+    assert findings(project, "claude", "wired") == ["hookrun is not in its settings"]
     hookrun(project, "install", "claude")
     assert path.read_text() == before
     path.write_text(before.replace('"args": []', f'"args": {json.dumps(args)}'))
@@ -238,29 +244,26 @@ def test_links_are_on_disk_before_settings_name_them(tmp_path: Path, monkeypatch
 
 def test_approvals_beside_them_stay(project: Project) -> None:
     """The directory is the trust store's, too."""
-    project.hooks({"name": "a", "command": "true"})
     project.approve()
-    before = {path: data for path, data in tree_of(project).items() if "/share/" in path}
+    before = shared(project)
+    assert before
     hookrun(project, "install", "claude")
     hookrun(project, "uninstall", "claude")
-    assert {path: data for path, data in tree_of(project).items() if "/share/" in path} == before
+    assert shared(project) == before
 
 
-def tree_of(project: Project) -> dict[str, bytes]:
-    """Return every file below the home, hookrun's own ones too."""
-    return {str(path): path.read_bytes() for path in project.home.rglob("*") if path.is_file()}
+def shared(project: Project) -> dict[str, bytes]:
+    """Return every file in hookrun's data directory."""
+    return {str(path): path.read_bytes() for path in (project.home / ".local/share").rglob("*") if path.is_file()}
 
 
 def test_dry_run_shows_them_and_writes_nothing(project: Project) -> None:
     """Both ways; the launchers are named, the text of launcher.conf is shown."""
-    project.hooks({"name": "a", "command": "true"})
-    before = tree_of(project)
+    before = shared(project)
     printed = hookrun(project, "install", "claude", "--dry-run").stdout
     assert f"+++ {launcher(project, 'claude')}\n  (generated)" in printed
     assert "\n+hookrun-launcher 1\n" in printed
-    assert {path: data for path, data in tree_of(project).items() if "/share/" in path} == {
-        path: data for path, data in before.items() if "/share/" in path
-    }
+    assert shared(project) == before
     hookrun(project, "install", "claude")
     printed = hookrun(project, "uninstall", "claude", "--dry-run").stdout
     assert f"--- {launcher(project, 'claude')}\n" in printed
@@ -270,7 +273,6 @@ def test_dry_run_shows_them_and_writes_nothing(project: Project) -> None:
 
 def test_two_directories_of_an_agent_share_one(project: Project) -> None:
     """The launcher stays while the settings in the other directory name it."""
-    project.hooks({"name": "a", "command": "true"})
     other = str(project.home / "other")
     hookrun(project, "install", "claude")
     hookrun(project, "install", "claude", CLAUDE_CONFIG_DIR=other)
@@ -283,7 +285,6 @@ def test_two_directories_of_an_agent_share_one(project: Project) -> None:
 @pytest.mark.slow
 def test_two_installations_after_one_another(project: Project, tmp_path: Path) -> None:
     """The second one has the launchers of all agents and says so; the lines are unchanged."""
-    project.hooks({"name": "a", "command": "true"})
     other = copy_of_hookrun(tmp_path / "other")
     run = [other.python, "-I", other.main, "install"]
     subprocess.run([*run, "gemini"], cwd=project.root, env=project.environment(), check=True, capture_output=True)
@@ -293,20 +294,12 @@ def test_two_installations_after_one_another(project: Project, tmp_path: Path) -
     assert wired_line(project, "gemini", "BeforeTool") == line
     shutil.rmtree(tmp_path / "other")
     assert run_line(project, line, before_tool(project, "gemini")).returncode == 0
-    assert "program" not in [each["check"] for each in findings(project, "gemini")]
-
-
-def findings(project: Project, agent: str) -> list[dict[str, str]]:
-    """Return what doctor finds."""
-    report = hookrun(project, "doctor", agent, "--json").json["agents"]
-    assert isinstance(report, list)
-    return list(report[0]["findings"])
+    assert not findings(project, "gemini")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a home to another account")
 def test_root_writes_no_launcher_into_the_home_of_another_account(project: Project) -> None:
     """Nor where directories of root's own are in it already: the account could not run it."""
-    project.hooks({"name": "a", "command": "true"})
     os.chown(project.home, 12345, 12345)
     assert hookrun(project, "install", "claude").status == 0
     assert wired_line(project, "claude", "PreToolUse").startswith("test -x ")
@@ -336,7 +329,6 @@ def data_directory_in_the_way(project: Project) -> Path:
 
 def test_where_there_can_be_no_launcher_the_line_names_hookrun(project: Project) -> None:
     """As where the data directory cannot be written."""
-    project.hooks({"name": "a", "command": "true"})
     assert launchers.why_unusable(str(project.home)) is None
     data_directory_in_the_way(project)
     line = line_without_a_launcher(project)
@@ -361,7 +353,6 @@ def test_there_is_no_launcher_of_another_account_s(project: Project, monkeypatch
 
 def test_a_line_with_paths_becomes_a_launchers_once_there_can_be_one(project: Project) -> None:
     """And an upgrade in place brings a launcher that is stale up to date."""
-    project.hooks({"name": "a", "command": "true"})
     share = data_directory_in_the_way(project)
     hookrun(project, "install", "claude")
     share.unlink()
@@ -370,7 +361,7 @@ def test_a_line_with_paths_becomes_a_launchers_once_there_can_be_one(project: Pr
     assert wired_line(project, "claude", "PreToolUse") == f"{launcher(project, 'claude')}.PreToolUse"
     launcher(project, "claude").write_bytes(b"#!/bin/sh\nexit 1\n")
     hookrun(project, "install", "claude")
-    assert "program" not in [each["check"] for each in findings(project, "claude")]
+    assert not findings(project, "claude")
 
 
 @pytest.mark.parametrize(
@@ -385,7 +376,6 @@ def test_a_launchers_line_of_an_earlier_install_is_replaced(
     agent: str, now: str, earlier: str, project: Project
 ) -> None:
     """It had no `exec`, or was for a shell where there is none now: ours all the same, and one line afterwards."""
-    project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", agent, "--trust")
     settings = settings_file(project, agent)
     written = settings.read_text()
@@ -401,7 +391,6 @@ def test_a_launchers_line_of_an_earlier_install_is_replaced(
 
 def test_a_running_launcher_is_replaced_and_not_written_to(project: Project) -> None:
     """The program that runs has another file than the new one."""
-    project.hooks({"name": "a", "command": "true"})
     hookrun(project, "install", "claude")
     before = launcher(project, "claude").stat().st_ino
     launcher(project, "claude").chmod(0o755)
@@ -414,7 +403,6 @@ def test_a_running_launcher_is_replaced_and_not_written_to(project: Project) -> 
 
 def test_a_link_in_their_place_is_replaced(project: Project) -> None:
     """Nothing is written through it."""
-    project.hooks({"name": "a", "command": "true"})
     launcher_conf(project).parent.mkdir(parents=True, exist_ok=True)
     target = project.home / "precious"
     target.write_text("mine")
@@ -441,7 +429,6 @@ def test_an_install_does_not_read_launcher_conf_for_every_line(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A launcher's target is read on demand, once for each line."""
-    project.hooks({"name": "a", "command": "true"})
     assert hookrun(project, "install", "claude", "--all-events").status == 0
     found: list[str] = []
     read = launcher_file.read
@@ -462,7 +449,6 @@ def test_an_install_does_not_read_launcher_conf_for_every_line(
 
 def test_events_and_lines_are_those_of_every_agent(project: Project) -> None:
     """Install, look and uninstall for all agents: the files that settings name are created, and removed."""
-    project.hooks({"name": "a", "command": "true"})
     before = tree(project.home, project.root)
     assert hookrun(project, "install", *ALL, "--trust").status == 0
     for agent in ALL:
