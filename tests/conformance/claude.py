@@ -78,3 +78,14 @@ def notes(fired: Fired | Came) -> str:
     """Return the audit's notes on the hook's run, as one text."""
     found = fired.record("hook").get("notes", [])
     return "\n".join(map(str, found)) if isinstance(found, list) else ""
+
+
+def check(fired: Came, action: str, others: dict[str, object]) -> None:
+    """Check a verdict: all that is in it beside the action is in `others`; its `notes` are looked for in the audit."""
+    found = {name: value for name, value in fired.verdict.items() if name not in {"request_id", "hooks"}}
+    if kind := failure(fired):
+        found["failure"] = kind
+        del found["system_message"]  # the failure in words
+    assert found == {"action": action, **{name: value for name, value in others.items() if name != "notes"}}
+    assert ("notes" in others) == bool(notes(fired)), notes(fired)
+    assert str(others.get("notes", "")) in notes(fired)

@@ -3,21 +3,105 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hookrun.claude.hook_protocol import EVENTS, RULES
-from tests.conformance.claude import answers, failure, notes, own
+from tests.conformance.claude import answers, check, failure, notes, own
 from tests.fire.agents import Agent
 from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Project
+
+    Answer = Callable[[str], dict[str, object]]
 
 REFUSES = ("pre_tool_use", "post_tool_use", "post_tool_failure", "user_prompt_submit", "stop", "subagent_stop",
            "pre_compact")  # fmt: skip
 TELLS_THE_PERSON = ("session_start", "session_end", "subagent_start", "post_compact")
 IGNORES = ("permission_request", "tool_call_aborted", "notification", "error", "file_changed", "assistant_response")
-NOT_SHOWN = ["session_end", "notification", "error", "pre_compact", "post_compact"]
+NOT_SHOWN = ("session_end", "notification", "error", "pre_compact", "post_compact")
+TAKES_NO_TEXT = ("permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification")
+TAKES_TEXT = ("session_start", "subagent_start", *REFUSES[:4])
+HAS_NOTHING = ("session_end", "error", "pre_compact", "post_compact")
+BEFORE, ASKS = ("pre_tool_use",), ("permission_request",)
+OBEYS_NOTHING = ("tool_call_aborted", "assistant_response")
+TURN_ENDS = ("stop", "subagent_stop")
+NEW = {"command": "id"}
+RULES_TOO: Any = {"updatedInput": NEW, "updatedPermissions": [{"type": "setMode"}]}
+NO_REASON: dict[str, object] = {"notes": "its reason has no effect"}
+BAD: dict[str, object] = {"failure": "bad_verdict"}
+R: dict[str, object] = {"message": "R"}
+
+
+def top(**fields: object) -> Answer:
+    """Return an answer with these fields, whatever the event."""
+    return lambda _: fields
+
+
+def specific(**fields: object) -> Answer:
+    """Return an answer with these fields in `hookSpecificOutput`."""
+    return lambda event: own(EVENTS[event], **fields)
+
+
+def no_effect(field: str) -> dict[str, object]:
+    """Return what is noted of a field."""
+    return {"notes": f"{field} of its answer has no effect"}
+
+
+def decided(decision: str, **fields: object) -> Answer:
+    """Return the answer to a call of a tool."""
+    return specific(permissionDecision=decision, **fields)
+
+
+def permission(behavior: object, **fields: object) -> Answer:
+    """Return the answer to a request for permission."""
+    return specific(decision={"behavior": behavior, **fields})
+
+
+ENDS: Any = {"continue": False, "stopReason": "R"}
+BLOCK = top(decision="block", reason="R")
+TEXT = specific(additionalContext="R")
+CONTEXT: dict[str, object] = {"additional_context": "R"}
+DENIED: dict[str, object] = {"message": "blocked by hook (no reason given)"}
+UNREAD: dict[str, object] = {"notes": "additionalContext"}
+DEFERRED: dict[str, object] = {"message": "approval required by hook (no reason given)", "notes": "defer"}
+ELSE: dict[str, object] = {"modified_args": NEW, "notes": "updatedPermissions"}
+
+EXIT_2: dict[str, tuple[tuple[str, ...], str, dict[str, object]]] = {
+    "refuses": (REFUSES, "block", R),
+    "only tells the person": (TELLS_THE_PERSON, "continue", {"system_message": "hook hook: R"}),
+    "has no effect": (IGNORES, "continue", {"notes": "exit status 2 has no effect"}),
+}
+ANSWERS: dict[str, tuple[tuple[str, ...], Answer, str, dict[str, object]]] = {
+    "a block at the top refuses": ((*REFUSES[1:5], "pre_compact"), BLOCK, "block", R),
+    "it has no effect elsewhere": ((*TELLS_THE_PERSON, *IGNORES), BLOCK, "continue", no_effect("decision")),
+    "nor has continue: false": (("session_start", *NOT_SHOWN[:-1]), top(**ENDS), "continue", no_effect("continue")),
+    "nor has a system message": (NOT_SHOWN, top(systemMessage="look"), "continue", no_effect("systemMessage")),
+    "nor both at some": (OBEYS_NOTHING, top(systemMessage="S", **ENDS), "continue", {"notes": "has no effect"}),
+    "text for the model reaches it": (TAKES_TEXT, TEXT, "continue", CONTEXT),
+    "it has no effect where the event has no such field": (TAKES_NO_TEXT, TEXT, "continue", UNREAD),
+    "at the end of a turn it is the next instruction": (TURN_ENDS, TEXT, "block", R),
+    "there is nothing specific to some events": (HAS_NOTHING, TEXT, "continue", BAD),
+    "continue: false at the end of a turn beats a block": (TURN_ENDS, top(decision="block", **ENDS), "stop", R),
+    # 3.4: before a tool
+    "the reason of an allow is dropped": (BEFORE, decided("allow", permissionDecisionReason="R"), "allow", NO_REASON),
+    "that of a denial is not": (BEFORE, decided("deny", permissionDecisionReason="R"), "block", R),
+    "nor that of a question": (BEFORE, decided("ask", permissionDecisionReason="R"), "ask", R),
+    "defer asks, without its arguments": (BEFORE, decided("defer", updatedInput=NEW), "ask", DEFERRED),
+    "arguments beside a denial change nothing": (BEFORE, decided("deny", updatedInput=NEW), "block", DENIED),
+    # 1.3: a request for permission
+    "a permission may be given": (ASKS, permission("allow"), "allow", {}),
+    "it may be denied": (ASKS, permission("deny", message="R"), "block", R),
+    "a denial may end the turn": (ASKS, permission("deny", message="R", interrupt=True), "stop", R),
+    "other arguments may be allowed, new rules not": (ASKS, permission("allow", **RULES_TOO), "allow", ELSE),
+    "a word is no decision": (ASKS, specific(decision="allow"), "continue", BAD),
+    "nor is nothing": (ASKS, specific(decision={}), "continue", BAD),
+    "nor is another behavior": (ASKS, permission("ask"), "continue", BAD),
+    "nor is a message that is none": (ASKS, permission("deny", message=1), "continue", BAD),
+}
+"""The events, the answer, the action and all else that is in the verdict."""
 
 
 def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
@@ -26,97 +110,20 @@ def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
     assert {*RULES} == {*EVENTS.values()}
 
 
-@rows("event", REFUSES)
-def test_1_3_exit_2_refuses(place: Project, event: str) -> None:
-    """At the end of a turn that means to continue, after a tool that the model gets it."""
-    fired = answers(place, stderr="R", code=2, event=event)
-    assert (fired.action, fired.verdict["message"]) == ("block", "R")
-
-
-@rows("event", TELLS_THE_PERSON)
-def test_1_3_exit_2_only_tells_the_person(place: Project, event: str) -> None:
-    """Nothing can be refused there."""
-    fired = answers(place, stderr="R", code=2, event=event)
-    assert (fired.action, fired.verdict["system_message"], failure(fired)) == ("continue", "hook hook: R", None)
-
-
-@rows("event", IGNORES)
-def test_1_3_exit_2_has_no_effect(place: Project, event: str) -> None:
-    """The audit records it."""
-    fired = answers(place, stderr="R", code=2, event=event)
-    assert (fired.action, failure(fired)) == ("continue", None)
-    assert "system_message" not in fired.verdict
-    assert "exit status 2 has no effect" in notes(fired)
-
-
-@rows("event", ["post_tool_use", "post_tool_failure", "user_prompt_submit", "stop", "pre_compact"])
-def test_1_3_a_block_at_the_top_refuses(place: Project, event: str) -> None:
-    """With its reason."""
-    fired = answers(place, {"decision": "block", "reason": "R"}, event=event)
-    assert (fired.action, fired.verdict["message"]) == ("block", "R")
-
-
-@rows(
-    "field, answer, events",
-    [
-        ("decision", {"decision": "block", "reason": "R"}, [*TELLS_THE_PERSON, *IGNORES]),
-        ("continue", {"continue": False, "stopReason": "R"}, ["session_start", *NOT_SHOWN[:-1]]),
-        ("systemMessage", {"systemMessage": "look"}, NOT_SHOWN),
-    ],
-)
-def test_1_3_what_has_no_effect_at_an_event_is_recorded(
-    place: Project, field: str, answer: dict[str, object], events: list[str]
-) -> None:
-    """The action does not change, and the user is not notified."""
+@rows("events, action, others", EXIT_2.values(), ids=EXIT_2)
+def test_1_3_exit_2(place: Project, events: tuple[str, ...], action: str, others: dict[str, object]) -> None:
+    """At the end of a turn a refusal means to continue, after a tool the model gets it."""
     for event in events:
-        fired = answers(place, answer, event=event)
-        assert (fired.action, "system_message" in fired.verdict) == ("continue", False), event
-        assert f"{field} of its answer has no effect" in notes(fired), event
+        check(answers(place, stderr="R", code=2, event=event), action, others)
 
 
-@rows("event", ["permission_request", "tool_call_aborted", "file_changed", "assistant_response", "notification"])
-def test_3_3_additional_context_has_no_effect_where_the_event_has_no_such_field(place: Project, event: str) -> None:
-    """A note says so; the text is dropped."""
-    fired = answers(place, own(EVENTS[event], additionalContext="x"), event=event)
-    assert "additional_context" not in fired.verdict
-    assert "additionalContext" in notes(fired)
-
-
-@rows(
-    "event",
-    ["pre_tool_use", "post_tool_use", "post_tool_failure", "user_prompt_submit", "session_start", "subagent_start"],
-)
-def test_1_3_additional_context_reaches_the_model(place: Project, event: str) -> None:
-    """Beside no decision."""
-    fired = answers(place, own(EVENTS[event], additionalContext="mind the gap"), event=event)
-    assert (fired.action, fired.verdict["additional_context"]) == ("continue", "mind the gap")
-
-
-@rows("event", ["stop", "subagent_stop"])
-def test_1_3_additional_context_at_the_end_of_a_turn_makes_it_go_on(place: Project, event: str) -> None:
-    """It is the next instruction."""
-    fired = answers(place, own(EVENTS[event], additionalContext="run the tests"), event=event)
-    assert (fired.action, fired.verdict["message"]) == ("block", "run the tests")
-
-
-def test_1_3_continue_false_at_the_end_of_a_turn_beats_a_block(place: Project) -> None:
-    """It ends."""
-    assert answers(place, {"continue": False, "decision": "block", "reason": "R"}, event="stop").action == "stop"
-
-
-@rows("event", ["tool_call_aborted", "assistant_response"])
-def test_1_3_these_events_obey_nothing_at_the_top(place: Project, event: str) -> None:
-    """Claude Code takes `retry` and `displayContent` only."""
-    fired = answers(place, {"continue": False, "stopReason": "R", "systemMessage": "S"}, event=event)
-    assert (fired.action, "system_message" in fired.verdict) == ("continue", False)
-    assert "has no effect" in notes(fired)
-
-
-@rows("event", ["session_end", "error", "pre_compact", "post_compact"])
-def test_3_3_there_is_nothing_specific_to_these_events(place: Project, event: str) -> None:
-    """`hookSpecificOutput` does not fit there."""
-    fired = answers(place, own(EVENTS[event], additionalContext="x"), event=event)
-    assert failure(fired) == "bad_verdict"
+@rows("events, answer, action, others", ANSWERS.values(), ids=ANSWERS)
+def test_1_3_and_3_4_what_an_answer_comes_to(  # a table of cases
+    place: Project, events: tuple[str, ...], answer: Answer, action: str, others: dict[str, object]
+) -> None:
+    """Nothing is said to the user or the model but what the row names."""
+    for event in events:
+        check(answers(place, answer(event), event=event), action, others)
 
 
 @rows(
@@ -151,24 +158,6 @@ def test_1_3_what_cannot_be_passed_on_is_told_to_the_person_once(project: Projec
     assert agent.fire(agent.ran()).json == {}
 
 
-# --- 3.4: before a tool
-
-
-@rows("decision, action, message", [("allow", "allow", None), ("deny", "block", "R"), ("ask", "ask", "R")])
-def test_3_4_a_permission_decision(place: Project, decision: str, action: str, message: str | None) -> None:
-    """The reason of an allow is dropped."""
-    fired = answers(place, own("PreToolUse", permissionDecision=decision, permissionDecisionReason="R"))
-    assert (fired.action, fired.verdict.get("message")) == (action, message)
-
-
-def test_3_4_defer_asks_a_person_and_its_arguments_do_not_count(place: Project) -> None:
-    """Only Claude Code can defer a call: that is reported, and the call does not run unasked."""
-    fired = answers(place, own("PreToolUse", permissionDecision="defer", updatedInput={"command": "id"}))
-    assert fired.action == "ask"
-    assert "modified_args" not in fired.verdict
-    assert "defer" in notes(fired)
-
-
 @rows(
     "fields, action",
     [({}, "modify"), ({"permissionDecision": "allow"}, "allow"), ({"permissionDecision": "ask"}, "ask")],
@@ -181,12 +170,6 @@ def test_3_4_updated_input_replaces_the_whole_input(project: Project, fields: di
     assert (fired.action, fired.verdict["modified_args"]) == (action, {"command": "id"})
 
 
-def test_3_4_updated_input_beside_a_denial_changes_nothing(place: Project) -> None:
-    """The call is refused."""
-    fired = answers(place, own("PreToolUse", permissionDecision="deny", updatedInput={"command": "id"}))
-    assert (fired.action, "modified_args" in fired.verdict) == ("block", False)
-
-
 def test_3_4_updated_input_alone_grants_nothing(project: Project) -> None:
     """Claude Code itself gets the new arguments and no permission."""
     project.hooks(
@@ -195,37 +178,3 @@ def test_3_4_updated_input_alone_grants_nothing(project: Project) -> None:
     agent = Agent("claude", project)
     told = agent.fire(agent.shell())
     assert told.own == {"hookEventName": "PreToolUse", "updatedInput": {"command": "id"}}
-
-
-# --- 1.3: a request for permission
-
-
-@rows(
-    "decision, action, message",
-    [
-        ({"behavior": "allow"}, "allow", None),
-        ({"behavior": "deny", "message": "M"}, "block", "M"),
-        ({"behavior": "deny", "message": "M", "interrupt": True}, "stop", "M"),
-    ],
-)
-def test_1_3_a_permission_request_is_decided_by_its_own_field(
-    place: Project, decision: dict[str, object], action: str, message: str | None
-) -> None:
-    """`decision` is an object there."""
-    fired = answers(place, own("PermissionRequest", decision=decision), event="permission_request")
-    assert (fired.action, fired.verdict.get("message")) == (action, message)
-
-
-def test_1_3_a_permission_request_may_be_allowed_with_other_arguments(place: Project) -> None:
-    """Rules that it would add besides cannot be passed on."""
-    decision = {"behavior": "allow", "updatedInput": {"command": "id"}, "updatedPermissions": [{"type": "setMode"}]}
-    fired = answers(place, own("PermissionRequest", decision=decision), event="permission_request")
-    assert (fired.action, fired.verdict["modified_args"]) == ("allow", {"command": "id"})
-    assert "updatedPermissions" in notes(fired)
-
-
-@rows("decision", ["allow", {}, {"behavior": "ask"}, {"behavior": "deny", "message": 1}])
-def test_1_3_a_permission_request_that_is_decided_otherwise_is_not(place: Project, decision: object) -> None:
-    """The answer does not fit."""
-    fired = answers(place, own("PermissionRequest", decision=decision), event="permission_request")
-    assert (fired.action, failure(fired)) == ("continue", "bad_verdict")

@@ -6,90 +6,114 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conformance.claude import answers, failure, hook_line, notes, own
+from tests.conformance.claude import answers, check, failure, hook_line, notes, own
 from tests.fire.agents import Agent
 from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-DENY = own("PreToolUse", permissionDecision="deny", permissionDecisionReason="not here")
+BLOCK = '{"decision":"block","reason":"no"}'
+DENY_HERE = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not here"}
+DENY = {"hookSpecificOutput": DENY_HERE}
+ALLOW = own("PreToolUse", permissionDecision="allow")
+SEE = own("PreToolUse", permissionDecision="allow", updatedInput={"command": "id"}, additionalContext="see")
+CHANGE = own("PreToolUse", updatedInput={"command": "id"})
+CHANGED: dict[str, object] = {"modified_args": {"command": "id"}}
+BAD: dict[str, object] = {"failure": "bad_verdict"}
+FAILED: dict[str, object] = {"failure": "exit_code"}
+EXTRA = {"mine": True, "hookSpecificOutput": {**DENY_HERE, "extra": 1}}
+NO: dict[str, object] = {"message": "no"}
+NOT_HERE: dict[str, object] = {"message": "not here"}
+SEVERAL: dict[str, object] = {"notes": "several JSON objects"}
+NO_EFFECT: dict[str, object] = {"notes": "its reason has no effect"}
+NOT_1 = {"notes": "its exit status 1 is ignored"}
+NOT_READ = {"notes": "its stdout is ignored"}
+NO_REASON = "blocked by hook (exit 2, no reason given)"
+DENY_ALONE = own("PreToolUse", permissionDecision="deny")
+MISPLACED = {"permissionDecision": "deny"}
+ENOUGH = {"continue": False, "stopReason": "enough"}
+LOOK = {"systemMessage": "look", **DENY}
+ASYNC = {"async": True, "decision": "block"}
+MIND: dict[str, object] = {"additional_context": "mind it"}
+LOG = '{"level":"info"}\n{"level":"warn"}'
+
+OUTPUTS: dict[str, tuple[object, int, str, str, dict[str, object]]] = {
+    # 3.1: how stdout is read
+    "an object is an answer": (BLOCK, 0, "", "block", NO),
+    "white space around it is trimmed": (f"\n\n  {BLOCK}  \n\n", 0, "", "block", NO),
+    "so is a byte-order mark": (f"\ufeff{BLOCK}", 0, "", "block", NO),
+    "text before it makes it plain text": (f"checking...\n{BLOCK}", 0, "", "continue", SEVERAL),
+    "so does text after it": (f"{BLOCK}\ndone", 0, "", "continue", SEVERAL),
+    "so does a list around it": (f"[{BLOCK}]", 0, "", "continue", SEVERAL),
+    "so do quotes around it": (f'"{BLOCK}"', 0, "", "continue", SEVERAL),
+    "so does a suffix": (f"{BLOCK}x", 0, "", "continue", SEVERAL),
+    "lines of which one is an answer are a failure": (f"{{}}\n{BLOCK}", 0, "", "continue", BAD),
+    # 3.2: exit status and stdout
+    "0 and nothing is no decision, nor an approval": ("", 0, "", "continue", {}),
+    "0 and stderr is for nobody": ("", 0, "debugging", "continue", {}),
+    "0 and another schema is a failure": ('{"decision":"deny"}', 0, "", "continue", BAD),
+    "0 and no JSON is a failure": ("{no json}", 0, "", "continue", BAD),
+    "1 and another schema is a failure": ('{"decision":"deny"}', 1, "", "continue", BAD),
+    "1 and no JSON is a failure": ("{no json}", 1, "", "continue", BAD),
+    "1 with valid JSON lets the JSON decide": (DENY, 1, "", "block", {**NOT_HERE, **NOT_1}),
+    "1 with new arguments changes them": (CHANGE, 1, "", "modify", {**CHANGED, **NOT_1}),
+    "2 blocks with stderr": ("", 2, "not on Fridays", "block", {"message": "not on Fridays"}),
+    "2 and plain text blocks, and the text is lost": ("no", 2, "", "block", {"message": NO_REASON, "notes": '"no"'}),
+    "2 and a refusal in JSON blocks with its reason": (DENY, 2, "else", "block", {**NOT_HERE, "notes": "else"}),
+    "2 and an allow blocks, text for the model counts": (SEE, 2, "no", "block", {**NO, "additional_context": "see"}),
+    "2 and another schema blocks with stderr": ('{"decision":"deny"}', 2, "no", "block", {**NO, **NOT_READ}),
+    "2 and no JSON blocks with stderr": ("{no json}", 2, "no", "block", {**NO, **NOT_READ}),
+    "unknown keys are no failure": (EXTRA, 0, "", "block", {**NOT_HERE, "notes": "unknown keys"}),
+    "a field in the wrong place is noted": (MISPLACED, 0, "", "continue", {"notes": "permissionDecision"}),
+    # 3.3: the fields
+    "an approval at the top is an allow": ({"decision": "approve", "reason": "R"}, 0, "", "allow", NO_EFFECT),
+    "it grants new arguments too": ({"decision": "approve", **CHANGE}, 0, "", "allow", CHANGED),
+    "hookrun's own words decide nothing": ({"action": "block"}, 0, "", "continue", {"notes": "hookrun's dialect"}),
+    "a block at the top outweighs an allow": ({"decision": "block", "reason": "no", **ALLOW}, 0, "", "block", NO),
+    "a denial without a reason is one": (DENY_ALONE, 0, "", "block", {"message": "blocked by hook (no reason given)"}),
+    "continue: false beats an allow": ({**ENOUGH, **ALLOW}, 0, "", "stop", {"message": "enough"}),
+    "the reason of a denial is shown, too": ({**ENOUGH, **DENY}, 0, "", "stop", {"message": "not here\nenough"}),
+    "continue: true has no effect": ({"continue": True, "suppressOutput": True}, 0, "", "continue", {}),
+    "a system message is for the person": (LOOK, 0, "", "block", {**NOT_HERE, "system_message": "look"}),
+    "async on stdout decides nothing": (ASYNC, 0, "", "continue", {"notes": "continue in the background"}),
+}
+"""What is printed, the exit status and stderr; the action, and all else that is in the verdict."""
+
+PROMPT = ("user_prompt_submit",)
+NOT_TOLD = ("pre_tool_use", "post_tool_use", "post_tool_failure", "stop", "session_end")
+ENDS = ("pre_tool_use", "post_tool_use", "user_prompt_submit", "stop")
+WATCHES = {"terminalSequence": "x", **own("SessionStart", watchPaths=["/a"])}
+NOT_PASSED_ON = "terminalSequence, watchPaths of its answer cannot be passed on"
+
+AT_EVENTS: dict[str, tuple[tuple[str, ...], object, int, str, dict[str, object]]] = {
+    "what only looks like an object is no text": (PROMPT, "{not json}", 0, "continue", BAD),
+    "a log in JSON lines is text": (PROMPT, LOG, 0, "continue", {"additional_context": LOG}),
+    "plain text is for the model": ((*PROMPT, "session_start"), "mind it\n", 0, "continue", MIND),
+    "elsewhere it is in the audit": (NOT_TOLD, "all is well", 0, "continue", {"notes": "all is well"}),
+    "a failure adds no text": (PROMPT, "text", 1, "continue", FAILED),
+    "no more does a missing program": (PROMPT, "", 127, "continue", FAILED),
+    "continue: false ends the turn": (ENDS, ENOUGH, 0, "stop", {"message": "enough"}),
+    "what only Claude Code can do is told": (("session_start",), WATCHES, 0, "continue", {"notes": NOT_PASSED_ON}),
+}
+"""The events; what is printed there and the exit status; the action, and all else that is in the verdict."""
 
 
-# --- 3.1: how stdout is read
+@rows("stdout, code, stderr, action, others", OUTPUTS.values(), ids=OUTPUTS)
+def test_3_1_to_3_3_what_output_and_exit_status_come_to(  # noqa: PLR0917  # a table of cases
+    place: Project, stdout: object, code: int, stderr: str, action: str, others: dict[str, object]
+) -> None:
+    """Before a tool."""
+    check(answers(place, stdout, stderr=stderr, code=code), action, others)
 
 
-@rows("around", ["{}", "\n\n  {}  \n\n", "\ufeff{}"], ids=["bare", "white space", "byte-order mark"])
-def test_3_1_an_object_is_an_answer_whatever_white_space_is_around_it(place: Project, around: str) -> None:
-    """White space and a byte-order mark are trimmed before anything else."""
-    line = '{"decision": "block", "reason": "no"}'
-    fired = answers(place, around.replace("{}", line))
-    assert (fired.action, fired.verdict["message"]) == ("block", "no")
-
-
-@rows(
-    "text", ["checking...\n{}", "{}\ndone", "[{}]", '"{}"', "{}x"], ids=["before", "after", "list", "string", "suffix"]
-)
-def test_3_1_what_does_not_begin_and_end_like_an_object_is_plain_text(place: Project, text: str) -> None:
-    """Text around an answer makes it plain text: the tool runs, no failure; the audit names what was lost."""
-    fired = answers(place, text.replace("{}", '{"decision":"block"}'))
-    assert (fired.action, failure(fired)) == ("continue", None)
-    assert "several JSON objects" in notes(fired)
-
-
-def test_3_1_what_begins_and_ends_like_an_object_and_does_not_parse_is_a_failure(place: Project) -> None:
-    """It does not count as plain text, not even where that would be text for the model."""
-    fired = answers(place, "{not json}", event="user_prompt_submit")
-    assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
-    assert "additional_context" not in fired.verdict
-
-
-def test_3_1_lines_of_json_that_say_nothing_are_plain_text(place: Project) -> None:
-    """A log in JSON lines is text."""
-    fired = answers(place, '{"level":"info"}\n{"level":"warn"}', event="user_prompt_submit")
-    assert fired.verdict["additional_context"] == '{"level":"info"}\n{"level":"warn"}'
-
-
-def test_3_1_lines_of_json_of_which_one_is_an_answer_are_a_failure(place: Project) -> None:
-    """Two objects are no answer, even if one of them alone would be."""
-    fired = answers(place, '{}\n{"decision":"block"}')
-    assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
-
-
-# --- 3.2: exit status and stdout
-
-
-def test_3_2_exit_0_and_nothing_is_no_decision(place: Project) -> None:
-    """It is no approval either."""
-    fired = answers(place)
-    assert (fired.action, failure(fired)) == ("continue", None)
-
-
-@rows("event", ["user_prompt_submit", "session_start"])
-def test_3_2_exit_0_and_plain_text_is_context_at_these_events(place: Project, event: str) -> None:
-    """The model is given it."""
-    fired = answers(place, "mind the gap\n", event=event)
-    assert (fired.action, fired.verdict["additional_context"]) == ("continue", "mind the gap")
-
-
-@rows("event", ["pre_tool_use", "post_tool_use", "post_tool_failure", "stop", "session_end"])
-def test_3_2_exit_0_and_plain_text_is_for_nobody_elsewhere(place: Project, event: str) -> None:
-    """It is in the audit."""
-    fired = answers(place, "all is well", event=event)
-    assert fired.verdict.keys() == {"action", "request_id", "hooks"}
-    assert fired.action == "continue"
-    assert "all is well" in notes(fired)
-
-
-def test_3_2_exit_0_and_stderr_is_for_nobody(place: Project) -> None:
-    """Stderr of a hook that succeeds is no message."""
-    assert answers(place, stderr="debugging").verdict.keys() == {"action", "request_id", "hooks"}
-
-
-def test_3_2_exit_2_blocks_with_stderr(place: Project) -> None:
-    """The model gets stderr."""
-    fired = answers(place, stderr="not on Fridays", code=2)
-    assert (fired.action, fired.verdict["message"]) == ("block", "not on Fridays")
+@rows("events, stdout, code, action, others", AT_EVENTS.values(), ids=AT_EVENTS)
+def test_3_1_to_3_3_what_they_come_to_at_other_events(  # noqa: PLR0917  # a table of cases
+    place: Project, events: tuple[str, ...], stdout: object, code: int, action: str, others: dict[str, object]
+) -> None:
+    """Where there is text for the model, or no decision about a tool."""
+    for event in events:
+        check(answers(place, stdout, code=code, event=event), action, others)
 
 
 def test_3_2_the_command_says_by_its_exit_status_whether_to_go_on(project: Project) -> None:
@@ -100,67 +124,6 @@ def test_3_2_the_command_says_by_its_exit_status_whether_to_go_on(project: Proje
     project.hooks({"dialect": "claude", "command": hook_line(stderr="oops", code=1)})
     fired = project.fire()
     assert (fired.status, fired.action, failure(fired)) == (0, "continue", "exit_code")
-
-
-def test_3_2_exit_2_and_plain_text_blocks_with_stderr_and_the_text_is_lost(place: Project) -> None:
-    """Stdout is no reason."""
-    fired = answers(place, "no", code=2)
-    assert fired.action == "block"
-    assert fired.verdict["message"] == "blocked by hook (exit 2, no reason given)"
-    assert '"no"' in notes(fired)
-
-
-def test_3_2_exit_2_and_a_refusal_in_json_blocks_with_the_reason_of_the_json(place: Project) -> None:
-    """Stderr is not looked at then."""
-    fired = answers(place, DENY, stderr="something else", code=2)
-    assert (fired.action, fired.verdict["message"]) == ("block", "not here")
-    assert "something else" in notes(fired)
-
-
-def test_3_2_exit_2_and_json_without_a_refusal_blocks_with_stderr_and_the_rest_is_read(place: Project) -> None:
-    """An allow beside it, and its arguments, do not count; text for the model does."""
-    answer = own("PreToolUse", permissionDecision="allow", updatedInput={"command": "id"}, additionalContext="see")
-    fired = answers(place, answer, stderr="no", code=2)
-    assert (fired.action, fired.verdict["message"]) == ("block", "no")
-    assert fired.verdict["additional_context"] == "see"
-    assert "modified_args" not in fired.verdict
-
-
-@rows("stdout", ['{"decision":"deny"}', "{no json}"], ids=["schema", "syntax"])
-def test_3_2_exit_2_and_json_that_is_none_blocks_with_stderr(place: Project, stdout: str) -> None:
-    """Neither the schema nor the syntax undoes a veto."""
-    fired = answers(place, stdout, stderr="no", code=2)
-    assert (fired.action, fired.verdict["message"], failure(fired)) == ("block", "no", None)
-
-
-@rows("code", [1, 3, 127])
-@rows("stdout", ["", "text"])
-def test_3_2_another_exit_status_is_a_failure_that_blocks_nothing(place: Project, code: int, stdout: str) -> None:
-    """Its text is not added anywhere; the user sees the failure."""
-    fired = answers(place, stdout, stderr="oops", code=code, event="user_prompt_submit")
-    assert (fired.action, failure(fired)) == ("continue", "exit_code")
-    assert "additional_context" not in fired.verdict
-    assert "oops" in str(fired.verdict["system_message"])
-
-
-def test_3_2_exit_1_with_valid_json_lets_the_json_decide(place: Project) -> None:
-    """It is no failure."""
-    fired = answers(place, DENY, code=1)
-    assert (fired.action, fired.verdict["message"], failure(fired)) == ("block", "not here", None)
-
-
-def test_3_2_exit_1_with_new_arguments_changes_them(place: Project) -> None:
-    """Any answer decides, not only a refusal."""
-    fired = answers(place, own("PreToolUse", updatedInput={"command": "id"}), code=1)
-    assert (fired.action, fired.verdict["modified_args"]) == ("modify", {"command": "id"})
-
-
-@rows("code", [0, 1])
-@rows("stdout", ['{"decision":"deny"}', "{no json}"], ids=["schema", "syntax"])
-def test_3_2_json_that_is_none_is_a_failure_that_blocks_nothing(place: Project, stdout: str, code: int) -> None:
-    """At exit status 0 and at any but 2."""
-    fired = answers(place, stdout, code=code)
-    assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
 
 
 @pytest.mark.slow
@@ -195,19 +158,6 @@ def test_3_2_a_wrong_type_or_word_voids_the_whole_answer(place: Project, answer:
     assert found in str(fired.verdict["system_message"])
 
 
-def test_3_2_unknown_keys_are_no_failure(place: Project) -> None:
-    """At the top and in `hookSpecificOutput`."""
-    answer = {**own("PreToolUse", permissionDecision="deny", permissionDecisionReason="R", extra=1), "mine": True}
-    assert answers(place, answer).action == "block"
-
-
-def test_3_2_a_field_in_the_wrong_place_decides_nothing(place: Project) -> None:
-    """The answer is valid, and the audit names the misplaced field."""
-    fired = answers(place, {"permissionDecision": "deny"})
-    assert (fired.action, failure(fired)) == ("continue", None)
-    assert "permissionDecision" in notes(fired)
-
-
 def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project: Project) -> None:
     """Fields for other events are noted, and not reported."""
     answer = {"decision": "block", "reason": "R", "permissionDecision": "deny", "permissionDecisionReason": "R"}
@@ -215,79 +165,3 @@ def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project
     agent = Agent("codex", project)
     told = agent.fire(agent.shell())
     assert (told.reason, told.person) == ("R", "")
-
-
-# --- 3.3: the fields
-
-
-def test_3_3_an_approval_at_the_top_is_an_allow(place: Project) -> None:
-    """Its reason is dropped."""
-    fired = answers(place, {"decision": "approve", "reason": "R"})
-    assert fired.action == "allow"
-    assert "message" not in fired.verdict
-
-
-def test_3_3_an_approval_at_the_top_grants_new_arguments_too(place: Project) -> None:
-    """As an allow beside them does."""
-    fired = answers(place, {"decision": "approve", **own("PreToolUse", updatedInput={"command": "id"})})
-    assert (fired.action, fired.verdict["modified_args"]) == ("allow", {"command": "id"})
-
-
-def test_3_3_an_answer_in_hookrun_s_own_words_decides_nothing_and_is_told(place: Project) -> None:
-    """It fits Claude Code's schema, which knows none of its fields."""
-    fired = answers(place, {"action": "block", "message": "no"})
-    assert (fired.action, failure(fired)) == ("continue", None)
-    assert "hookrun's dialect" in notes(fired)
-
-
-def test_3_3_a_block_at_the_top_outweighs_an_allow_beside_it(place: Project) -> None:
-    """As measured."""
-    answer = {"decision": "block", "reason": "R", **own("PreToolUse", permissionDecision="allow")}
-    assert answers(place, answer).action == "block"
-
-
-def test_3_3_a_denial_without_a_reason_is_one(place: Project) -> None:
-    """The model sees which hook refused."""
-    fired = answers(place, own("PreToolUse", permissionDecision="deny"))
-    assert (fired.action, fired.verdict["message"]) == ("block", "blocked by hook (no reason given)")
-
-
-@rows("event", ["pre_tool_use", "post_tool_use", "user_prompt_submit", "stop"])
-def test_3_3_continue_false_ends_the_turn(place: Project, event: str) -> None:
-    """With the reason that it gives."""
-    fired = answers(place, {"continue": False, "stopReason": "enough"}, event=event)
-    assert (fired.action, fired.verdict["message"]) == ("stop", "enough")
-
-
-def test_3_3_continue_false_beats_what_the_event_s_own_field_says(place: Project) -> None:
-    """An allow beside it does not count; the reason of a denial is shown too."""
-    assert answers(place, {"continue": False, **own("PreToolUse", permissionDecision="allow")}).action == "stop"
-    fired = answers(place, {"continue": False, "stopReason": "S", **DENY})
-    assert (fired.action, fired.verdict["message"]) == ("stop", "not here\nS")
-
-
-def test_3_3_continue_true_and_suppress_output_have_no_effect(place: Project) -> None:
-    """They are accepted."""
-    fired = answers(place, {"continue": True, "suppressOutput": True})
-    assert (fired.action, failure(fired), notes(fired)) == ("continue", None, "")
-
-
-def test_3_3_a_system_message_is_for_the_person(place: Project) -> None:
-    """Beside any decision."""
-    fired = answers(place, {"systemMessage": "look", **DENY})
-    assert (fired.action, fired.verdict["system_message"]) == ("block", "look")
-
-
-def test_3_3_what_only_claude_code_can_do_is_told(place: Project) -> None:
-    """Nothing is lost silently."""
-    fired = answers(
-        place, {"terminalSequence": "\x07", **own("SessionStart", watchPaths=["/a"])}, event="session_start"
-    )
-    assert "terminalSequence, watchPaths of its answer cannot be passed on" in notes(fired)
-
-
-def test_3_3_async_on_stdout_decides_nothing(place: Project) -> None:
-    """As measured; here the hook is awaited."""
-    fired = answers(place, {"async": True, "decision": "block"})
-    assert (fired.action, failure(fired)) == ("continue", None)
-    assert "continue in the background" in notes(fired)
