@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,43 @@ if TYPE_CHECKING:
 __all__ = ["bench", "pytestmark"]
 
 
+# --- children of the test
+
+
+def forked(child: Callable[[], bool]) -> int:
+    """Run the function in a forked child and return its id; 0 is the exit status when it returns True."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(int(limit()))
+            status = 0 if child() else 2
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return pid
+
+
+def status_of(pid: int) -> int:
+    """Wait for a child and return its exit status."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def apart(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test in a forked child, so that its signals reach this process at no time."""
+
+    @functools.wraps(test)
+    def case(**fixtures: object) -> None:
+        def child() -> bool:
+            test(**fixtures)
+            return True
+
+        assert status_of(forked(child)) == 0, "what went wrong is on stderr"
+
+    return case
+
+
 # --- exceptions from outside
 
 
@@ -60,6 +99,7 @@ def interrupted_at_start(task: Task) -> Task:
     return task
 
 
+@apart
 def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> None:
     """The signal arrives while the C library starts the process: its id is still unknown."""
     with pool_of(2) as pool:
@@ -73,6 +113,7 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
 
 
 @pytest.mark.parametrize("function", ["find", "kill"])
+@apart
 def test_a_second_interrupt_while_a_process_is_started_leaves_none(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
@@ -86,6 +127,7 @@ def test_a_second_interrupt_while_a_process_is_started_leaves_none(
 
 
 @pytest.mark.parametrize("function", ["find", "kill"])
+@apart
 def test_a_second_interrupt_leaves_no_process_either(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
@@ -104,6 +146,7 @@ def test_a_second_interrupt_leaves_no_process_either(
         assert (bench.processes(), zombies(), slots(pool).free) == ([], [], 2)
 
 
+@apart
 def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that continues after Ctrl-C finds a pool that still listens."""
     with pool_of(1) as pool:
@@ -119,28 +162,10 @@ def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, m
 # --- forks and what belongs to the whole process
 
 
-def forked(child: Callable[[], bool]) -> int:
-    """Run the function in a forked child and return its id; 0 is the exit status when it returns True."""
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            signal.alarm(int(limit()))
-            status = 0 if child() else 2
-        finally:
-            os._exit(status)
-    return pid
-
-
 def waits_for(reader: int, writer: int) -> bool:
     """Wait for the end of a pipe, as a worker of multiprocessing does for its work."""
     os.close(writer)
     return os.read(reader, 1) == b""
-
-
-def status_of(pid: int) -> int:
-    """Wait for a child and return its exit status."""
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def test_a_forked_child_has_a_pool_of_its_own(bench: Bench) -> None:
