@@ -164,9 +164,7 @@ DECLARATIONS = st.fixed_dictionaries(
 @given(data=DECLARATIONS, layer=st.sampled_from(["project", "user"]))
 @example(data={"hooks": [{"event": "stop", "url": "http://localhost", "serve": False}]}, layer="user")
 def test_checker_and_schema_agree(
-    tmp_path_factory: pytest.TempPathFactory,
-    data: dict[str, object],
-    layer: str,
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, object], layer: str
 ) -> None:
     """The schema accepts exactly the files without errors, except for errors that a schema cannot express."""
     path = tmp_path_factory.getbasetemp() / f"declared-{layer}.json"

@@ -25,7 +25,7 @@ from hookrun.wiring.wired_command import (
     this_program,
 )
 from tests.rows import rows
-from tests.wiring.texts import FEWER_EXAMPLES, argv, launcher_argv, launcher_line, shell_line
+from tests.wiring.texts import FEWER_EXAMPLES, launcher_line, shell_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +44,9 @@ def test_what_is_written_is_read_back(
     program = HookrunProgram(python, f"{directory}/hookrun/__main__.py")
     fires = FireFlags("claude", "PreToolUse", deadline, scope, home)
     text = shell_line(program, fires, GONE)
-    assert read(text, "claude") == WiredCommand(fires, program)
+    command = WiredCommand(fires, program)
+    assert read(text, "claude") == read_argv(command.words, "claude") == command
     assert read(text, "codex") is None
-    assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program)
 
 
 @FEWER_EXAMPLES
@@ -56,9 +56,9 @@ def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: f
     launcher = f"{home}/.local/share/hookrun/claude"
     fires = FireFlags("claude", "PreToolUse", deadline, home=named)
     text = launcher_line(launcher, fires, gone)
-    assert read(text, "claude") == WiredCommand(fires, launcher=launcher)
+    command = WiredCommand(fires, launcher=launcher)
+    assert read(text, "claude") == read_argv(command.words, "claude") == command
     assert read(text, "codex") is None
-    assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, launcher=launcher)
 
 
 @pytest.mark.slow
