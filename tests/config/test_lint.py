@@ -118,8 +118,13 @@ def test_the_tools_of_a_program_are_its_own(tmp_path: Path) -> None:
 def recorded() -> Iterator[tuple[str, str, list[str]]]:
     """Yield canonical and own name and the arguments of every tool in the recorded contexts."""
     objects: list[Any] = []
+
+    def keep(found: object) -> object:
+        objects.append(found)
+        return found
+
     for path in sorted(GOLDEN.glob("*.json")):
-        json.loads(path.read_text(), object_hook=lambda each: objects.append(each) or each)
+        json.loads(path.read_text(), object_hook=keep)
     for value in objects:
         if isinstance(value.get("tool_name"), str):
             args = value.get("tool_args")

@@ -161,11 +161,8 @@ def test_every_shell_runs_it(shell: str, tmp_path: Path) -> None:
     main = directory / "__main__.py"
     main.write_text("import sys, json; print(json.dumps([sys.argv[1:], sys.flags.isolated])); sys.exit(3)")
     fires = FireFlags("codex", "Stop", 2.0, "project", str(tmp_path))
-    done = subprocess.run(
-        [shell, "-c", shell_line(HookrunProgram(sys.executable, str(main)), fires, GONE)],
-        capture_output=True,
-        check=False,
-    )
+    text = shell_line(HookrunProgram(sys.executable, str(main)), fires, GONE)
+    done = subprocess.run([shell, "-c", text], capture_output=True, check=False)
     assert json.loads(done.stdout) == [fires.arguments(), 1]
     assert (done.returncode, done.stderr) == (3, b"")
 
