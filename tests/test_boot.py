@@ -395,7 +395,8 @@ def test_runs_that_start_together_write_it_once(project: Project, package: Path)
 
 def broken(project: Project, package: Path, agent: str, *words: str) -> tuple[int, str]:
     """Return the status and stderr of a run for an agent; stdout must be empty."""
-    done = started(project, *START, package / "start.py", "fire", "--agent", agent, "PreToolUse", before=words)
+    fires = ("fire", "--agent", agent, "PreToolUse", "--home", project.home)
+    done = started(project, *START, package / "start.py", *fires, before=words)
     assert done.stdout == b""
     return done.returncode, done.stderr.decode()
 
@@ -507,10 +508,7 @@ def test_a_file_with_a_table_of_another_version_is_written_anew(project: Project
     *_, groups, extensions = marshal.loads(boot_writer.build(str(package))[boot_writer.TABLE :])  # noqa: S302  # our own
     found = (package / "boot.py").stat()
     own = ["hookrun.boot", "/boot.py", found.st_mtime_ns, found.st_size]
-    for table in (
-        [[[*own, 0, 0]], [], {}],
-        [boot.FORMAT + 1, [own], groups, extensions],
-    ):
+    for table in ([[[*own, 0, 0]], [], {}], [boot.FORMAT + 1, [own], groups, extensions]):
         whole = boot_writer.build(str(package))
         replaced = marshal.dumps(table).ljust(boot_writer.HEAD - boot_writer.TABLE, b"\0")
         code_file(package).write_bytes(whole[: boot_writer.TABLE] + replaced + whole[boot_writer.HEAD :])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hookrun import conditions, dry_run, fastjson, globs
 from hookrun.model import Hook
@@ -71,20 +71,6 @@ def test_a_text_made_from_a_pattern_matches_as_in_fnmatch(pair: tuple[str, str])
 @pytest.mark.slow
 @settings(max_examples=400)
 @given(st.text(st.sampled_from("ab*?[]!-^&~|\\\n/"), max_size=12), st.text(letters, max_size=8))
-@example("[]]", "]")
-@example("[!]]", "a")
-@example("[]", "[]")
-@example("[!]", "[!]")
-@example("[b-a]", "b")
-@example("[!b-a]", "x")
-@example("[a-]", "-")
-@example("[-a]", "-")
-@example("[--/]", ".")
-@example("[a-b-c]", "-")
-@example("[^a]", "^")
-@example("[[]", "[")
-@example("[\\]", "\\")
-@example("[a&&b]", "&")
 def test_any_pattern_matches_as_in_fnmatch(pattern: str, text: str) -> None:
     """Any heap of special characters: the answer is that of fnmatchcase."""
     assert globs.glob(pattern, text) is fnmatchcase(text, pattern)
@@ -111,6 +97,15 @@ def test_any_pattern_matches_as_in_fnmatch(pattern: str, text: str) -> None:
         ("[a-c]x", "bx", True),
         ("[a-c]x", "dx", False),
         ("[c-a]", "b", False),
+        ("[a-]", "-", True),
+        ("[-a]", "-", True),
+        ("[--/]", ".", True),
+        ("[a-b-c]", "-", True),
+        ("[^a]", "^", True),
+        ("[[]", "[", True),
+        ("[\\]", "\\", True),
+        ("[a&&b]", "&", True),
+        ("[!b-a]", "x", True),
         ("[ab", "[ab", True),
         ("[ab", "a", False),
         ("x[!", "x[!", True),
@@ -126,7 +121,7 @@ def test_any_pattern_matches_as_in_fnmatch(pattern: str, text: str) -> None:
 )
 def test_globs(pattern: str, text: str, expected: bool) -> None:
     """`*` crosses newlines and `/`, sets have `!`, ranges and a first `]`, an unclosed `[` is itself, case counts."""
-    assert globs.glob(pattern, text) is expected
+    assert globs.glob(pattern, text) is fnmatchcase(text, pattern) is expected
 
 
 @rows(
@@ -165,9 +160,7 @@ def hook(**fields: object) -> Hook:
     ],
 )
 def test_a_matcher_is_tried_on_the_canonical_and_on_the_agents_name(
-    matcher: list[str] | None,
-    names: tuple[str | None, str | None],
-    expected: bool,
+    matcher: list[str] | None, names: tuple[str | None, str | None], expected: bool
 ) -> None:
     """Any alternative may fit either name; no matcher fits everything, and without a tool no matcher fits."""
     context = {"tool_name": names[0], "agent_tool_name": names[1]}
@@ -326,6 +319,7 @@ def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], d
         ("tool_args.paths.2", "four", True),
         ("tool_args.paths.2.1", "four", True),
         ("tool_args.paths.2.0", "four", False),
+        ("tool_args.paths." + "1" * 5000, "*", False),  # a number that Python does not convert
         ("tool_args.dotted.key", "x", True),
         ("tool_args.dotted.key.in", "*", False),
         ("tool_args.dotted.way.in", "y", True),
@@ -374,11 +368,6 @@ def test_a_decoy_key_with_a_dot_does_not_hide_a_value(arguments: dict[str, objec
     assert conditions.ConditionEvaluator({"tool_args": arguments}).all_match({"tool_args.target.path": ["/etc/*"]})
 
 
-def test_an_index_of_thousands_of_digits_is_no_crash() -> None:
-    """A path with a number that Python will not convert leads nowhere, as any other that is out of range."""
-    assert not conditions.ConditionEvaluator({"a": ["x"]}).all_match({"a." + "1" * 5000: ["*"]})
-
-
 # --- why not
 
 
@@ -423,26 +412,18 @@ def test_why_not_is_none_exactly_when_the_hook_applies(
         ({"when": {"tool_args.absent": ["*"]}}, ["when", "tool_args.absent", "missing"]),
         ({"when": {"tool_args.null": ["*"]}}, ["when", "tool_args.null", "null"]),
         ({"unless": {"tool_args.command": ["ls*"]}}, ["unless", "tool_args.command", '"ls\\n\\u001b[31m"']),
+        ({"when": {"a\x1b[2J": ["y"]}}, ["when"]),
+        ({"unless": {"a\x1b[2J": ["x"]}}, ["unless"]),
     ],
 )
 def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], expected: list[str]) -> None:
-    """The text names the condition, the expected and the actual value, control characters escaped."""
+    """The text names the condition, the expected and the actual value; no control character, not even of a path."""
     arguments = {"command": "ls\n\x1b[31m", "n": 3, "null": None}
-    context = {"agent": "codex", "tool_name": "bash", "session_id": "s1", "tool_args": arguments}
+    context = {"agent": "codex", "tool_name": "bash", "session_id": "s1", "tool_args": arguments, "a\x1b[2J": "x"}
     why = dry_run.mismatch_reason(hook(**fields), context)
     assert why is not None
     assert why.startswith(f"{expected[0]}: ")
     assert [part for part in expected if part not in why] == []
-    assert why.isprintable()
-
-
-@rows("condition, pattern", [("when", "y"), ("unless", "x")])
-def test_a_path_with_a_control_character_is_shown_escaped(condition: str, pattern: str) -> None:
-    """A declaration cannot send the terminal an escape sequence by way of the path of a condition."""
-    path = "a\x1b[2J"
-    context = {path: "x"}
-    why = dry_run.mismatch_reason(hook(**{condition: {path: [pattern]}}), context)
-    assert why is not None
     assert why.isprintable()
 
 

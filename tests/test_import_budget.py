@@ -44,19 +44,10 @@ FOR_A_PROCESS = {
 FOR_A_VERDICT = {"hookrun.verdicts"}
 """Added if its answer is not `continue` in one of the usual spellings."""
 
-FOR_CLAUDE_S_DIALECT = {
-    "hookrun.claude",
-    "hookrun.claude.answer",
-    "hookrun.claude.hook_protocol",
-}
+FOR_CLAUDE_S_DIALECT = {"hookrun.claude", "hookrun.claude.answer", "hookrun.claude.hook_protocol"}
 """Added if a hook reads and answers as Claude Code's do."""
 
-FOR_AN_AGENT = {
-    "hookrun.fire.agent",
-    "hookrun.agents",
-    "hookrun.agents.base",
-    "hookrun.agents.formats",
-}
+FOR_AN_AGENT = {"hookrun.fire.agent", "hookrun.agents", "hookrun.agents.base", "hookrun.agents.formats"}
 """Added if an agent runs hookrun, besides the agent's module and what it shares with others."""
 
 OF_THE_AGENT: dict[str, set[str]] = {

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from hookrun.agents import opencode
 from tests.conftest import Project
 from tests.fire.agents import says, without_origin
+from tests.rows import rows
 
 NODE = shutil.which("node")
 DRIVER = Path(__file__).parent / "drive_plugin.mjs"
@@ -45,12 +47,18 @@ def happened(name: str, **properties: object) -> list[object]:
     return ["event", {"event": {"type": name, "properties": properties}}]
 
 
-def drive(project: Project, *calls: list[object], headless: bool = False, command: list[str] | None = None) -> Json:
+def drive(
+    project: Project,
+    *calls: list[object],
+    headless: bool = False,
+    command: list[str] | None = None,
+    events: Iterable[str] = tuple(opencode.EVENTS),
+) -> Json:
     """Return the results of calls to the plugin: the error and final arguments of each, and prompts."""
     project.approve()
     program = command or project.command("fire", "--agent", "opencode", "--home", str(project.home))
     path = project.root.parent / "plugin.mjs"
-    path.write_text(opencode.plugin(program, opencode.EVENTS))
+    path.write_text(opencode.plugin(program, [*events]))
     done = subprocess.run(
         [str(NODE), str(DRIVER), str(path), str(project.root), *(["run"] if headless else [])],
         input=json.dumps(calls),
@@ -133,12 +141,26 @@ def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> N
     assert (seen["event"], seen["session_id"], seen["root_session_id"]) == ("subagent_stop", "s2", "s1")
 
 
-def test_a_hookrun_that_breaks_is_told_and_refuses_nothing(project: Project) -> None:
-    """With its last words."""
-    script = project.script("break.sh", "#!/bin/sh\necho ModuleNotFoundError >&2; exit 1\n")
-    results = drive(project, before(), command=[str(project.root / script)])
-    assert results["results"][0]["error"] is None
-    assert results["toasts"] == ["hookrun: exited with 1 at tool.execute.before: ModuleNotFoundError"]
+@rows(
+    "script, error, toast",
+    [
+        (
+            "echo ModuleNotFoundError >&2; exit 1",
+            None,
+            "hookrun: exited with 1 at tool.execute.before: ModuleNotFoundError",
+        ),
+        ("echo gibberish", None, "cannot be read"),
+        ("echo full disk >&2; exit 2", "full disk", ""),
+    ],
+)
+def test_only_a_status_of_2_refuses_without_an_answer(
+    project: Project, script: str, error: str | None, toast: str
+) -> None:
+    """By stderr's text; of a hookrun that breaks, and of an answer that cannot be read, the user is notified."""
+    program = project.script("program.sh", f"#!/bin/sh\n{script}\n")
+    results = drive(project, before(), command=[str(project.root / program)])
+    assert results["results"][0]["error"] == error
+    assert toast in "".join(results["toasts"])
 
 
 @pytest.mark.slow
@@ -182,32 +204,10 @@ def test_a_hookrun_that_is_gone_is_told_once_and_refuses_nothing(project: Projec
     assert "hookrun doctor opencode" in toast
 
 
-def test_an_answer_that_cannot_be_read_refuses_nothing(project: Project) -> None:
-    """The user is notified."""
-    results = drive(project, before(), command=["/bin/echo", "gibberish"])
-    assert results["results"][0]["error"] is None
-    assert "cannot be read" in results["toasts"][0]
-
-
-def test_a_refusal_that_only_the_exit_status_tells_counts(project: Project) -> None:
-    """Its reason is on stderr then."""
-    script = project.script("refuse.sh", "#!/bin/sh\necho full disk >&2; exit 2\n")
-    results = drive(project, before(), command=[str(project.root / script)])
-    assert results["results"][0]["error"] == "full disk"
-
-
 @pytest.mark.slow
 def test_an_event_that_is_not_wired_calls_nobody(project: Project) -> None:
     """The plugin has the list; a marker that its program leaves shows whether it was run."""
     script = project.script("mark.sh", "#!/bin/sh\ntouch marked\n")
-    path = project.root.parent / "plugin.mjs"
-    path.write_text(opencode.plugin([str(project.root / script)], ["tool.execute.after"]))
     for call, marked in ((before(), False), (after(), True)):
-        subprocess.run(
-            [str(NODE), str(DRIVER), str(path), str(project.root)],
-            input=json.dumps([call]),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        drive(project, call, command=[str(project.root / script)], events=["tool.execute.after"])
         assert (project.root / "marked").exists() is marked

@@ -91,8 +91,7 @@ def test_a_prompt_that_nobody_wrote_is_not_fired(fields: Json, fired: bool) -> N
 
 
 @rows(
-    "arguments, seen",
-    [({"command": "ls"}, {"command": "ls"}), ('{"command": "ls"}', {"command": "ls"}), ("{", None)],
+    "arguments, seen", [({"command": "ls"}, {"command": "ls"}), ('{"command": "ls"}', {"command": "ls"}), ("{", None)]
 )
 def test_copilot_s_arguments_may_be_a_text(arguments: object, seen: object) -> None:
     """Older versions give JSON within JSON; one that is none hides the tool from no matcher."""

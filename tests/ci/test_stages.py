@@ -107,21 +107,9 @@ def test_the_machine_is_blamed_by_its_own_exit_status(tmp_path: Path) -> None:
 REASONS = [
     ("plain failure\n", PLENTY, ""),
     ("", 100 << 20, "the disk is full: 100 MB are free"),
-    (
-        "npm error network request failed: ENOTFOUND registry\nmore\n",
-        PLENTY,
-        "npm error network request failed: ENOTFOUND",
-    ),
-    (
-        "ERROR: Could not install packages due to an OSError: No space left on device\n",
-        PLENTY,
-        "ERROR: Could not install",
-    ),
-    (
-        "WARNING: Retrying (Retry(total=4)) after connection broken by ...\n",
-        PLENTY,
-        "WARNING: Retrying (Retry(total=4))",
-    ),
+    ("npm error network request failed: ENOTFOUND registry\nmore\n", PLENTY, "npm error network request"),
+    ("ERROR: Could not install packages due to an OSError: No space left on device\n", PLENTY, "ERROR: Could not"),
+    ("WARNING: Retrying (Retry(total=4)) after connection broken by ...\n", PLENTY, "WARNING: Retrying (Retry"),
     (f"{TESTS}npm error ENOTFOUND\n1 failed\n", PLENTY, ""),
     ("ERROR: No matching distribution found for hookrum\n", PLENTY, ""),
 ]

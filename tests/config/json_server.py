@@ -75,10 +75,7 @@ class JsonServer:
         text = self.path.read_text()
         before = text[: text.index(marker) + len(marker)]
         line, character = before.count("\n"), len(before) - before.rfind("\n") - 1
-        return {
-            "textDocument": {"uri": self.path.as_uri()},
-            "position": {"line": line, "character": character},
-        }
+        return {"textDocument": {"uri": self.path.as_uri()}, "position": {"line": line, "character": character}}
 
     def _send(self, method: str, params: dict[str, object], number: int | None = None) -> None:
         self._write({"method": method, "params": params, **({} if number is None else {"id": number})})

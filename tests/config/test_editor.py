@@ -106,16 +106,12 @@ def test_a_new_config_in_yaml_names_its_schema_in_a_comment(project: Project) ->
     assert hookrun(project, "validate").status == 0
 
 
-def test_a_config_that_exists_is_not_given_a_schema(project: Project) -> None:
-    """`hookrun add` edits it and nothing else."""
+def test_a_config_is_given_a_schema_only_when_it_is_made(project: Project) -> None:
+    """A dry run only names it; `hookrun add` edits a config that exists and nothing else."""
+    done = hookrun(project, "add", "no-force-push", "--dry-run")
+    assert f"+++ {project.root}/{SCHEMA_FILE}\n  (generated)\n" in done.stdout
+    assert len(done.stdout) < 10_000
     project.hooks({"command": "true"})
     assert hookrun(project, "add", "no-force-push").status == 0
     assert "$schema" not in (project.root / "coder.json").read_text()
     assert not (project.root / SCHEMA_FILE).exists()
-
-
-def test_a_dry_run_does_not_show_the_schema(project: Project) -> None:
-    """It is named only."""
-    done = hookrun(project, "add", "no-force-push", "--dry-run")
-    assert f"+++ {project.root}/{SCHEMA_FILE}\n  (generated)\n" in done.stdout
-    assert len(done.stdout) < 10_000

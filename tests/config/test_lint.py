@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hookrun.agents import AGENTS
 from hookrun.agents.known_tools import ARGUMENTS, native_tools
@@ -59,10 +59,7 @@ def test_a_matcher_that_no_tool_has(tmp_path: Path, matcher: str, says: str) -> 
 @rows(
     "fields, says",
     [
-        (
-            {"when": {"tool_args.comand": "*rm*"}},
-            'bash has no argument "comand": the condition never matches',
-        ),
+        ({"when": {"tool_args.comand": "*rm*"}}, 'bash has no argument "comand": the condition never matches'),
         ({"unless": {"tool_args.comand": "*rm*"}}, 'did you mean "command"?'),
         ({"matcher": "Bash", "when": {"tool_args.comand": "*rm*"}}, 'did you mean "command"?'),
         ({"matcher": "run_shell_command", "when": {"tool_args.cmd": "x"}}, 'bash has no argument "cmd"'),
@@ -120,22 +117,19 @@ def test_the_tools_of_a_program_are_its_own(tmp_path: Path) -> None:
 
 def recorded() -> Iterator[tuple[str, str, list[str]]]:
     """Yield canonical and own name and the arguments of every tool in the recorded contexts."""
+    objects: list[Any] = []
+
+    def keep(found: object) -> object:
+        objects.append(found)
+        return found
+
     for path in sorted(GOLDEN.glob("*.json")):
-        stack: list[object] = [json.loads(path.read_text())]
-        while stack:
-            value = stack.pop()
-            if isinstance(value, dict):
-                stack += value.values()
-                args = value.get("tool_args")
-                if isinstance(value.get("tool_name"), str):
-                    own = value.get("agent_tool_name")
-                    yield (
-                        value["tool_name"],
-                        str(own or value["tool_name"]),
-                        list(args) if isinstance(args, dict) else [],
-                    )
-            elif isinstance(value, list):
-                stack += value
+        json.loads(path.read_text(), object_hook=keep)
+    for value in objects:
+        if isinstance(value.get("tool_name"), str):
+            args = value.get("tool_args")
+            own = str(value.get("agent_tool_name") or value["tool_name"])
+            yield value["tool_name"], own, list(args) if isinstance(args, dict) else []
 
 
 def test_what_agents_were_seen_to_send_is_not_doubted(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hookrun.config import recipe_entries
 from hookrun.recipes import catalog
 from tests.cli.command import hookrun
 from tests.conftest import ROOT
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,10 +105,21 @@ def test_a_wrong_entry_is_an_error(project: Project, entry: dict[str, object], m
     assert project.fire(PUSH).status != 0
 
 
-def test_a_misspelled_recipe_is_recognized(project: Project) -> None:
-    """As every other field of an entry is."""
-    write(project, {"event": "stop", "recpe": "no-force-push@1"})
-    assert 'did you mean "recipe"?' in problems(project)
+@rows(
+    "entry, messages",
+    [
+        ({"event": "stop", "recpe": "no-force-push@1"}, ['did you mean "recipe"?']),
+        (
+            {"recipe": "no-force-push@1", "options": {"lease": "perhaps"}},
+            ["invalid value of the option `lease`", "1 warning"],
+        ),
+    ],
+)
+def test_a_slip_is_pointed_out(project: Project, entry: dict[str, object], messages: list[str]) -> None:
+    """A misspelled `recipe` as every other field; the recipe itself checks its options, as those in the environment."""
+    write(project, entry)
+    shown = problems(project)
+    assert [each for each in messages if each not in shown] == []
 
 
 def test_an_old_version_works_and_says_until_when(
@@ -128,13 +140,6 @@ def test_an_old_version_works_and_says_until_when(
         {"recipe": "no-force-push@2", "priority": 3}
     ]
     assert problems(project) == "checked 1 hook in 1 file: 0 errors, 0 warnings\n"
-
-
-def test_the_values_of_options_are_checked(project: Project) -> None:
-    """By the recipe itself, as those in the environment are."""
-    write(project, {"recipe": "no-force-push@1", "options": {"lease": "perhaps"}})
-    assert "invalid value of the option `lease`" in problems(project)
-    assert "1 warning" in problems(project)
 
 
 def test_what_it_stands_for_is_shown(project: Project) -> None:

@@ -14,7 +14,6 @@ from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAU
 from hookrun.events import EVENTS
 from tests import tour
 from tests.config.declared import errors, examined
-from tests.rows import rows
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -164,9 +163,7 @@ DECLARATIONS = st.fixed_dictionaries(
 @given(data=DECLARATIONS, layer=st.sampled_from(["project", "user"]))
 @example(data={"hooks": [{"event": "stop", "url": "http://localhost", "serve": False}]}, layer="user")
 def test_checker_and_schema_agree(
-    tmp_path_factory: pytest.TempPathFactory,
-    data: dict[str, object],
-    layer: str,
+    tmp_path_factory: pytest.TempPathFactory, data: dict[str, object], layer: str
 ) -> None:
     """The schema accepts exactly the files without errors, except for errors that a schema cannot express."""
     path = tmp_path_factory.getbasetemp() / f"declared-{layer}.json"
@@ -177,14 +174,9 @@ def test_checker_and_schema_agree(
         assert found != []
 
 
-@rows("field", [field.name for field in HOOK_FIELDS])
-def test_every_field_is_generated(field: str) -> None:
-    """The agreement of schema and checker is tested for every field of a hook."""
-    assert field in VALUES
-
-
 def test_schema_is_a_schema() -> None:
-    """What `hookrun schema` prints is itself valid by the meta-schema, and plain JSON."""
+    """What `hookrun schema` prints is valid by the meta-schema, and plain JSON; each field is tried above."""
+    assert {field.name for field in HOOK_FIELDS} <= VALUES.keys()
     Draft202012Validator.check_schema(schema())
     assert json.loads(json.dumps(schema())) == schema()
 

@@ -50,31 +50,21 @@ WHOLE_FILE = ("copilot", "cline", "opencode")
 """Agents in whose directory hookrun has a file for itself."""
 
 
-@rows("agent", [agent for agent in ALL if agent not in WHOLE_FILE])
-def test_what_was_there_before_it_comes_back(project: Project, agent: str) -> None:
-    """By the ledger that the earlier hookrun left, to the byte."""
+THEIRS = b' {"mine" :1}\n'
+OURS_ALONE = [(agent, None, None, 0) for agent in WHOLE_FILE]
+SHARED = [(agent, THEIRS, digest(THEIRS), 1) for agent in ALL if agent not in WHOLE_FILE]
+
+
+@rows("agent, original, before, more", [*SHARED, *OURS_ALONE])
+def test_what_was_there_before_it_comes_back(
+    project: Project, agent: str, original: bytes | None, before: str | None, more: int
+) -> None:
+    """By the ledger that the earlier hookrun left, to the byte; where there was nothing, its own file goes."""
     path = settings_file(project, agent)
-    path.write_text(path.read_text().replace("{", '{"mine": 1,', 1))
-    uninstall(project, agent, path, b' {"mine" :1}\n')
-    assert path.read_bytes() == b' {"mine" :1}\n'
-
-
-@rows("agent", WHOLE_FILE)
-def test_where_nothing_was_before_it_nothing_is_left(project: Project, agent: str) -> None:
-    """Its own file goes."""
-    path = settings_file(project, agent)
-    uninstall(project, agent, path, None)
-    assert not path.exists()
-
-
-def uninstall(project: Project, agent: str, path: Path, original: bytes | None) -> None:
-    """Uninstall what the ledger says was installed over the original."""
+    path.write_text(path.read_text().replace("{", '{"mine": 1,', more))
     with Ledger(str(project.home)).locked():
         pass
-    ledger = Ledger(str(project.home))
-    ledger.keep(
-        str(path),
-        LedgerEntry(agent, ["user"], digest(path.read_bytes()), None if original is None else digest(original)),
-        original,
-    )
+    entry = LedgerEntry(agent, ["user"], digest(path.read_bytes()), before)
+    Ledger(str(project.home)).keep(str(path), entry, original)
     assert hookrun(project, "uninstall", agent).status == 0
+    assert (path.read_bytes() if path.exists() else None) == original

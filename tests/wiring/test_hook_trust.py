@@ -15,17 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MINE = {"type": "command", "command": "mine"}
-HOOKS = json.dumps(
-    {
-        "hooks": {
-            "Stop": [
-                {"hooks": [MINE]},
-                {"hooks": [{"type": "command", "command": wired("codex", "Stop"), "timeout": 600}]},
-            ],
-            "SessionEnd": [{"hooks": [{"type": "command", "command": wired("codex", "SessionEnd"), "timeout": 3}]}],
-        }
-    }
+STOP, END = (
+    {"type": "command", "command": wired("codex", event), "timeout": seconds}
+    for event, seconds in (("Stop", 600), ("SessionEnd", 3))
 )
+HOOKS = json.dumps({"hooks": {"Stop": [{"hooks": [MINE]}, {"hooks": [STOP]}], "SessionEnd": [{"hooks": [END]}]}})
 
 
 def _required(path: str, hooks: str) -> list[HookTrust]:

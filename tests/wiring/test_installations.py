@@ -246,27 +246,24 @@ def test_a_link_into_a_cache_is_in_it(quiet: Path) -> None:
     assert ephemeral_directory(program, str(quiet / "home")) == str(quiet / "home/.cache/uv")
 
 
-def _asked(quiet: Path, name: str, tool: str) -> str | None:
-    """Return the cache that is found where this tool is on PATH."""
+@pytest.mark.parametrize(
+    ("name", "tool", "counts"),
+    [
+        ("uv", "#!/bin/sh\necho {here}/environment\n", True),
+        ("pipx", "#!/bin/sh\necho {here}/environment\n", True),
+        ("uv", "#!/bin/sh\necho {here}/environment\nexit 1\n", False),
+        ("uv", "#!/bin/sh\necho environment\n", False),
+        ("uv", "no program", False),
+    ],
+)
+def test_the_tools_are_asked(quiet: Path, name: str, tool: str, *, counts: bool) -> None:
+    """What uv and pipx report counts, but not of one that fails, or prints no absolute path."""
     program = quiet / "bin" / name
     program.parent.mkdir()
     program.write_text(tool.format(here=quiet))
     program.chmod(0o755)
-    return ephemeral_directory(_program(quiet), str(quiet / "home"))
-
-
-@pytest.mark.parametrize("name", ["uv", "pipx"])
-def test_the_tools_are_asked(quiet: Path, name: str) -> None:
-    """What uv and pipx report counts."""
-    assert _asked(quiet, name, "#!/bin/sh\necho {here}/environment\n") == str(quiet / "environment")
-
-
-@pytest.mark.parametrize(
-    "tool", ["#!/bin/sh\necho {here}/environment\nexit 1\n", "#!/bin/sh\necho environment\n", "no program"]
-)
-def test_a_tool_without_an_answer_counts_for_nothing(quiet: Path, tool: str) -> None:
-    """One that fails, or prints no absolute path."""
-    assert _asked(quiet, "uv", tool) is None
+    found = ephemeral_directory(_program(quiet), str(quiet / "home"))
+    assert (found, counts) in ((str(quiet / "environment"), True), (None, False))
 
 
 def test_the_system_directory_counts_for_a_home_elsewhere(quiet: Path) -> None:

@@ -56,12 +56,7 @@ def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Pro
     tried = _drive(project, homes, "install", "--trust")
     assert 20 < tried < MOST
     new_hooks, new_config = _both(homes / str(tried))
-    seen = set()
-    for number in range(tried):
-        hooks, config = _both(homes / str(number))
-        assert hooks == OLD or _is_wired(hooks)
-        assert config == CONFIG or config.startswith(CONFIG + b"\n[hooks.state.")
-        seen.add((hooks == OLD, config == CONFIG))
+    seen = _old_or_new(homes, tried)
     assert seen == {(True, True), (False, True), (False, False)}
     assert _is_wired(new_hooks)
     assert new_config != CONFIG
@@ -79,14 +74,20 @@ def test_an_uninstall_that_is_killed_anywhere_leaves_old_or_new_files(project: P
     homes = _homes(tmp_path)
     tried = _drive(project, homes, "uninstall")
     assert 10 < tried < MOST
-    for number in range(tried):
-        hooks, config = _both(homes / str(number))
-        assert hooks == OLD or _is_wired(hooks)
-        assert config == CONFIG or config.startswith(CONFIG + b"\n[hooks.state.")
+    _old_or_new(homes, tried)
     for number in range(0, tried, 7):
         home = homes / str(number)
         assert hookrun(project, "uninstall", "codex", "--home", str(home)).status == 0
         assert _both(home) == (OLD, CONFIG)
+
+
+def _old_or_new(homes: Path, tried: int) -> set[tuple[bool, bool]]:
+    """Check that each file of each home is the old or the new one; return which of the two were old."""
+    found = [_both(homes / str(number)) for number in range(tried)]
+    for hooks, config in found:
+        assert hooks == OLD or _is_wired(hooks)
+        assert config == CONFIG or config.startswith(CONFIG + b"\n[hooks.state.")
+    return {(hooks == OLD, config == CONFIG) for hooks, config in found}
 
 
 def _both(home: Path) -> tuple[bytes, bytes]:

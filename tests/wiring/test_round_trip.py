@@ -94,8 +94,9 @@ def test_what_others_write_meanwhile_stays(text: str, when: str) -> None:
         if when == "before":
             machine.install(EVENTS["gemini"])
         machine.uninstall()
-        left = Json(machine.settings.read_bytes().decode(), "jsonc")
-        assert left.data == {**_members(text), "added since": {"theirs": [1]}}
+        left, members = Json(machine.settings.read_bytes().decode(), "jsonc"), Json(text, "jsonc").data
+        assert isinstance(members, dict)
+        assert left.data == {**members, "added since": {"theirs": [1]}}
         assert left.text.count("//") >= text.count("//")
 
 
@@ -108,12 +109,6 @@ def test_what_is_changed_while_install_runs_is_not_lost(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="has just been changed by another program"):
         file_change.apply(planned)
     assert machine.settings.read_text() == '{"a": 2}'
-
-
-def _members(text: str) -> dict[str, object]:
-    data = Json(text, "jsonc").data
-    assert isinstance(data, dict)
-    return data
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from hookrun.wiring.wired_command import (
     this_program,
 )
 from tests.rows import rows
-from tests.wiring.texts import FEWER_EXAMPLES, argv, launcher_argv, launcher_line, shell_line
+from tests.wiring.texts import FEWER_EXAMPLES, launcher_line, shell_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +44,9 @@ def test_what_is_written_is_read_back(
     program = HookrunProgram(python, f"{directory}/hookrun/__main__.py")
     fires = FireFlags("claude", "PreToolUse", deadline, scope, home)
     text = shell_line(program, fires, GONE)
-    assert read(text, "claude") == WiredCommand(fires, program)
+    command = WiredCommand(fires, program)
+    assert read(text, "claude") == read_argv(command.words, "claude") == command
     assert read(text, "codex") is None
-    assert read_argv(argv(program, fires), "claude") == WiredCommand(fires, program)
 
 
 @FEWER_EXAMPLES
@@ -56,9 +56,9 @@ def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: f
     launcher = f"{home}/.local/share/hookrun/claude"
     fires = FireFlags("claude", "PreToolUse", deadline, home=named)
     text = launcher_line(launcher, fires, gone)
-    assert read(text, "claude") == WiredCommand(fires, launcher=launcher)
+    command = WiredCommand(fires, launcher=launcher)
+    assert read(text, "claude") == read_argv(command.words, "claude") == command
     assert read(text, "codex") is None
-    assert read_argv(launcher_argv(launcher, fires), "claude") == WiredCommand(fires, launcher=launcher)
 
 
 @pytest.mark.slow
@@ -161,11 +161,8 @@ def test_every_shell_runs_it(shell: str, tmp_path: Path) -> None:
     main = directory / "__main__.py"
     main.write_text("import sys, json; print(json.dumps([sys.argv[1:], sys.flags.isolated])); sys.exit(3)")
     fires = FireFlags("codex", "Stop", 2.0, "project", str(tmp_path))
-    done = subprocess.run(
-        [shell, "-c", shell_line(HookrunProgram(sys.executable, str(main)), fires, GONE)],
-        capture_output=True,
-        check=False,
-    )
+    text = shell_line(HookrunProgram(sys.executable, str(main)), fires, GONE)
+    done = subprocess.run([shell, "-c", text], capture_output=True, check=False)
     assert json.loads(done.stdout) == [fires.arguments(), 1]
     assert (done.returncode, done.stderr) == (3, b"")
 

@@ -13,23 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def argv(program: HookrunProgram, flags: FireFlags) -> list[str]:
-    """Return the command that names hookrun by absolute paths."""
-    return WiredCommand(flags, program).words
-
-
 def shell_line(program: HookrunProgram, flags: FireFlags, gone: str) -> str:
-    """Return its line."""
+    """Return the line that names hookrun by absolute paths."""
     return WiredCommand(flags, program).line(gone)
 
 
-def launcher_argv(launcher: str, flags: FireFlags) -> list[str]:
-    """Return the command that starts a launcher."""
-    return WiredCommand(flags, launcher=launcher).words
-
-
 def launcher_line(launcher: str, flags: FireFlags, gone: str | None) -> str:
-    """Return its line."""
+    """Return the line that starts a launcher."""
     return WiredCommand(flags, launcher=launcher).line(gone)
 
 
