@@ -59,9 +59,9 @@ def parallel(name: str, **fields: object) -> Hook:
     return hook(name, parallel=True, **fields)
 
 
-def only_on(command: str) -> Json:
-    """Return the field that makes a hook apply to one command only."""
-    return {"when": {"tool_args.command": [command]}}
+def on(command: str, **fields: object) -> Hook:
+    """Return a hook that applies to one command only, and has its name."""
+    return hook(command, when={"tool_args.command": [command]}, **fields)
 
 
 def printed(answer: Json | Outcome) -> Outcome:
@@ -166,16 +166,131 @@ def blocks_on(command: str) -> Callable[[Json], Json]:
     return guard
 
 
+# --- which hooks run, in which calls
+
+
+A, B, C, P, Q = map(hook, "abcpq")
+BESIDE = AA, BB = parallel("a"), parallel("b")
+USER = {"layer": "user"}
+U, V, M = hook("u", **USER), hook("v", **USER), hook("m", layer="managed")
+UU, VV = parallel("u", **USER), parallel("v", **USER)
+ALLOWS: Json = {"action": "allow"}
+EACH = tuple(hook(layer, layer=layer) for layer in LAYERS)
+LOG = hook("log", always=True)
+RM = sets(command="rm")
+MORE: Json = {"action": "allow", "modified_context": {"k": 1}, "additional_context": "c", "message": "m"}
+IF_RISKY = {"when": {"metadata.risky": ["true"]}}
+RISKY: Json = {"action": "continue", "modified_context": {"risky": True}}
+
+
+def changes_again(context: Json) -> Json:
+    """Return the answer of a guard that changes the arguments once another hook has."""
+    return RM if context["tool_args"] == {**ARGS, "x": 1} else {"action": "continue"}
+
+
+def asks_then(context: Json) -> Json:
+    """Return the answer of a guard that allows the call as it was at first."""
+    return {"action": "allow" if context["tool_args"] == ARGS else "ask"}
+
+
+ALL = " ".join(LAYERS)
+SETS_X: dict[str, Answer] = {"p": sets(x=1)}
+ENDED: dict[str, Answer] = {**SETS_X, "q": blocks()}
+GROUP = C, parallel("d"), parallel("e")
+LAYERED = UU, VV, parallel("p"), parallel("l", layer="local")
+MANAGED_LAST: dict[str, Answer] = {"m": blocks_on("rm"), "u": changes_again, "p": sets(x=1)}
+CHAINS: dict[str, tuple[tuple[Hook, ...], dict[str, Answer], str, str]] = {
+    "in the order given, not by priority": ((hook("c", priority=9), hook("a", priority=1), B), {}, "c a b", "continue"),
+    "a change decides which hooks apply": ((A, on("pwd"), on("ls")), {"a": sets(command="pwd")}, "a pwd", "modify"),
+    "a guard blocks on the changed value": ((A, B), {"a": RM, "b": blocks_on("rm")}, "a b", "block"),
+    # side by side
+    "parallel neighbours are one call": ((*BESIDE, *GROUP), {}, "a+b c d+e", "continue"),
+    "those of the next layer are another": (LAYERED, {}, "u+v p l", "continue"),
+    "who was passed over by a change runs": ((AA, on("rm"), BB, C), {"a": RM, "rm": blocks()}, "a+b rm", "block"),
+    "so does one passed over for metadata": ((AA, hook("g", **IF_RISKY), BB), {"a": RISKY}, "a+b g", "continue"),
+    # the end of the chain
+    "continue ends nothing": ((A, B), {"b": blocks()}, "a b", "block"),
+    "nor does allow": ((A, B), {"a": {"action": "allow"}, "b": blocks()}, "a b", "block"),
+    "nor does ask": ((A, B), {"a": {"action": "ask"}, "b": blocks()}, "a b", "block"),
+    "nor does advice": ((hook("a", mode="advise"), B), {"a": blocks()}, "a b", "continue"),
+    "nor does a hook in the background": ((hook("a", background=True), B), {"a": blocks()}, "a b", "continue"),
+    "nor does a failure": ((A, B), {"a": failed("timeout")}, "a b", "continue"),
+    "a failure that means block does": ((hook("a", on_failure="block"), B), {"a": failed("timeout")}, "a", "block"),
+    "who runs always makes no allow of a block": ((A, LOG), {"a": blocks(), "log": ALLOWS}, "a log", "block"),
+    "but a stop": ((A, LOG), {"a": blocks(), "log": {"action": "stop"}}, "a log", "stop"),
+    # recheck
+    "a managed guard sees the user's change in the recheck": ((M, U, P), MANAGED_LAST, "m u p u m", "block"),
+    "one that only the changed call concerns runs": ((on("rm", **USER), P), {"rm": blocks(), "p": RM}, "p rm", "block"),
+    "one that it does not concern does not run again": ((on("ls", **USER), P), {"p": RM}, "ls p", "modify"),
+    "a managed hook's change is rechecked by nobody": (EACH, {"managed": sets(x=1)}, ALL, "modify"),
+    "the user's by the managed layer": (EACH, {"user": sets(x=1)}, f"{ALL} managed", "modify"),
+    "a project's by both": (EACH, {"project": sets(x=1)}, f"{ALL} user managed", "modify"),
+    "a local one by all, the nearest first": (EACH, {"local": RM}, f"{ALL} project user managed", "modify"),
+    "the furthest of several counts": (EACH, {"user": RM, "local": sets(y=1)}, f"{ALL} project user managed", "modify"),
+    "metadata, contexts and messages are no change": ((U, P), {"p": MORE}, "u p", "allow"),
+    "an adviser is not asked again": ((hook("u", mode="advise", **USER), P), SETS_X, "u p", "modify"),
+    "nor is a hook in the background": ((hook("u", background=True, **USER), P), SETS_X, "u p", "modify"),
+    "nor is one that is off": ((hook("u", mode="off", **USER), P), SETS_X, "p", "modify"),
+    "after the end nobody is": ((U, P, Q), ENDED, "u p q", "block"),
+    "nor is who runs always": ((hook("u", always=True, **USER), P, Q, LOG), ENDED, "u p q log", "block"),
+    "a refusal ends the recheck": ((M, U, V, P), {"u": blocks_on("rm"), "p": RM}, "m u v p u", "block"),
+    "parallel guards are rechecked side by side": ((UU, VV, P), SETS_X, "u+v p u+v", "modify"),
+    "an earlier allow does not outweigh what comes then": ((U, P), {"u": asks_then, "p": RM}, "u p u", "ask"),
+}
+"""Hooks, answers; the calls in order, `+` between hooks of one call; the action."""
+
+
+@rows("hooks, answers, calls, action", CHAINS.values(), ids=CHAINS)
+def test_who_runs_and_what_comes_of_it(
+    hooks: tuple[Hook, ...], answers: dict[str, Answer], calls: str, action: str
+) -> None:
+    """Every hook that ran is in the runs, in that order."""
+    fire = Fire(*hooks, answers=answers)
+    assert (" ".join("+".join(call) for call in fire.calls), fire.action) == (calls, action)
+    assert [run.hook.name for run in fire.chain.runs] == fire.order
+
+
+NOTE = "hooks a and b both changed {}; b, the later, wins"
+ONE, TWO = sets(command="one"), sets(command="two")
+IS_TWO: Json = {"command": "two", "n": 1}
+TOLD = NOTE.format("tool_args.command")
+ONES: Json = {"action": "continue", "modified_context": {"k": 1, "same": 0}}
+TRUE: Json = {"action": "continue", "modified_context": {"k": True, "same": 0}}
+X: Json = {"x": 2}
+CONFLICTS: dict[str, tuple[tuple[Hook, ...], Json, Json, object, str | None]] = {
+    "whole ones count for what they change": (BESIDE, replaces(n=1), replaces(command="ls"), {}, None),
+    "of two changes the later wins": (BESIDE, ONE, TWO, IS_TWO, TOLD),
+    "it is told after what the hooks say": (BESIDE, {**ONE, "system_message": "hello"}, TWO, IS_TWO, f"hello\n{TOLD}"),
+    "so is a change within another": (BESIDE, sets(o=5), sets(o=X), {**ARGS, "o": X}, NOTE.format("tool_args.o")),
+    "so is one of the metadata": (BESIDE, ONES, TRUE, ARGS, NOTE.format("metadata.k")),
+    "equal changes are no conflict": (BESIDE, ONE, ONE, {"command": "one", "n": 1}, None),
+    "nor are those one after the other": ((A, B), ONE, TWO, IS_TWO, None),
+}
+"""Hooks, their answers; the arguments and the system message in the end."""
+
+
+@rows("hooks, a, b, args, told", CONFLICTS.values(), ids=CONFLICTS)
+def test_changes_to_one_thing(hooks: tuple[Hook, ...], a: Json, b: Json, args: object, told: str | None) -> None:
+    """A conflict is a note of the later hook."""
+    fire = Fire(*hooks, answers={"a": a, "b": b})
+    assert (fire.args, fire.verdict.system_message) == (args, told)
+    assert [run.notes for run in fire.chain.runs] == [
+        [],
+        [line for line in (told or "").splitlines() if "both" in line],
+    ]
+
+
+def test_failures_are_told_and_so_is_a_background_hook_that_does_not_start() -> None:
+    """By name and kind, where they do not block."""
+    for fields in ({}, {"background": True}):
+        fire = Fire(hook("a", **fields), answers={"a": failed("missing")})
+        assert fire.verdict.to_dict() == {
+            "action": "continue",
+            "system_message": "hook a failed (missing): what happened",
+        }
+
+
 # --- one after the other
-
-
-def test_hooks_run_in_the_order_given_each_in_a_call_of_its_own() -> None:
-    """The candidates' order is the running order, whatever their names and priorities."""
-    fire = Fire(hook("c", priority=9), hook("a", priority=1), hook("b"))
-    assert fire.calls == [["c"], ["a"], ["b"]]
-    assert fire.action == "continue"
-    assert [run.hook.name for run in fire.chain.runs] == ["c", "a", "b"]
-    assert fire.chain.statuses == {0: "ran", 1: "ran", 2: "ran"}
 
 
 def test_without_hooks_there_is_no_objection() -> None:
@@ -199,13 +314,6 @@ def test_a_change_is_seen_by_every_later_hook() -> None:
     assert [sorted(run.changed) for run in fire.chain.runs] == [["command", "n"], ["x"], []]
 
 
-def test_a_change_decides_which_later_hooks_apply() -> None:
-    """Conditions are tried on the arguments at that moment."""
-    later = hook("on_pwd", **only_on("pwd")), hook("on_ls", **only_on("ls"))
-    fire = Fire(hook("a"), *later, answers={"a": sets(command="pwd")})
-    assert fire.order == ["a", "on_pwd"]
-
-
 def test_a_change_of_the_file_is_a_change_of_file_path() -> None:
     """The context's file_path follows that of the arguments, absolute, for hooks and their conditions."""
     fire = Fire(
@@ -218,12 +326,6 @@ def test_a_change_of_the_file_is_a_change_of_file_path() -> None:
     assert fire.order == ["a", "b"]
     assert fire.seen("a")[0]["file_path"] == "/w/old"
     assert fire.seen("b")[0]["file_path"] == "/w/new"
-
-
-def test_a_guard_blocks_on_the_changed_value() -> None:
-    """Changed by one, blocked by the next: the verdict is block, and the arguments are not in it."""
-    fire = Fire(hook("a"), hook("b"), answers={"a": sets(command="rm"), "b": blocks_on("rm")})
-    assert fire.verdict.to_dict() == {"action": "block", "message": "no"}
 
 
 def test_two_patches_both_arrive() -> None:
@@ -287,23 +389,6 @@ def test_the_context_given_is_not_changed() -> None:
 # --- side by side
 
 
-def test_parallel_neighbours_run_in_one_call() -> None:
-    """Neighbours that are all parallel run together; one that is not runs between them, alone."""
-    fire = Fire(parallel("a"), parallel("b"), hook("c"), parallel("d"), parallel("e"), parallel("f"))
-    assert fire.calls == [["a", "b"], ["c"], ["d", "e", "f"]]
-
-
-def test_parallel_neighbours_are_of_one_layer() -> None:
-    """A hook of the next layer waits for those of the layer above."""
-    layers = [
-        parallel("u1", layer="user"),
-        parallel("u2", layer="user"),
-        parallel("p", layer="project"),
-        parallel("l", layer="local"),
-    ]
-    assert Fire(*layers).calls == [["u1", "u2"], ["p"], ["l"]]
-
-
 def test_a_hook_that_does_not_apply_does_not_separate_neighbours() -> None:
     """Whether it is parallel or not: a hook that does not run separates no neighbours, disabled or not matching."""
     between = hook("x", matcher=["write"]), hook("y", mode="off"), hook("z")
@@ -319,62 +404,6 @@ def test_parallel_hooks_read_the_same() -> None:
     assert fire.verdict.system_message is None
 
 
-def test_whole_arguments_of_parallel_hooks_are_taken_as_changes() -> None:
-    """Each answer counts only for what it changes of what the hook saw: the other's change is not undone."""
-    fire = Fire(parallel("a"), parallel("b"), answers={"a": replaces(command="pwd", n=1), "b": replaces(command="ls")})
-    assert fire.args == {"command": "pwd"}
-    assert fire.verdict.system_message is None
-
-
-def test_of_two_parallel_changes_to_one_thing_the_later_wins_and_it_is_told() -> None:
-    """Declared order decides, and the system message names both hooks and the argument."""
-    fire = Fire(parallel("a"), parallel("b"), answers={"a": sets(command="one"), "b": sets(command="two")})
-    assert fire.args == {"command": "two", "n": 1}
-    note = "hooks a and b both changed tool_args.command; b, the later, wins"
-    assert fire.verdict.system_message == note
-    assert [run.notes for run in fire.chain.runs] == [[], [note]]
-
-
-def test_a_conflict_is_told_after_what_the_hooks_say() -> None:
-    """The hooks' own system messages are kept beside the note."""
-    one: Json = {**sets(command="one"), "system_message": "hello"}
-    fire = Fire(parallel("a"), parallel("b"), answers={"a": one, "b": sets(command="two")})
-    assert fire.verdict.system_message is not None
-    assert fire.verdict.system_message.split("\n")[0] == "hello"
-    assert "tool_args.command" in fire.verdict.system_message
-
-
-def test_a_change_within_what_another_replaced_is_a_conflict() -> None:
-    """A path within a path is equivalent."""
-    answers = {"a": sets(o=5), "b": sets(o={"x": 2})}
-    fire = Fire(parallel("a"), parallel("b"), answers=answers, context={"tool_args": {"o": {"x": 1, "y": 1}}})
-    assert fire.verdict.system_message is not None
-    assert "a and b both changed tool_args.o" in fire.verdict.system_message
-
-
-def test_equal_parallel_changes_are_no_conflict() -> None:
-    """Two hooks of one mind have nothing to report."""
-    fire = Fire(parallel("a"), parallel("b"), answers={"a": sets(command="x"), "b": sets(command="x")})
-    assert fire.args == {"command": "x", "n": 1}
-    assert fire.verdict.system_message is None
-
-
-def test_changes_one_after_the_other_are_no_conflict() -> None:
-    """Who saw the first change may change it again."""
-    fire = Fire(hook("a"), hook("b"), answers={"a": sets(command="one"), "b": sets(command="two")})
-    assert fire.args == {"command": "two", "n": 1}
-    assert fire.verdict.system_message is None
-
-
-def test_a_conflict_in_the_metadata_is_told() -> None:
-    """Two parallel hooks that set one key of the metadata differently: the later wins; the same value is none."""
-    one: Json = {"action": "continue", "modified_context": {"k": 1, "same": 0}}
-    other: Json = {"action": "continue", "modified_context": {"k": True, "same": 0}}
-    fire = Fire(parallel("a"), parallel("b"), answers={"a": one, "b": other})
-    assert fire.verdict.system_message == "hooks a and b both changed metadata.k; b, the later, wins"
-    assert fire.chain.context["metadata"] == {"k": True, "same": 0}
-
-
 def test_beside_a_block_all_finish_and_their_word_is_kept() -> None:
     """The group is run to its end; the block wins, the contexts of the others are there, nothing after it runs."""
     context: Json = {"action": "allow", "additional_context": "c"}
@@ -382,16 +411,6 @@ def test_beside_a_block_all_finish_and_their_word_is_kept() -> None:
     assert fire.calls == [["a", "b"]]
     assert fire.verdict.to_dict() == {"action": "block", "message": "no", "additional_context": "c"}
     assert fire.chain.ended_by == "a"
-
-
-def test_who_was_passed_over_by_a_group_that_changed_things_is_looked_at_again() -> None:
-    """A guard declared between two parallel hooks, which matches only the call they change, runs after them."""
-    guard = hook("guard", **only_on("rm"))
-    fire = Fire(
-        parallel("a"), guard, parallel("b"), hook("c"), answers={"a": sets(command="rm"), "guard": blocks_on("rm")}
-    )
-    assert fire.calls == [["a", "b"], ["guard"]]
-    assert fire.action == "block"
 
 
 def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> None:
@@ -415,13 +434,6 @@ def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> N
     assert looks.count(1) == 1
 
 
-def test_metadata_too_makes_a_passed_over_candidate_apply() -> None:
-    """Metadata from a group can be another hook's condition."""
-    answers: dict[str, Answer] = {"a": {"action": "continue", "modified_context": {"risky": True}}}
-    fire = Fire(parallel("a"), hook("guard", when={"metadata.risky": ["true"]}), parallel("b"), answers=answers)
-    assert fire.calls == [["a", "b"], ["guard"]]
-
-
 # --- the end of the chain
 
 
@@ -442,55 +454,11 @@ def test_stop_block_and_skip_end_the_chain(action: str) -> None:
     assert fire.chain.statuses[1] == fire.chain.statuses[3] == "not run: a already ended the chain"
 
 
-@pytest.mark.parametrize("action", ["continue", "allow", "ask"])
-def test_no_other_action_ends_the_chain(action: str) -> None:
-    """After continue, allow and ask the next hook runs."""
-    fire = Fire(hook("a"), hook("b"), answers={"a": {"action": action}, "b": blocks()})
-    assert fire.order == ["a", "b"]
-    assert fire.action == "block"
-
-
-def test_a_failure_that_means_block_ends_the_chain() -> None:
-    """on_failure block is a block like any other; on_failure continue lets the next hook run and is reported."""
-    strict = Fire(hook("a", on_failure="block"), hook("b"), answers={"a": failed("timeout")})
-    assert (strict.order, strict.action) == (["a"], "block")
-    lenient = Fire(hook("a"), hook("b"), answers={"a": failed("timeout")})
-    assert (lenient.order, lenient.action) == (["a", "b"], "continue")
-    assert lenient.verdict.system_message == "hook a failed (timeout): what happened"
-
-
-def test_a_hook_that_runs_always_can_make_a_block_a_stop_and_not_an_allow() -> None:
-    """It counts by its strength, as any other; the first who ended the chain is named."""
-    hooks = hook("a"), hook("b", always=True)
-    assert Fire(*hooks, answers={"a": blocks(), "b": {"action": "allow"}}).action == "block"
-    fire = Fire(*hooks, answers={"a": blocks(), "b": {"action": "stop"}})
-    assert (fire.action, fire.chain.ended_by) == ("stop", "a")
-
-
-def test_advice_does_not_end_the_chain() -> None:
-    """A block in mode advise is reported, and the next hook runs."""
-    fire = Fire(hook("a", mode="advise"), hook("b"), answers={"a": blocks()})
-    assert fire.order == ["a", "b"]
-    assert fire.action == "continue"
-    assert fire.verdict.system_message is not None
-
-
 def test_an_advised_change_is_not_made() -> None:
     """The next hook sees the arguments as they were."""
     fire = Fire(hook("a", mode="advise"), hook("b"), answers={"a": sets(command="rm")})
     assert fire.seen("b")[0]["tool_args"] == ARGS
     assert fire.verdict.modified_args is None
-
-
-def test_a_background_hook_has_no_say() -> None:
-    """Whatever is in its outcome is not read; only that it could not be started is a failure."""
-    fire = Fire(hook("a", background=True), hook("b"), answers={"a": blocks()})
-    assert (fire.order, fire.action) == (["a", "b"], "continue")
-    failing = Fire(hook("a", background=True), answers={"a": failed("missing")})
-    assert failing.verdict.to_dict() == {
-        "action": "continue",
-        "system_message": "hook a failed (missing): what happened",
-    }
 
 
 # --- off
@@ -523,106 +491,6 @@ def test_a_user_guard_sees_what_a_project_made_and_blocks_it() -> None:
     assert fire.verdict.modified_args is None
     assert [run.recheck for run in fire.chain.runs] == [False, False, True]
     assert fire.chain.statuses == {0: "ran again on the changed arguments", 1: "ran"}
-
-
-def test_a_managed_guard_sees_the_users_change_made_in_the_recheck() -> None:
-    """The nearest layer is rechecked first, so that the first layer decides last."""
-    answers: dict[str, Answer] = {
-        "m": blocks_on("rm"),
-        "u": lambda context: sets(command="rm") if context["tool_args"] == {**ARGS, "x": 1} else {"action": "continue"},
-        "p": sets(x=1),
-    }
-    fire = Fire(hook("m", layer="managed"), hook("u", layer="user"), hook("p"), answers=answers)
-    assert fire.order == ["m", "u", "p", "u", "m"]
-    assert fire.action == "block"
-
-
-def test_a_guard_that_only_the_changed_call_concerns_runs_in_the_recheck() -> None:
-    """It did not match at first: its first and only run is on the changed arguments."""
-    fire = Fire(hook("u", layer="user", **only_on("rm")), hook("p"), answers={"u": blocks(), "p": sets(command="rm")})
-    assert fire.order == ["p", "u"]
-    assert fire.action == "block"
-    assert fire.chain.runs[1].recheck
-
-
-def test_a_guard_that_the_changed_call_does_not_concern_is_not_run_again() -> None:
-    """Its condition is tried on the current arguments."""
-    fire = Fire(hook("u", layer="user", **only_on("ls")), hook("p"), answers={"p": sets(command="pwd")})
-    assert fire.order == ["u", "p"]
-
-
-@pytest.mark.parametrize(
-    ("changer", "again"),
-    [
-        ("managed", []),
-        ("user", ["managed"]),
-        ("project", ["user", "managed"]),
-        ("local", ["project", "user", "managed"]),
-    ],
-)
-def test_the_layers_above_a_change_are_rechecked_and_no_other(changer: str, again: list[str]) -> None:
-    """Layers of higher precedence recheck a change, from the nearest layer up."""
-    fire = Fire(*(hook(layer, layer=layer) for layer in LAYERS), answers={changer: sets(x=1)})
-    assert fire.order == [*LAYERS, *again]
-    assert fire.action == "modify"
-
-
-def test_without_a_change_nobody_is_rechecked() -> None:
-    """Metadata, contexts and messages are no change of the arguments."""
-    answer: Json = {"action": "allow", "modified_context": {"k": 1}, "additional_context": "c", "message": "m"}
-    assert Fire(hook("u", layer="user"), hook("p"), answers={"p": answer}).order == ["u", "p"]
-
-
-@rows("fields, times", [({"mode": "advise"}, 1), ({"background": True}, 1), ({"mode": "off"}, 0)])
-def test_who_cannot_refuse_is_not_rechecked(fields: Json, times: int) -> None:
-    """Advisers and background hooks run once: they would only repeat their answer."""
-    fire = Fire(hook("u", layer="user", **fields), hook("p"), answers={"p": sets(x=1)})
-    assert fire.order.count("u") == times
-
-
-def test_there_is_no_recheck_after_the_end() -> None:
-    """What will not be done needs no second look."""
-    fire = Fire(hook("u", layer="user"), hook("p"), hook("q"), answers={"p": sets(x=1), "q": blocks()})
-    assert fire.order == ["u", "p", "q"]
-
-
-def test_after_the_end_a_guard_that_runs_always_is_not_rechecked() -> None:
-    """It has run once, after the block or before it, and that was its part."""
-    answers = {"p": sets(x=1), "q": blocks()}
-    fire = Fire(hook("u", layer="user", always=True), hook("p"), hook("q"), hook("log", always=True), answers=answers)
-    assert fire.order == ["u", "p", "q", "log"]
-
-
-def test_of_several_changes_the_one_from_furthest_below_decides_who_is_rechecked() -> None:
-    """The user's change came first, the local hook's after it: project, user and managed hooks all run again."""
-    fire = Fire(*(hook(layer, layer=layer) for layer in LAYERS), answers={"user": sets(x=1), "local": sets(y=1)})
-    assert fire.order == [*LAYERS, "project", "user", "managed"]
-
-
-def test_a_recheck_that_refuses_ends_the_recheck() -> None:
-    """After the user's block the managed guards are not asked again."""
-    answers: dict[str, Answer] = {"u": blocks_on("rm"), "p": sets(command="rm")}
-    fire = Fire(
-        hook("m", layer="managed"), hook("u", layer="user"), hook("v", layer="user"), hook("p"), answers=answers
-    )
-    assert fire.order == ["m", "u", "v", "p", "u"]
-    assert fire.action == "block"
-
-
-def test_parallel_guards_are_rechecked_side_by_side() -> None:
-    """The recheck groups as the first pass does."""
-    fire = Fire(parallel("u", layer="user"), parallel("v", layer="user"), hook("p"), answers={"p": sets(x=1)})
-    assert fire.calls == [["u", "v"], ["p"], ["u", "v"]]
-
-
-def test_what_a_guard_allowed_at_first_does_not_outweigh_what_it_says_in_the_recheck() -> None:
-    """Both its answers count, and ask is stronger than its earlier allow."""
-    answers: dict[str, Answer] = {
-        "u": lambda context: {"action": "allow" if context["tool_args"] == ARGS else "ask"},
-        "p": sets(command="rm"),
-    }
-    fire = Fire(hook("u", layer="user"), hook("p"), answers=answers)
-    assert (fire.verdict.action, fire.verdict.modified_args) == ("ask", {"command": "rm", "n": 1})
 
 
 # --- stdin and metadata
