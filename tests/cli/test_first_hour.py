@@ -159,7 +159,7 @@ def test_ctrl_c_at_a_question_exits_with_130(project: Project, arguments: tuple[
     project.hooks({"name": "guard", "command": "true"})
     process, master = started_at_terminal(project, *arguments)
     screen = b""
-    while not re.search(rb"(\[[1-9,]+\]|\[q\]uit):$", screen.rstrip()):
+    while not re.search(rb"(\[[1-9,]+\]|\[none\]|\[q\]uit):$", screen.rstrip()):
         screen += os.read(master, 4096)
     process.send_signal(signal.SIGINT)
     os.write(master, b"\n")  # should the signal come before it reads
