@@ -440,12 +440,7 @@ def test_a_spoiled_cache_file_is_rebuilt(project: Project, how: str) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_cache_file_of_another_account_is_ignored_and_rebuilt(project: Project) -> None:
     """Whatever it holds."""
-
-    def give_away(path: Path) -> None:
-        poison(path)
-        os.chown(path, 65534, 65534)
-
-    rebuilt_after(project, give_away)
+    rebuilt_after(project, lambda path: os.chown(path, 65534, 65534))
 
 
 @pytest.mark.usefixtures("keeps_at_once")
@@ -465,6 +460,7 @@ def rebuilt_after(project: Project, spoil: Callable[[Path], object]) -> None:
     project.hooks(says(DECLARED))
     assert said(project) == [DECLARED]
     path = cache_file(project)
+    poison(path)
     spoil(path)
     assert said(project) == [DECLARED]
     status = path.lstat()
