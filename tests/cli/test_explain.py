@@ -289,16 +289,6 @@ def test_a_hook_that_is_declared_wrongly_is_not_called_approved(project: Project
     assert (states["bad"]["state"], states["bad"]["trust"]) == ("fails", "declared wrongly")
 
 
-def test_user_declarations_that_cannot_be_read_are_told_first(project: Project) -> None:
-    """Whatever else would run: `fire` would fail."""
-    project.hooks({"name": "a", "command": "true"})
-    project.approve()
-    project.broken_user_hooks()
-    done = hookrun(project, "explain", *PUSH)
-    assert first(done) == "pre_tool_use: 1 config error; 1 of 1 hook would run: a"
-    assert done.stderr.count("~/.config/hookrun/hooks.json:1:12: ") == 1
-
-
 @rows(
     "text, fields, state",
     [

@@ -102,15 +102,3 @@ def test_what_is_wired_imports_nothing_from_where_it_runs(project: Project, else
         HOME=str(project.root),
     )
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
-
-
-@pytest.mark.slow
-def test_the_copy_that_is_wired_is_the_one_that_runs(project: Project, elsewhere: Path) -> None:
-    """Another hookrun that the interpreter could import does not answer in its place."""
-    project.user_hooks({"name": "no", "command": "echo not this >&2; exit 2"})
-    _install_from(elsewhere, project, "claude")
-    answer = elsewhere / "hookrun" / "agents" / "claude.py"
-    answer.write_text(answer.read_text().replace('"Bash": "bash"', '"Bash": "not_bash"'))
-    project.user_hooks({"name": "no", "matcher": "bash", "command": "exit 2"})
-    done = run_line(project, wired_line(project, "claude", "PreToolUse"), before_tool(project, "claude"))
-    assert (done.returncode, done.stdout) == (0, b"")

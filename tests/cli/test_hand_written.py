@@ -23,7 +23,6 @@ from tests.cli.wiring import (
     launcher_conf,
     run_line,
     settings_file,
-    tree,
     wired_line,
 )
 from tests.rows import rows
@@ -183,20 +182,6 @@ def test_a_launcher_that_a_line_by_hand_names_stays(project: Project, line: str)
     path.write_text(json.dumps(settings))
     assert "still names" not in hookrun(project, "uninstall", "claude").stderr, "what is not there does not stay"
     assert "claude: not installed, nothing changed" in hookrun(project, "uninstall", "claude").stdout
-
-
-@pytest.mark.parametrize("agent", ["cline", "opencode"])
-def test_a_file_of_ours_that_was_changed_is_somebody_elses(project: Project, agent: str) -> None:
-    """Of a script or plugin that install wrote, and that was changed since, nothing is overwritten or removed."""
-    assert hookrun(project, "install", agent).status == 0
-    path = settings_file(project, agent)
-    path.write_text(path.read_text() + "\ntouch('PWNED')\n")
-    before = tree(project.home)
-    done = hookrun(project, "install", agent)
-    assert done.status == 1
-    assert "been changed since" in done.stderr
-    assert "by a handwritten line" in hookrun(project, "uninstall", agent).stderr
-    assert tree(project.home) == before
 
 
 def test_a_text_about_an_agent_does_not_silence_hookrun_for_it(project: Project) -> None:

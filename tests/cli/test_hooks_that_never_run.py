@@ -11,10 +11,9 @@ import pytest
 from hookrun.agents import AGENTS, claude, load
 from hookrun.wiring import plan
 from tests.cli.command import hookrun
+from tests.rows import rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Project
 
 
@@ -25,51 +24,45 @@ def findings(project: Project, agent: str, check: str, path: str | None = None) 
     return [each for each in report["findings"] if each["check"] == check]
 
 
-@pytest.mark.parametrize(
-    ("name", "scope", "settings"),
+OTHER = {"allowManagedHooksOnly": False, "strictPluginOnlyCustomization": ["skills"], "model": "big"}
+
+
+@rows(
+    "name, settings",
     [
-        ("managed-settings.json", "project", {"allowManagedHooksOnly": True}),
-        ("managed-settings.json", "project", {"strictPluginOnlyCustomization": True}),
-        ("managed-settings.json", "project", {"strictPluginOnlyCustomization": ["skills", "hooks"]}),
-        ("managed-settings.d/10-hooks.json", "user", {"allowManagedHooksOnly": True}),
+        ("managed-settings.json", {"allowManagedHooksOnly": True}),
+        ("managed-settings.json", {"strictPluginOnlyCustomization": True}),
+        ("managed-settings.json", {"strictPluginOnlyCustomization": ["skills", "hooks"]}),
+        ("managed-settings.d/10-hooks.json", {"allowManagedHooksOnly": True}),
     ],
 )
+@pytest.mark.parametrize("scope", ["user", "project"])
 def test_an_administrator_allows_managed_hooks_only(
-    project: Project, monkeypatch: pytest.MonkeyPatch, name: str, scope: str, settings: object
+    project: Project, monkeypatch: pytest.MonkeyPatch, *, name: str, scope: str, settings: object
 ) -> None:
-    """Hookrun's are in other settings: doctor names the file and the setting, and fails."""
+    """Hookrun's are in other settings: doctor names file and setting. Other values, or the user's own, do nothing."""
     directory = project.home / "claude-code"
     monkeypatch.setitem(claude.INSTALL, "managed", tuple(f"{directory}/{end}" for end in ENDS))
     project.hooks({"command": "true"})
     hookrun(project, "install", "claude", "--scope", scope)
-    assert findings(project, "claude", "switched off") == []
+    own = project.home / ".claude" / "settings.json"
+    own.parent.mkdir(exist_ok=True)
+    installed = json.loads(own.read_text()) if own.exists() else {}
+    own.write_text(json.dumps({"allowManagedHooksOnly": True, **installed}))
     path = directory / name
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(OTHER))
+    assert findings(project, "claude", "switched off") == []
     path.write_text(json.dumps(settings))
     (found,) = findings(project, "claude", "switched off")
     assert found["level"] == "problem"
     assert found["found"].startswith(f"{path}: {next(iter(json.loads(path.read_text())))} is ")
     assert hookrun(project, "doctor", "claude").status == 1
+    path.unlink()
 
 
 ENDS = ("managed-settings.json", "managed-settings.d/*.json")
 """How the paths of the administrator's settings end."""
-
-
-@pytest.mark.parametrize(
-    "settings", [{"allowManagedHooksOnly": False}, {"strictPluginOnlyCustomization": ["skills"]}, {"model": "big"}]
-)
-def test_an_administrator_allows_other_hooks(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: object
-) -> None:
-    """Other values, and the same key in the user's own settings, switch nothing off."""
-    monkeypatch.setitem(claude.INSTALL, "managed", (f"{tmp_path}/managed-settings.json",))
-    (tmp_path / "managed-settings.json").write_text(json.dumps(settings))
-    project.hooks({"command": "true"})
-    hookrun(project, "install", "claude")
-    path = project.home / ".claude" / "settings.json"
-    path.write_text(json.dumps({"allowManagedHooksOnly": True, **json.loads(path.read_text())}))
-    assert findings(project, "claude", "switched off") == []
 
 
 def test_the_administrators_settings_are_where_claude_code_reads_them() -> None:

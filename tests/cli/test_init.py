@@ -77,22 +77,17 @@ def test_answers_choose_hooks_and_agents(project: Project) -> None:
     assert not settings_file(project, "claude").exists()
 
 
-def test_a_no_changes_nothing(project: Project) -> None:
-    """The last question is whether to go ahead."""
+@rows(
+    "answers, status, says",
+    [(("", "", "n"), 1, ""), (("none", "none"), 0, "Nothing to add and no agent to connect.\n")],
+)
+def test_a_no_changes_nothing(project: Project, answers: tuple[str, ...], status: int, says: str) -> None:
+    """The last question is whether to go ahead; without hooks and agents there is none, and no warning either."""
     before = tree(project.root, project.home)
     path = agents_on_path(project, "claude")
-    session = at_terminal(project, "init", answers=("", "", "n"), question=PROMPT, env={"PATH": path})
-    assert session.status == 1
-    assert tree(project.root, project.home) == before
-
-
-def test_nothing_chosen_writes_nothing(project: Project) -> None:
-    """Without hooks and agents there is no last question, and no warning about agents."""
-    before = tree(project.root, project.home)
-    path = agents_on_path(project, "claude")
-    session = at_terminal(project, "init", answers=("none", "none"), question=PROMPT, env={"PATH": path})
-    assert session.status == 0, session.screen
-    assert session.screen.endswith("Nothing to add and no agent to connect.\n")
+    session = at_terminal(project, "init", answers=answers, question=PROMPT, env={"PATH": path})
+    assert session.status == status, session.screen
+    assert session.screen.endswith(says)
     assert tree(project.root, project.home) == before
 
 
@@ -151,24 +146,6 @@ def test_options_answer_the_questions(project: Project) -> None:
     ):
         wrong = hookrun(project, "init", *arguments)
         assert (wrong.status, error in wrong.stderr) == (1, True)
-
-
-def test_a_dry_run_shows_the_agents_settings_too(project: Project) -> None:
-    """What the hooks need that are not written yet; nothing is written."""
-    before = tree(project.root, project.home)
-    done = hookrun(project, "init", "--agent", "claude", "--dry-run")
-    assert (done.status, done.stderr) == (0, "")
-    assert "coder.json" in done.stdout
-    assert "PreToolUse" in done.stdout
-    assert tree(project.root, project.home) == before
-
-
-@pytest.mark.slow
-def test_codex_without_a_terminal_is_not_trusted(project: Project) -> None:
-    """A step that only the user may take is a hint, and the status shows that it is missing."""
-    done = hookrun(project, "init", "--agent", "codex")
-    assert done.status == 1
-    assert "hint: run `hookrun install codex --trust`" in done.stderr
 
 
 @pytest.mark.slow
@@ -275,14 +252,26 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
     assert hookrun(project, "validate").status == 0
 
 
-def test_a_dry_run_shows_everything_and_writes_nothing(project: Project) -> None:
-    """Each file as a diff."""
-    before = tree(project.root)
-    done = hookrun(project, "init", "--lang", "node", "--yaml", "--dry-run")
-    assert done.status == 0
-    for text in ("+++ ", "hooks/protect-env.mjs", "+#!/usr/bin/env node", "protect-env.hooktest.yaml", "+hooks:"):
+@rows(
+    "arguments, texts",
+    [
+        (
+            ("--lang", "node", "--yaml"),
+            ("+++ ", "hooks/protect-env.mjs", "+#!/usr/bin/env node", "protect-env.hooktest.yaml", "+hooks:"),
+        ),
+        (("--agent", "claude"), ("coder.json", "PreToolUse")),
+    ],
+)
+def test_a_dry_run_shows_everything_and_writes_nothing(
+    project: Project, arguments: tuple[str, ...], texts: tuple[str, ...]
+) -> None:
+    """Each file as a diff, the agents' settings too, though hooks are not written yet."""
+    before = tree(project.root, project.home)
+    done = hookrun(project, "init", *arguments, "--dry-run")
+    assert (done.status, done.stderr) == (0, "")
+    for text in texts:
         assert text in done.stdout
-    assert tree(project.root) == before
+    assert tree(project.root, project.home) == before
 
 
 def test_new_takes_events_tools_and_conditions(project: Project) -> None:

@@ -68,24 +68,18 @@ def test_a_stale_digest_is_replaced(project: Project) -> None:
     assert '"timeout": 600' in path.read_text()
 
 
-def test_inline_state_is_an_error_with_what_to_do(project: Project) -> None:
-    """A config.toml that has no place for tables is left alone."""
-    _config(project).parent.mkdir()
-    _config(project).write_text("hooks = {}\n")
+@rows(
+    "text, error",
+    [("hooks = {}\n", "1:1: `hooks.state` is an inline table"), ("a = 1\nb = = 2\n", "2:5: invalid TOML: ")],
+)
+def test_a_config_that_cannot_be_edited_is_left_alone(project: Project, text: str, error: str) -> None:
+    """It has no place for tables, or is not valid: the error has file, line and column."""
+    _config(project).parent.mkdir(exist_ok=True)
+    _config(project).write_text(text)
     done = hookrun(project, "install", "codex", "--trust")
     assert done.status == 1
-    assert "~/.codex/config.toml:1:1: `hooks.state` is an inline table" in done.stderr
-    assert _config(project).read_text() == "hooks = {}\n"
-
-
-def test_a_config_that_is_not_valid_is_left_alone(project: Project) -> None:
-    """The error has file, line and column."""
-    _config(project).parent.mkdir()
-    _config(project).write_text("a = 1\nb = = 2\n")
-    done = hookrun(project, "install", "codex", "--trust")
-    assert done.status == 1
-    assert "~/.codex/config.toml:2:5: invalid TOML: " in done.stderr
-    assert _config(project).read_text() == "a = 1\nb = = 2\n"
+    assert f"~/.codex/config.toml:{error}" in done.stderr
+    assert _config(project).read_text() == text
 
 
 def test_both_scopes_trust_stands_in_the_persons_file(project: Project) -> None:

@@ -95,13 +95,6 @@ def test_texts_changes_and_credentials(project: Project) -> None:
         assert f"{line}\n" in shown
 
 
-def test_a_file_is_shown_relative_to_its_project(project: Project) -> None:
-    """Where a call has no command."""
-    project.hooks({"command": "true"})
-    project.fire({"tool_name": "read", "tool_args": {"file_path": "src/a.py"}})
-    assert heads(hookrun(project, "log").stdout)[0].endswith("  continue  src/a.py")
-
-
 FILTERS: list[tuple[tuple[str, ...], list[int]]] = [
     (("--hook", "guard"), [2]),
     (("--hook", "g*"), [2]),
@@ -126,24 +119,16 @@ FILTERS: list[tuple[tuple[str, ...], list[int]]] = [
 
 @rows("options, selected", FILTERS)
 def test_filters(fired: tuple[Project, list[str]], options: tuple[str, ...], selected: list[int]) -> None:
-    """Each option leaves the runs that match; `--json` gives the records as they were written."""
+    """Each option leaves the runs that match, as written; `why` is about the latest, with status 1 without one."""
     project, ids = fired
     shown = [json.loads(line) for line in hookrun(project, "log", *options, "--json").stdout.splitlines()]
     assert list(dict.fromkeys(record["request_id"] for record in shown)) == [ids[index] for index in selected]
     assert [each for each in shown if each["kind"] != "start"] == [  # which a run on a slow machine has too
         record for record in project.audit() if record["request_id"] in [ids[index] for index in selected]
     ]
-
-
-@rows("options, latest", [(options, selected[-1:]) for options, selected in FILTERS])
-def test_why_is_about_the_latest_run_that_matches(
-    fired: tuple[Project, list[str]], options: tuple[str, ...], latest: list[int]
-) -> None:
-    """The exit status is 1 where there is none."""
-    project, ids = fired
     done = hookrun(project, "why", *options, "--json")
     found = re.findall(r'"fire": *{[^{}]*"request_id": *"(.*?)"', done.stdout)
-    assert (done.status, found) == (1 - len(latest), [ids[index] for index in latest])
+    assert (done.status, found) == (not selected, [ids[index] for index in selected[-1:]])
 
 
 @pytest.mark.slow
@@ -229,15 +214,6 @@ def test_dates_and_clock_times_are_local() -> None:
     assert parse_time("today") - parse_time("yesterday") == timedelta(days=1)
 
 
-def test_the_time_is_local_and_has_the_date_of_another_day(project: Project) -> None:
-    """The audit has UTC."""
-    record = {"v": 1, "kind": "fire", "time": "2026-01-02T03:04:05.000Z", "request_id": "abcdef", "event": "stop"}
-    project.audit_path.parent.mkdir(parents=True)
-    project.audit_path.write_text(json.dumps({**record, "action": "continue", "ms": 2}) + "\n")
-    shown = hookrun(project, "log", "--all-projects", TZ="Asia/Tokyo").stdout
-    assert shown == "2026-01-02 12:04:05  abcdef  stop  continue\n"
-
-
 def test_at_a_terminal_lines_are_wrapped_and_coloured(project: Project) -> None:
     """No line is wider than the terminal, further ones are indented, a block is red."""
     project.hooks({"name": "guard", "command": says(action="block", message="because " * 40)})
@@ -313,16 +289,22 @@ def test_the_first_line_of_why_is_short(project: Project) -> None:
 
 
 def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
-    """No hooks at all, none that matches, and none that objects."""
+    """No hooks at all, none that matches, none that objects, and one that could not start, so it has no time."""
     cases: list[tuple[list[dict[str, object]], str]] = [
         ([], "continued: no hooks"),
         ([{"command": "true", "matcher": "write"}], "continued: none of 1 hook ran"),
         ([{"name": "fine", "command": "true"}], "continued (ran: fine)"),
+        ([{"name": "gone", "command": "./gone"}], "continued: gone failed (missing)"),
     ]
     for hooks, answer in cases:
         project.hooks(*hooks)
-        project.fire(LS)
-        assert hookrun(project, "why").stdout.splitlines()[0] == f"pre_tool_use bash: {answer}"
+        project.fire({"tool_name": "bash", "tool_args": {"file_path": f"{project.root}/src/a.py"}})
+        assert heads(hookrun(project, "log").stdout)[-1].endswith("  continue  src/a.py"), "relative to the project"
+        shown = hookrun(project, "why").stdout.splitlines()
+        assert shown[0] == f"pre_tool_use bash: {answer}"
+    line = next(line for line in shown if line.startswith("  gone"))
+    assert line.startswith("  gone: not run: cannot start: ")
+    assert " ms" not in line
 
 
 def test_what_the_agent_got_is_what_counts(project: Project) -> None:
@@ -334,20 +316,14 @@ def test_what_the_agent_got_is_what_counts(project: Project) -> None:
     assert hookrun(project, "why").stdout.splitlines()[0].endswith(": blocked by careful: R")
 
 
-def test_why_of_a_run_that_was_killed(project: Project) -> None:
-    """It had begun, and there is no end: it is not finished."""
+def test_a_run_that_was_killed_and_one_of_another_day(project: Project) -> None:
+    """One that has begun, and has no end, is not finished. Times are local, with the date of another day."""
     start = {"v": 1, "kind": "start", "time": "2026-01-02T03:04:05.000Z", "request_id": "abcdef", "event": "stop"}
     project.audit_path.parent.mkdir(parents=True)
     project.audit_path.write_text(json.dumps({**start, "project": str(project.root), "command": "sleep 9"}) + "\n")
     shown = hookrun(project, "why", TZ="UTC").stdout.splitlines()
     assert shown[0] == "stop: not finished: it began at 2026-01-02 03:04:05 and still runs, or was killed"
     assert shown[1] == "  command  sleep 9"
-
-
-def test_a_hook_that_was_not_started_has_no_time(project: Project) -> None:
-    """A missing program: the reason, and no milliseconds."""
-    project.hooks({"name": "gone", "command": "./gone"})
-    project.fire(LS)
-    line = next(line for line in hookrun(project, "why").stdout.splitlines() if line.startswith("  gone"))
-    assert line.startswith("  gone: not run: cannot start: ")
-    assert " ms" not in line
+    project.audit_path.write_text(json.dumps({**start, "kind": "fire", "action": "continue", "ms": 2}) + "\n")
+    shown = hookrun(project, "log", "--all-projects", TZ="Asia/Tokyo").stdout.splitlines()
+    assert shown == ["2026-01-02 12:04:05  abcdef  stop  continue"]

@@ -137,13 +137,6 @@ def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> 
     assert "no tool runs before that" not in answer
 
 
-def test_when_missing_is_for_projects(project: Project) -> None:
-    """A user's own line names hookrun by its path."""
-    done = hookrun(project, "install", "claude", "--when-missing", "block")
-    assert done.status == 1
-    assert "--when-missing is only for --scope project" in done.stderr
-
-
 @pytest.mark.parametrize("directory", ["project/bin", "link"])
 def test_a_hookrun_in_the_clone_is_not_run(project: Project, directory: str) -> None:
     """Though PATH names it, or a link to it; the user is notified as if there were none."""

@@ -94,7 +94,7 @@ def test_an_agent_that_cannot_be_wired_is_told(project: Project) -> None:
     project.hooks({"name": "a", "command": "true"})
     settings_file(project, "gemini").parent.mkdir()
     settings_file(project, "gemini").write_text("{,}")
-    done = hookrun(project, "install", "claude", "gemini", "--json")
+    done = hookrun(project, "install", "gemini", "claude", "--json")
     assert (done.status, done.json["ok"]) == (1, False)
     assert set(paths(done, "written")) == {str(settings_file(project, "claude")), *launchers(project)}
     assert not launcher(project, "gemini").exists()

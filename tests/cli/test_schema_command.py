@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.cli.commands import COMMANDS
 from hookrun.config.schema import schema
 from tests.cli.command import hookrun, hookrun_process
 from tests.rows import rows
@@ -25,16 +24,6 @@ def test_schema_is_printed(project: Project) -> None:
     assert (done.status, done.stderr) == (0, "")
     assert json.loads(done.stdout) == schema()
     assert hookrun(project, "schema", "--json").stdout.count("\n") == 1
-
-
-@rows("option", ["-h", "--help"])
-@rows("command", ["", *(COMMANDS.keys() - {"fire"})])
-def test_help_with_examples(project: Project, command: str, option: str) -> None:
-    """Every command, and hookrun itself, explains itself with examples on stdout."""
-    done = hookrun(project, *command.split(), option)
-    assert (done.status, done.stderr) == (0, "")
-    assert done.stdout.startswith("Usage: hookrun")
-    assert "Examples:" in done.stdout
 
 
 @rows("option", ["-h", "--help"])
@@ -53,14 +42,6 @@ def test_output_that_cannot_be_written(project: Project) -> None:
     os.close(full)
     assert (done.status, done.stderr.count("\n")) == (1, 1)
     assert "No space left" in done.stderr
-
-
-def test_terminal_without_unicode(project: Project) -> None:
-    """Characters that the terminal's encoding lacks are escaped; there is no traceback."""
-    project.hooks({"name": "日", "command": "true"})
-    done = hookrun_process(project, "list", PYTHONIOENCODING="latin-1")
-    assert (done.status, done.stderr) == (0, "")
-    assert "\\u65e5" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -98,3 +79,11 @@ def test_interrupt(project: Project) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
+
+
+def test_terminal_without_unicode(project: Project) -> None:
+    """Characters that the terminal's encoding lacks are escaped; there is no traceback."""
+    project.hooks({"name": "日", "command": "true"})
+    done = hookrun_process(project, "list", PYTHONIOENCODING="latin-1")
+    assert (done.status, done.stderr) == (0, "")
+    assert "\\u65e5" in done.stdout

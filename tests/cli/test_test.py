@@ -373,12 +373,6 @@ def test_ctrl_c_ends_every_hook(project: Project) -> None:
         os.kill(int(mark.read_text()), 0)
 
 
-def test_options_that_do_not_go_together(project: Project) -> None:
-    """They are distinguished, not ignored."""
-    assert "go with --from-log" in hookrun(project, "test", "--into", "x").stderr
-    assert "--watch never ends" in hookrun(project, "test", "--watch", "--json").stderr
-
-
 @pytest.mark.slow
 def test_a_progress_bar_at_a_terminal_only(project: Project) -> None:
     """While many tests run, and while many hooks are approved; nothing of it where output is piped."""

@@ -29,6 +29,7 @@ def test_strict_makes_warnings_errors(project: Project) -> None:
     project.hooks({"matcher": "Bahs", "command": "true"})
     loose = hookrun(project, "validate")
     assert (loose.status, loose.stdout.count("warning: ")) == (0, 1)
+    assert loose.stdout.endswith("checked 1 hook in 1 file: 0 errors, 1 warning\n")
     strict = hookrun(project, "validate", "--strict")
     assert (strict.status, strict.stdout.count("error: ")) == (1, 1)
     assert strict.stdout.endswith("checked 1 hook in 1 file: 1 error, 0 warnings\n")

@@ -54,23 +54,28 @@ def test_the_names_of_agents_are_the_same_everywhere() -> None:
     assert all(name in help_text() for name in agents.AGENTS)
 
 
-def toy(project: Project, message: object) -> dict[str, object]:
-    """Return what Toy gets, with the module that the page has and one line in the table."""
+def with_toy(project: Project, *arguments: str, message: object = None) -> subprocess.CompletedProcess[str]:
+    """Run hookrun with the module that the page has and one line in the table."""
     (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
     place = project.root.parent / "toy"
     place.mkdir(exist_ok=True)
     (place / "toy.py").write_text(module)
     project.approve()
-    fire = ("fire", "--agent", "toy")
-    done = subprocess.run(
-        [sys.executable, str(AS_TOY), str(place), *fire, "--home", str(project.home)],
-        input=json.dumps(message).encode(),
+    return subprocess.run(
+        [sys.executable, str(AS_TOY), str(place), *arguments],
+        input=json.dumps(message),
         capture_output=True,
         cwd=project.root,
         env=project.environment(),
-        check=True,
+        check=False,
+        text=True,
     )
-    assert done.stderr == b""
+
+
+def toy(project: Project, message: object) -> dict[str, object]:
+    """Return what Toy gets."""
+    done = with_toy(project, "fire", "--agent", "toy", "--home", str(project.home), message=message)
+    assert (done.returncode, done.stderr) == (0, "")
     answer: dict[str, object] = json.loads(done.stdout) if done.stdout else {}
     return answer
 
@@ -78,30 +83,14 @@ def toy(project: Project, message: object) -> dict[str, object]:
 @pytest.mark.slow
 def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     """The module's declared settings are all that install, doctor and uninstall need."""
-    (module,) = re.findall(r'```python\n("""Toy.+?)```', ADDING, re.DOTALL)
-    place = project.root.parent / "toy"
-    place.mkdir()
-    (place / "toy.py").write_text(module)
     project.hooks({"command": "true"})
-    project.approve()
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(AS_TOY), str(place), *arguments],
-            capture_output=True,
-            cwd=project.root,
-            env=project.environment(),
-            check=False,
-            text=True,
-        )
-
-    assert run("install", "toy").stdout == "toy: installed for 1 event in ~/.toy/hooks.json\n"
+    assert with_toy(project, "install", "toy").stdout == "toy: installed for 1 event in ~/.toy/hooks.json\n"
     (entry,) = json.loads((project.home / ".toy" / "hooks.json").read_text())["hooks"]["before"]
     assert entry["hooks"][0]["timeout"] == 600
     assert "/hookrun/toy before " in entry["hooks"][0]["command"]
-    doctor = run("doctor", "toy")
+    doctor = with_toy(project, "doctor", "toy")
     assert (doctor.returncode, "in the user settings for before" in doctor.stdout) == (0, True)
-    assert run("uninstall", "toy").returncode == 0
+    assert with_toy(project, "uninstall", "toy").returncode == 0
     assert not (project.home / ".toy").exists()
 
 

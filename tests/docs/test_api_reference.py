@@ -92,26 +92,9 @@ def test_the_examples_of_a_module_run(name: str, caplog: pytest.LogCaptureFixtur
 
 
 @pytest.mark.lint
-@rows(
-    "name",
-    [
-        "hookrun.library.event_contexts",
-        "hookrun.library.embedded_engine",
-        "hookrun.library",
-        "hookrun.model",
-        "hookrun.recipes.quality_gate",
-        "hookrun.recipes.retry",
-        "hookrun.recipes.validate_json",
-        "hookrun.compat.oats",
-        "hookrun.observe.error_chains",
-        "hookrun.observe.costs",
-        "hookrun.observe.metrics_report",
-        "hookrun.observe.patterns",
-        "hookrun.observe.tool_times",
-        "hookrun.observe.workflow",
-    ],
-)
-def test_there_are_examples(name: str) -> None:
+def test_there_are_examples() -> None:
     """The modules that a program begins with show how they are used: else the test above could not fail."""
-    found = doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name))
-    assert sum(len(each.examples) for each in found) >= 3
+    found = {
+        name: doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)) for name in WITH_EXAMPLES
+    }
+    assert sum(sum(len(each.examples) for each in tests) >= 3 for tests in found.values()) >= 18

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from hookrun.edit.file_change import FileChange, FileError, apply_all, existing
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within, project_file, user_file
@@ -75,14 +74,6 @@ def test_json_keeps_everything_that_is_not_ours(project: Project, text: str) -> 
     assert opened(project).entries[-1] == ENTRY
 
 
-def test_yaml_keeps_its_comments(project: Project) -> None:
-    """The hook is added behind the last one, in the file's own way."""
-    (project.root / "hookrun.yaml").write_text(YAML)
-    after = added(project)
-    assert after == YAML.replace("# the end\n", "  - name: new\n    event: stop\n    command: exit 0\n# the end\n")
-    assert len(yaml.safe_load(after)["hooks"]) == 2
-
-
 def test_the_file_is_the_nearest_one_with_hooks_or_the_repositorys(project: Project) -> None:
     """From a directory below the root the root's file is meant, unless there is one with hooks on the way."""
     below = project.root / "a" / "b"
@@ -136,13 +127,6 @@ def test_a_list_that_others_share_is_left_to_the_person(project: Project) -> Non
     (project.root / "hookrun.yaml").write_text("<<: {hooks: []}\nhookrun: {}\n")
     with pytest.raises(ScaffoldError, match=r"make the change by hand: \{\"name\""):
         added(project)
-
-
-def test_two_files_with_hooks_are_not_made(project: Project) -> None:
-    """A form that is not that of the file with hooks is refused."""
-    added(project)
-    with pytest.raises(ScaffoldError, match="leave out --yaml"):
-        opened(project, form="yaml")
 
 
 def test_a_wrong_hook_is_refused_and_a_doubtful_one_told(project: Project) -> None:
