@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hookrun import Engine, audit, credentials
 from hookrun.files import rotate
 from hookrun.state import YOUNG
+from tests.fire.agents import run
 from tests.rows import rows
 from tests.waiting import limit, until
 
@@ -55,14 +56,7 @@ def records(home: Path) -> list[dict[str, object]]:
 
 def fire_unread(project: Project, *wrap: str, context: object = None) -> subprocess.CompletedProcess[bytes]:
     """Fire without looking at the audit afterwards."""
-    return subprocess.run(
-        [*wrap, *project.command("fire", "pre_tool_use")],
-        input=json.dumps(context or {}).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
+    return run(project, [*wrap, *project.command("fire", "pre_tool_use")], stdin=context or {})
 
 
 # --- its content

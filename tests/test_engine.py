@@ -244,10 +244,12 @@ CHAINS: dict[str, tuple[tuple[Hook, ...], dict[str, Answer], str, str]] = {
 def test_who_runs_and_what_comes_of_it(
     hooks: tuple[Hook, ...], answers: dict[str, Answer], calls: str, action: str
 ) -> None:
-    """Every hook that ran is in the runs, in that order."""
+    """Every hook that ran is in the runs, in that order; the first that ended the chain is named."""
     fire = Fire(*hooks, answers=answers)
     assert (" ".join("+".join(call) for call in fire.calls), fire.action) == (calls, action)
     assert [run.hook.name for run in fire.chain.runs] == fire.order
+    ending = [run.hook.name for run in fire.chain.runs if run.verdict.action in {"skip", "block", "stop"}]
+    assert fire.chain.ended_by == next(iter(ending), None)
 
 
 NOTE = "hooks a and b both changed {}; b, the later, wins"

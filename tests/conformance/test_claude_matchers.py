@@ -14,80 +14,37 @@ def runs(matcher: str | None, event: str = "PreToolUse", **context: object) -> b
     return applies(claude, {"tool_name": "bash", **context})
 
 
-@rows("matcher", [None, "", "*"])
-def test_2_3_1_no_matcher_an_empty_one_and_a_star_match_everything(matcher: str | None) -> None:
-    """Rule 1."""
-    assert runs(matcher)
-    assert runs(matcher, tool_name="mcp__memory__store")
-    assert runs(matcher, "SessionStart", source="resume")
+STORE, HYPHEN = "mcp__memory__store", "mcp__my-server__get"
+
+TOOLS: dict[str, tuple[tuple[str | None, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "1: none, an empty one and a star match everything": ((None, "", "*"), ("bash", STORE), ()),
+    "2: lists are split at bars and commas": (("Edit|Bash", "Edit,Bash", "Write | Bash"), ("bash",), ("read",)),
+    "2: they are trimmed": (("Bash", "Edit, Bash", " Bash ", "||Bash|"), ("bash",), ("read",)),
+    "2: nothing but the whole name counts": (("Bas", "Bash2", "MultiEdit", "|", ",", " "), (), ("bash", STORE)),
+    "2: case counts": (("bash", "BASH"), (), ("bash",)),
+    "2: the server of a tool is not its name": (("mcp__memory",), (), ("bash", STORE)),
+    "2: a hyphen keeps a list a list, since 2.1.195": ((HYPHEN,), (HYPHEN,), ()),
+    "2: so a part of a name does not match": (("my-server",), (), (HYPHEN,)),
+    "2: names of older versions count": (("Task", "Agent"), ("task", "Task"), ()),
+    "2: and of tools that were renamed": (("KillShell|Brief",), ("TaskStop",), ()),
+    "3: expressions are found anywhere": (("Edit.*", "Notebook(Edit|Read)"), ("NotebookEdit",), ()),
+    "3: unless they are anchored": (("^Edit$",), (), ("NotebookEdit",)),
+    "3: a server's tools": (("mcp__memory__.*", "mcp__.*"), (STORE,), ("bash",)),
+    "3: the tools of some servers": (("mcp__.*__write.*",), ("mcp__files__write_file",), ("bash", STORE)),
+    "3: case counts there, too": (("bash.*", "Bash(git *)"), (), ("bash",)),
+    "3: not everything": (("^(?!Bash).*", "my-plugin:reviewer"), (), ("bash",)),
+    "3: they see names of older versions, too": (("^Tas.$", "^Agen.$"), ("task",), ()),
+}
+"""Rule 1, 2 or 3: the matchers, the tools on which each of them runs, and those on which none does."""
 
 
-@rows("matcher", ["Bash", "Edit|Bash", "Edit,Bash", "Edit, Bash", " Bash ", "||Bash|", "Write | Bash"])
-def test_2_3_2_lists_are_split_at_bars_and_commas_and_trimmed(matcher: str) -> None:
-    """Rule 2."""
-    assert runs(matcher)
-    assert not runs(matcher, tool_name="read")
-
-
-@rows("matcher", ["bash", "BASH", "Bas", "Bash2", "mcp__memory", "MultiEdit", "|", ",", " "])
-def test_2_3_2_comma_lists_are_exact(matcher: str) -> None:
-    """Rule 2: nothing but the whole name counts, case-sensitively; the server of a tool is not its name."""
-    assert not runs(matcher)
-    assert not runs(matcher, tool_name="mcp__memory__store")
-
-
-def test_2_3_2_a_hyphen_keeps_a_list_a_list() -> None:
-    """Rule 2, since 2.1.195: `a-b` is a name and not the expression that finds it in `xa-by`."""
-    assert runs("mcp__my-server__get", tool_name="mcp__my-server__get")
-    assert not runs("my-server", tool_name="mcp__my-server__get")
-
-
-@rows("matcher, tool", [("Task", "task"), ("KillShell|Brief", "TaskStop"), ("Agent", "Task")])
-def test_2_3_2_names_of_older_versions_count(matcher: str, tool: str) -> None:
-    """Rule 2: `Task` is `Agent`, and so on."""
-    assert runs(matcher, tool_name=tool)
-
-
-def test_2_3_2_on_file_changed_only_a_bar_separates() -> None:
-    """Rule 2: there a comma, a space or a hyphen makes it an expression."""
-    changed = {"file_path": "/w/package.json", "working_dir": "/w", "tool_name": None}
-    assert runs("package.json|go.mod", "FileChanged", **changed)
-    assert not runs("package.json,go.mod", "FileChanged", **changed)
-
-
-def test_2_3_2_on_stop_failure_only_a_bar_separates() -> None:
-    """Rule 2."""
-    error = {"agent": "claude", "payload": {"hook_event_name": "StopFailure", "error": "rate_limit"}}
-    assert runs("rate_limit|overloaded", "StopFailure", **error)
-    assert not runs("rate_limit,overloaded", "StopFailure", **error)
-
-
-@rows(
-    "matcher, tool, expected",
-    [
-        ("Edit.*", "NotebookEdit", True),
-        ("^Edit$", "NotebookEdit", False),
-        ("mcp__memory__.*", "mcp__memory__store", True),
-        ("mcp__.*__write.*", "mcp__files__write_file", True),
-        ("mcp__.*", "bash", False),
-        ("bash.*", "bash", False),
-        ("Notebook(Edit|Read)", "NotebookEdit", True),
-        ("^(?!Bash).*", "bash", False),
-        ("Bash(git *)", "bash", False),
-        ("my-plugin:reviewer", "bash", False),
-    ],
-)
-def test_2_3_3_anything_else_is_an_expression_that_is_found_anywhere(
-    matcher: str, tool: str, *, expected: bool
+@rows("matchers, fits, others", TOOLS.values(), ids=TOOLS)
+def test_2_3_a_matcher_of_tools(
+    matchers: tuple[str | None, ...], fits: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    """Rule 3: unanchored and case-sensitive."""
-    assert runs(matcher, tool_name=tool) is expected
-
-
-def test_2_3_3_expressions_see_names_of_older_versions_too() -> None:
-    """Rule 3."""
-    assert runs("^Tas.$", tool_name="task")
-    assert runs("^Agen.$", tool_name="task")
+    """By rule 1, 2 or 3, case-sensitively."""
+    assert [(matcher, tool) for matcher in matchers for tool in fits if not runs(matcher, tool_name=tool)] == []
+    assert [(matcher, tool) for matcher in matchers for tool in others if runs(matcher, tool_name=tool)] == []
 
 
 @rows("matcher", ["*Bash", "(", "[a", "(?i)bash", "(?P<a>Bash)", "Ba++sh", "Bash\\"])
@@ -99,15 +56,15 @@ def test_2_3_4_an_invalid_expression_matches_nothing_and_says_so(matcher: str) -
     assert "matches nothing (" in why
 
 
-@rows("event", ["UserPromptSubmit", "Stop", "MessageDisplay", "PostToolBatch", "TaskCreated", "WorktreeRemove"])
-def test_2_3_5_on_events_without_one_a_matcher_is_ignored(event: str) -> None:
-    """Rule 5."""
-    assert runs("Never", event, tool_name=None)
+FAILED: dict[str, object] = {"agent": "claude", "payload": {"hook_event_name": "StopFailure", "error": "rate_limit"}}
 
 
 @rows(
     "event, matcher, context, expected",
     [
+        ("SessionStart", None, {"source": "resume"}, True),
+        ("SessionStart", "", {"source": "resume"}, True),
+        ("SessionStart", "*", {"source": "resume"}, True),
         ("SessionStart", "startup", {"source": "startup"}, True),
         ("SessionStart", "startup|clear", {"source": "resume"}, False),
         ("SessionStart", "startup", {"source": "new"}, True),
@@ -122,13 +79,28 @@ def test_2_3_5_on_events_without_one_a_matcher_is_ignored(event: str) -> None:
         ("SubagentStart", "Explore", {"agent_name": "Explore"}, True),
         ("SubagentStop", "Explore|Plan", {"agent_name": "other"}, False),
         ("StopFailure", "unknown", {"error_info": {"error_message": "no such model"}}, True),
+        # there and on FileChanged only a bar separates: a comma, a space or a hyphen makes it an expression
+        ("StopFailure", "rate_limit|overloaded", FAILED, True),
+        ("StopFailure", "rate_limit,overloaded", FAILED, False),
+        ("FileChanged", "package.json|go.mod", {"file_path": "/w/package.json"}, True),
+        ("FileChanged", "package.json,go.mod", {"file_path": "/w/package.json"}, False),
+        # the matcher is the list of what is watched in the working directory, and then one as any other
+        ("FileChanged", ".envrc", {"file_path": "/w/.envrc"}, True),
+        ("FileChanged", ".envrc", {"file_path": "/w/sub/.envrc"}, False),
+        ("FileChanged", ".envrc|.env", {"file_path": "/w/other"}, False),
+        ("FileChanged", ".envrc|.env", {"file_path": "/w/.env"}, True),
+        ("FileChanged", "", {"file_path": "/w/.env"}, False),
+        ("FileChanged", ".*", {"file_path": "/w/.env"}, False),
+        # rule 5: on events without a value a matcher is ignored
+        *((event, "Never", {}, True) for event in ("UserPromptSubmit", "Stop", "MessageDisplay")),
+        *((event, "Never", {}, True) for event in ("PostToolBatch", "TaskCreated", "WorktreeRemove")),
     ],
 )
 def test_1_3_each_event_has_its_own_value(
-    event: str, matcher: str, context: dict[str, object], *, expected: bool
+    event: str, matcher: str | None, context: dict[str, object], *, expected: bool
 ) -> None:
     """A matcher is tested on a word of the event; where an agent sends none, it is the default word."""
-    assert runs(matcher, event, tool_name=None, **context) is expected
+    assert runs(matcher, event, tool_name=None, **{"working_dir": "/w", **context}) is expected
 
 
 @rows("event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"])
@@ -137,22 +109,6 @@ def test_1_3_events_of_a_tool_call_have_the_tool(event: str) -> None:
     assert runs("Bash", event, agent="codex", agent_tool_name="shell")
     assert not runs("bash|shell", event, agent="codex", agent_tool_name="shell")
     assert runs("PowerShell", event, agent="claude", agent_tool_name="PowerShell")
-
-
-@rows(
-    "path, matcher, expected",
-    [
-        ("/w/.envrc", ".envrc", True),
-        ("/w/sub/.envrc", ".envrc", False),
-        ("/w/other", ".envrc|.env", False),
-        ("/w/.env", ".envrc|.env", True),
-        ("/w/.env", "", False),
-        ("/w/.env", ".*", False),
-    ],
-)
-def test_1_3_file_changed_watches_names_in_the_working_directory(path: str, matcher: str, *, expected: bool) -> None:
-    """The matcher is the list of what is watched, and then a matcher as any other."""
-    assert runs(matcher, "FileChanged", file_path=path, working_dir="/w", tool_name=None) is expected
 
 
 def test_the_reason_names_matcher_and_value() -> None:

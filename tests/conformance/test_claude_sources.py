@@ -145,59 +145,48 @@ def test_2_1_extra_keys_are_tolerated(house: House) -> None:
 # --- 2.2: the fields of a handler
 
 
-@rows(
-    "event, fields, seconds",
-    [
-        ("PreToolUse", {}, 600),
-        ("PreToolUse", {"timeout": 5}, 5),
-        ("PreToolUse", {"timeout": 0.5}, 0.5),
-        ("UserPromptSubmit", {}, 30),
-        ("MessageDisplay", {}, 10),
-        ("SessionEnd", {}, 1.5),
-        ("SessionEnd", {"timeout": 20}, 20),
-        ("SessionEnd", {"timeout": 100}, 60),
-        ("Stop", {}, 600),
-    ],
-)
-def test_2_2_timeouts_are_seconds_with_a_default_for_each_event(
-    house: House, event: str, fields: dict[str, object], seconds: float
-) -> None:
-    """The defaults of the documentation."""
-    assert one(house, settings({**handler(), **fields}, event=event)).timeout == seconds
-
-
-def test_2_2_args_is_run_without_a_shell(house: House) -> None:
-    """`command` is the program; an empty list is valid."""
-    hook = one(house, settings({"type": "command", "command": "python3", "args": ["${CLAUDE_PROJECT_DIR}/a.py"]}))
-    assert (hook.kind, hook.target) == ("args", ["python3", "${CLAUDE_PROJECT_DIR}/a.py"])
-    assert hook.look == hook.target
-    hook = one(house, settings({"type": "command", "command": "/bin/true", "args": []}))
-    assert (hook.kind, hook.target) == ("args", ["/bin/true"])
-
-
-def test_2_2_async_hooks_have_no_say(house: House) -> None:
-    """They run in the background, and `onFailure` is ignored."""
-    hook = one(house, settings({**handler(), "async": True, "onFailure": "block"}))
-    assert (hook.background, hook.on_failure) == (True, "continue")
-    assert one(house, settings(handler(asyncRewake=True, timeout=7))).timeout == 7
+PYTHON = ["python3", "${CLAUDE_PROJECT_DIR}/a.py"]
+BY_ARGS: dict[str, object] = {"command": PYTHON[0], "args": PYTHON[1:]}
+ASYNC: dict[str, object] = {"async": True, "onFailure": "block"}
 
 
 @rows(
     "event, fields, expected",
     [
-        ("PreToolUse", {}, "continue"),
-        ("PreToolUse", {"onFailure": "block"}, "block"),
-        ("PreToolUse", {"onFailure": "continue"}, "continue"),
-        ("PreToolUse", {"onFailure": "deny"}, "block"),
-        ("PreToolUse", {"onFailure": "Continue"}, "block"),
-        ("Stop", {"onFailure": "block"}, "continue"),
-        ("SubagentStop", {"onFailure": "block"}, "continue"),
-        ("PostToolUse", {"onFailure": "block"}, "block"),
+        # timeouts are seconds, with the documentation's default for each event
+        ("PreToolUse", {}, {"timeout": 600, "on_failure": "continue"}),
+        ("PreToolUse", {"timeout": 5}, {"timeout": 5}),
+        ("PreToolUse", {"timeout": 0.5}, {"timeout": 0.5}),
+        ("UserPromptSubmit", {}, {"timeout": 30}),
+        ("MessageDisplay", {}, {"timeout": 10}),
+        ("SessionEnd", {}, {"timeout": 1.5}),
+        ("SessionEnd", {"timeout": 20}, {"timeout": 20}),
+        ("SessionEnd", {"timeout": 100}, {"timeout": 60}),
+        ("Stop", {}, {"timeout": 600}),
+        # with `args` the command is the program, which is run without a shell
+        ("PreToolUse", BY_ARGS, {"kind": "args", "target": PYTHON, "look": PYTHON}),
+        ("PreToolUse", {"args": []}, {"kind": "args", "target": ["/bin/x"]}),
+        # in the background a hook has no say
+        ("PreToolUse", ASYNC, {"background": True, "on_failure": "continue"}),
+        ("PreToolUse", {"asyncRewake": True, "timeout": 7}, {"timeout": 7}),
+        ("PreToolUse", {"onFailure": "block"}, {"on_failure": "block"}),
+        ("PreToolUse", {"onFailure": "continue"}, {"on_failure": "continue"}),
+        ("PreToolUse", {"onFailure": "deny"}, {"on_failure": "block"}),
+        ("PreToolUse", {"onFailure": "Continue"}, {"on_failure": "block"}),
+        ("Stop", {"onFailure": "block"}, {"on_failure": "continue"}),
+        ("SubagentStop", {"onFailure": "block"}, {"on_failure": "continue"}),
+        ("PostToolUse", {"onFailure": "block"}, {"on_failure": "block"}),
+        # PowerShell is not run, but where there are `args` the field is ignored
+        ("PreToolUse", {"args": ["-c", "x"], "shell": "powershell"}, {"error": None}),
+        ("PreToolUse", {"onFailure": "block", "shell": "powershell"}, {"on_failure": "block"}),
     ],
 )
-def test_2_2_on_failure(house: House, event: str, fields: dict[str, object], expected: str) -> None:
-    """It has the declared effect, except at events that never fail this way."""
-    assert one(house, settings({**handler(), **fields}, event=event)).on_failure == expected
+def test_2_2_what_a_handlers_fields_come_to(
+    house: House, event: str, fields: dict[str, object], expected: dict[str, object]
+) -> None:
+    """`onFailure` has its effect except at events that never fail this way."""
+    hook = one(house, settings({**handler(), **fields}, event=event))
+    assert {name: getattr(hook, name) for name in expected} == expected
 
 
 def test_2_2_on_failure_of_a_group_does_nothing(house: House) -> None:
@@ -222,25 +211,14 @@ def test_2_2_http_headers_use_listed_variables_only(house: House) -> None:
     assert hook.headers == {"Authorization": "Bearer ${TOKEN}", "X-Other": "a"}
 
 
-@rows("type_", ["prompt", "agent", "mcp_tool"])
-def test_2_2_types_that_only_claude_runs_are_listed_and_fail(house: House, type_: str) -> None:
-    """They are listed as hooks, with the reason why they do not run."""
-    hook = one(house, settings({"type": type_, "prompt": "Is it safe? $ARGUMENTS"}))
-    assert hook.error is not None
-    assert f'only Claude Code can run handlers of type "{type_}"' in hook.error
-
-
-def test_2_2_powershell_is_not_run(house: House) -> None:
-    """It fails as declared wrongly, and its `onFailure` counts; with `args` the field is ignored."""
-    hook = one(house, settings({**handler(onFailure="block"), "shell": "powershell"}))
-    assert hook.error is not None
-    assert hook.on_failure == "block"
-    assert one(house, settings({**handler(args=["-c", "x"]), "shell": "powershell"})).error is None
+ONLY_CLAUDE = 'only Claude Code can run handlers of type "{}"'
 
 
 @rows(
     "given, message",
     [
+        *(({"type": each, "prompt": "x"}, ONLY_CLAUDE.format(each)) for each in ("prompt", "agent", "mcp_tool")),
+        ({"type": "command", "command": "x", "shell": "powershell"}, "does not run PowerShell"),
         ({"type": "comand", "command": "x"}, 'did you mean "command"?'),
         ({"command": "x"}, "the handler has no `type`"),
         ({"type": "command"}, "needs `command`"),
@@ -251,9 +229,7 @@ def test_2_2_powershell_is_not_run(house: House) -> None:
 )
 def test_2_2_what_is_wrong_with_a_handler_is_its_failure(house: House, given: dict[str, object], message: str) -> None:
     """The hook keeps its place."""
-    hook = one(house, settings(given))
-    assert hook.error is not None
-    assert message in hook.error
+    assert message in str(one(house, settings(given)).error)
 
 
 # --- 2.5: where settings are

@@ -54,6 +54,30 @@ WRITES: dict[str, tuple[str, Json]] = {
 """What each agent calls the tool that writes a file, and its arguments."""
 
 
+def run(
+    project: Project,
+    command: list[str],
+    *,
+    stdin: object = b"{}",
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in the project with this on stdin, bytes unchanged."""
+    return subprocess.run(
+        command,
+        input=stdin if isinstance(stdin, bytes) else json.dumps(stdin).encode(),
+        capture_output=True,
+        cwd=cwd or project.root,
+        env=project.environment(**(env or {})),
+        check=False,
+    )
+
+
+def call(project: Project, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run `hookrun` with these arguments; the options are those of `run`."""
+    return run(project, project.command(*arguments), **options)
+
+
 class Agent:
     """An agent that runs hooks through the real command."""
 
@@ -141,30 +165,14 @@ class Agent:
         """
         if approved:
             self.project.approve()
-        stdin = message if isinstance(message, bytes) else json.dumps(message).encode()
         given = [event] if event else []
-        command = self.project.command("fire", "--agent", self.name, *given, "--home", str(self.project.home))
-        done = subprocess.run(
-            [*command, *arguments],
-            input=stdin,
-            capture_output=True,
-            cwd=cwd or self.project.root,
-            env=self.project.environment(**(env or {})),
-            check=False,
-        )
-        return Told(self, done)
+        line = ("fire", "--agent", self.name, *given, "--home", str(self.project.home), *arguments)
+        return Told(self, call(self.project, *line, stdin=message, cwd=cwd, env=env))
 
     def fire_changed(self, program: str, message: Json | bytes, *arguments: str, **env: str) -> Told:
         """Send a message to a hookrun that has been changed, by a file of `programs`, and return the answer."""
-        done = subprocess.run(
-            [sys.executable, str(PROGRAMS / program), "fire", "--agent", self.name, *arguments],
-            input=message if isinstance(message, bytes) else json.dumps(message).encode(),
-            capture_output=True,
-            cwd=self.project.root,
-            env=self.project.environment(**env),
-            check=False,
-        )
-        return Told(self, done)
+        changed = [sys.executable, str(PROGRAMS / program), "fire", "--agent", self.name, *arguments]
+        return Told(self, run(self.project, changed, stdin=message, env=env))
 
 
 ORIGIN = re.compile(

@@ -16,7 +16,7 @@ from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
 from hookrun.state import CurrentRun
 from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, AgentOf, person_of, says, without_origin
+from tests.fire.agents import AGENTS, Agent, AgentOf, call, person_of, run, says, without_origin
 from tests.rows import rows
 from tests.waiting import limit
 
@@ -208,13 +208,7 @@ def test_an_unknown_option_refuses_nothing(agent: Agent) -> None:
 def test_an_agent_that_is_not_known_is_an_error_and_no_refusal(project: Project) -> None:
     """Exit status 1, which only Copilot takes for a refusal; if Copilot seems to be the caller it is 0."""
     for env, status in (({}, 1), ({"COPILOT_CLI": "1"}, 0)):
-        done = subprocess.run(
-            project.command("fire", "--agent", "copliot"),
-            input=b"{}",
-            capture_output=True,
-            env=project.environment(**env),
-            check=False,
-        )
+        done = call(project, "fire", "--agent", "copliot", env=env)
         assert (done.returncode, done.stdout) == (status, b"")
         assert b'unknown agent "copliot"; did you mean "copilot"?' in done.stderr
 
@@ -386,15 +380,8 @@ def test_a_refusal_that_stdout_does_not_take_is_an_exit_status(agent: Agent) -> 
     """No other way to answer is left."""
     agent.project.hooks({"command": "echo no >&2; exit 2"})
     agent.project.approve()
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *agent.project.command("fire", "--agent", agent.name, pre(agent)),
-         "--home", str(agent.project.home)],
-        input=json.dumps(agent.shell()).encode(),
-        stderr=subprocess.PIPE,
-        cwd=agent.project.root,
-        env=agent.project.environment(),
-        check=False,
-    )  # fmt: skip
+    line = agent.project.command("fire", "--agent", agent.name, pre(agent), "--home", str(agent.project.home))
+    done = run(agent.project, ["sh", "-c", 'exec "$@" >&-', "sh", *line], stdin=agent.shell())
     assert done.returncode == 2
     assert b"no" in done.stderr
 

@@ -14,40 +14,45 @@ from tests.conftest import Project
 from tests.fire.agents import AGENTS, ORIGIN, Agent, AgentOf, person_of, says, without_origin
 from tests.rows import rows
 
-CHANGED: dict[str, object] = {"command": "ls -l", "description": "look"}
-MODIFIED: dict[str, dict[str, object]] = {
-    **dict.fromkeys(("claude", "codex", "gemini", "copilot", "opencode"), CHANGED),
-    "cline": {"commands": ["ls -l"]},
+PATCH: dict[str, object] = {"action": "modify", "args_patch": {"command": "ls -l"}}
+CHANGED: dict[str, object] = {"args": {"command": "ls -l", "description": "look"}, "reason": None}
+MODIFY = ("claude", "codex", "gemini", "copilot", "opencode")
+ASK: dict[str, object] = {"action": "ask", "message": "sure?"}
+STOP: dict[str, object] = {"action": "stop", "message": "enough"}
+TELL: dict[str, object] = {"action": "continue", "additional_context": "mind the gap"}
+
+VERDICTS: dict[str, tuple[tuple[str, ...], dict[str, object], dict[str, object]]] = {
+    "changed arguments are the tool's, whole": (MODIFY, PATCH, CHANGED),
+    "Cline has a list of commands": (("cline",), PATCH, {"args": {"commands": ["ls -l"]}, "reason": None}),
+    "where nobody can be asked it is refused": (
+        ("codex", "gemini", "cline", "opencode"),
+        ASK,
+        {"reason": "needs the user's approval: sure?"},
+    ),
+    "a stop refuses also where the turn does not end": (
+        ("claude", "codex", "qwen", "copilot", "opencode"),
+        STOP,
+        {"reason": "enough"},
+    ),
+    "text for the model is given beside a call that continues": (
+        ("claude", "codex", "copilot", "cline", "opencode"),
+        TELL,
+        {"reason": None, "context": "mind the gap"},
+    ),
+    "or waits until after the tool": (("gemini", "qwen"), TELL, {"reason": None, "context": ""}),
 }
-"""The agents that take changed arguments -> what they run the tool with; Qwen Code does not take them."""
+"""The agents, a hook's answer, and what each of them gets."""
 
 
-@rows("name", AGENTS)
-def test_a_block_reaches_the_model_with_its_reason(name: str, agent_of: AgentOf) -> None:
-    """The hook is written in canonical words; the agent gets its own."""
-    agent = agent_of(name)
-    blocks = {"when": {"tool_args.command": "*git push*"}, "command": says(action="block", message="no pushing")}
-    agent.project.hooks({"matcher": "bash", **blocks})
-    assert agent.fire(agent.shell("git push origin"), event=agent.events["pre"]).reason == "no pushing"
-    went_on = agent.fire(agent.shell("git status"), event=agent.events["pre"])
-    assert (went_on.status, went_on.stdout, went_on.stderr) == (0, b"", "")
-
-
-@rows("name", MODIFIED)
-def test_changed_arguments_are_the_tool_s(name: str, agent_of: AgentOf) -> None:
-    """Every agent replaces all arguments: what a patch leaves alone is there too."""
-    agent = agent_of(name)
-    agent.project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "ls -l"})})
-    told = agent.fire(agent.shell("ls", description="look"), event=agent.events["pre"])
-    assert (told.args, told.reason) == (MODIFIED[name], None)
-
-
-def test_arguments_that_cannot_be_changed_are_the_model_s_to_change(project: Project) -> None:
-    """Qwen Code: a block with the call that the model should make instead."""
-    qwen = Agent("qwen", project)
-    project.hooks({"matcher": "bash", "command": says(action="modify", args_patch={"command": "ls -l"})})
-    assert '{"command": "ls -l"}' in str(qwen.fire(qwen.shell("ls")).reason)
-    assert "modify -> block" in str(project.audit()[-1]["degraded"])
+@rows("names, answer, expected", VERDICTS.values(), ids=VERDICTS)
+def test_what_an_agent_gets_before_a_tool(
+    names: tuple[str, ...], answer: dict[str, object], expected: dict[str, object], agent_of: AgentOf
+) -> None:
+    """Through hooks of the shell, in the agent's own form."""
+    for agent in map(agent_of, names):
+        agent.project.hooks({"matcher": "bash", "command": says(**answer)})
+        told = agent.fire(agent.shell("ls", description="look"), event=agent.events["pre"])
+        assert {name: getattr(told, name) for name in expected} == expected, agent.name
 
 
 @rows("name", ["claude", "qwen", "copilot"])
@@ -58,15 +63,6 @@ def test_who_is_to_be_asked_is_asked(name: str, agent_of: AgentOf) -> None:
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     said = told.own or told.json
     assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("ask", "this reaches production")
-
-
-@rows("name", ["codex", "gemini", "cline", "opencode"])
-def test_where_nobody_can_be_asked_it_is_refused(name: str, agent_of: AgentOf) -> None:
-    """The refusal names the missing approval."""
-    agent = agent_of(name)
-    agent.project.hooks({"command": says(action="ask", message="this reaches production")})
-    told = agent.fire(agent.shell(), event=agent.events["pre"])
-    assert told.reason == "needs the user's approval: this reaches production"
 
 
 @rows(
@@ -84,14 +80,6 @@ def test_a_stop_ends_the_turn(name: str, ends: dict[str, object], agent_of: Agen
     told = agent.fire(agent.shell(), event=agent.events["pre"])
     said = {key: without_origin(value) if isinstance(value, str) else value for key, value in told.json.items()}
     assert {key: said.get(key) for key in ends} == ends
-
-
-@rows("name", ["claude", "codex", "qwen", "copilot", "opencode"])
-def test_a_stop_refuses_the_call(name: str, agent_of: AgentOf) -> None:
-    """Also where the turn does not end."""
-    agent = agent_of(name)
-    agent.project.hooks({"command": says(action="stop", message="enough")})
-    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason == "enough"
 
 
 @rows("name, in_reason", [(name, name in ("qwen", "copilot", "cline")) for name in AGENTS])
@@ -124,24 +112,6 @@ def test_without_an_audit_nothing_is_proposed_that_cannot_work(project: Project)
     copilot, claude = Agent("copilot", project), Agent("claude", project)
     assert copilot.fire(copilot.shell()).refusal == "enough (hook guard)"
     assert claude.fire(claude.shell()).shown == "hookrun: blocked by guard"
-
-
-@rows("name", ["claude", "codex", "copilot", "cline", "opencode"])
-def test_text_for_the_model_before_a_tool(name: str, agent_of: AgentOf) -> None:
-    """It is given beside a tool call that continues."""
-    agent = agent_of(name)
-    agent.project.hooks({"command": says(action="continue", additional_context="mind the gap")})
-    told = agent.fire(agent.shell(), event=agent.events["pre"])
-    assert (told.reason, told.context) == (None, "mind the gap")
-
-
-@rows("name", ["gemini", "qwen"])
-def test_text_for_the_model_waits_until_after_a_tool(name: str, agent_of: AgentOf) -> None:
-    """Where the agent gives it none before."""
-    agent = agent_of(name)
-    agent.project.hooks({"command": says(action="continue", additional_context="mind the gap")})
-    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason is None
-    assert agent.project.audit()[-1]["degraded"] == ["context -> later"]
 
 
 @rows("name", AGENTS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fire.agents import Agent
+from tests.fire.agents import Agent, run
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -24,14 +24,7 @@ LIMITS = (*range(4, 15), 20)
 def limited(project: Project, limit: int, stdin: object, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run hookrun with at most so many open files."""
     command = ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *project.command(*arguments)]
-    return subprocess.run(
-        command,
-        input=json.dumps(stdin).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
+    return run(project, command, stdin=stdin)
 
 
 def answered(project: Project, name: str, limit: int, on_failure: str) -> subprocess.CompletedProcess[bytes]:

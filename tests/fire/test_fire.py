@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
+from tests.fire.agents import call, run, says
 from tests.rows import rows
 
 CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "git push"}}
-
-
-def says(**answer: object) -> str:
-    """Return a shell line that answers with this verdict."""
-    return f"cat >/dev/null; echo '{json.dumps(answer)}'"
 
 
 @rows(
@@ -150,12 +145,8 @@ USAGE = {
 def test_a_usage_error_exits_with_1_and_one_line(name: str, project: Project) -> None:
     """The error is one `error:` line; the exit status is 1, never 2, and stdout stays empty."""
     arguments, expected = USAGE[name]
-    command = project.command("fire", *arguments)
-    done = subprocess.run(
-        command, input=b"{}", capture_output=True, cwd=project.root, env=project.environment(), check=False
-    )
-    assert done.returncode == 1
-    assert done.stdout == b""
+    done = call(project, "fire", *arguments)
+    assert (done.returncode, done.stdout) == (1, b"")
     lines = done.stderr.decode().splitlines()
     assert [line.partition(":")[0] for line in lines] in (["error"], ["error", "hint"])
     assert expected in "\n".join(lines)
@@ -163,9 +154,7 @@ def test_a_usage_error_exits_with_1_and_one_line(name: str, project: Project) ->
 
 def test_help_is_on_stdout_and_exits_with_0(project: Project) -> None:
     """`hookrun fire --help` explains options, exit statuses and shows examples."""
-    done = subprocess.run(
-        project.command("fire", "--help"), capture_output=True, env=project.environment(), check=False
-    )
+    done = call(project, "fire", "--help")
     assert done.returncode == 0
     assert b"--ctx FILE" in done.stdout
     assert b"Examples:" in done.stdout
@@ -261,14 +250,7 @@ def test_the_module_and_the_console_script_are_one_program(project: Project) -> 
     """`python -m hookrun` and the installed script answer alike."""
     project.hooks({"command": says(action="block", message="R")})
     script = f"{sys.prefix}/bin/hookrun"
-    done = subprocess.run(
-        [script, "fire", "stop"],
-        input=b"{}",
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
+    done = run(project, [script, "fire", "stop"])
     assert (done.returncode, json.loads(done.stdout)["action"]) == (0, "continue")
 
 

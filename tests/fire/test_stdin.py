@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, Project
-from tests.fire.agents import PROGRAMS
+from tests.fire.agents import PROGRAMS, call, run
 from tests.rows import rows
 from tests.waiting import ended
 
@@ -90,14 +90,7 @@ def test_a_context_that_ends_too_early_is_no_context(project: Project) -> None:
     """Neither a part of an object nor nothing is one, be it there before the run or not."""
     project.hooks({"command": "true"})
     for text in (b"", b'{"tool_name": "ba'):
-        done = subprocess.run(
-            project.command("fire", "pre_tool_use"),
-            input=text,
-            capture_output=True,
-            cwd=project.root,
-            env=project.environment(),
-            check=False,
-        )
+        done = call(project, "fire", "pre_tool_use", stdin=text)
         assert done.returncode == 1
         assert b"stdin: the context is" in done.stderr
 
@@ -197,12 +190,6 @@ def test_a_python_without_reads_that_do_not_wait_reads_the_context_too(
     """As builds for older systems are: they lack names, or refuse the flag."""
     project.hooks({"command": "exit 2"})
     program = str(PROGRAMS / "older_python.py")
-    done = subprocess.run(
-        [sys.executable, option, program, lacks, str(ROOT / "hookrun" / started), "fire", "pre_tool_use"],
-        input=json.dumps(CONTEXT).encode(),
-        capture_output=True,
-        cwd=project.root,
-        env=project.environment(),
-        check=False,
-    )
+    line = [sys.executable, option, program, lacks, str(ROOT / "hookrun" / started), "fire", "pre_tool_use"]
+    done = run(project, line, stdin=CONTEXT)
     assert (done.returncode, done.stderr) == (2, b"blocked by hook (exit 2, no reason given)\n")

@@ -51,6 +51,19 @@ def chain_of(verdict: Verdict | None) -> str:
     return str(verdict.modified_context["causal_chain_id"])
 
 
+def fix_of(causes: CauseChains, chain: str) -> str:
+    """Return what fixed a chain."""
+    fix = causes.chain(chain).fix
+    assert fix is not None
+    return fix.description
+
+
+def told(verdict: Verdict | None) -> str | None:
+    """Return the text for the model."""
+    assert verdict is not None
+    return verdict.additional_context
+
+
 def test_an_error_of_the_agent(causes: CauseChains) -> None:
     """The fields of error_info are kept, with the time of the fire, and the chain is passed on."""
     info = {"error_message": "boom", "context": {"step": 3}, "severity": "high"}
@@ -78,8 +91,7 @@ def test_what_fixed_a_failed_command(causes: CauseChains) -> None:
     assert causes.chain(chain).fix is None
     causes.on_result(ran(" pytest -q"))
     found = causes.chain(chain)
-    assert found.fix is not None
-    assert found.fix.description == ('running `pip install pyyaml`; editing src/a.py ("import yml" -> "import yaml")')
+    assert fix_of(causes, chain) == ('running `pip install pyyaml`; editing src/a.py ("import yml" -> "import yaml")')
     assert [(each.tool, each.ok, each.in_fix) for each in found.attempts] == [
         ("bash", False, True),
         ("bash", True, True),
@@ -140,9 +152,7 @@ def test_a_fix_without_changes(causes: CauseChains) -> None:
     """What succeeds on a second run with nothing in between is reported as that."""
     chain = chain_of(causes.on_failure(failed("connection reset", "git fetch")))
     causes.on_result(ran("git fetch"))
-    fix = causes.chain(chain).fix
-    assert fix is not None
-    assert fix.description == "running it again, with nothing changed in between"
+    assert fix_of(causes, chain) == "running it again, with nothing changed in between"
 
 
 def test_a_result_that_is_an_error(causes: CauseChains) -> None:
@@ -165,9 +175,7 @@ def test_attempts_have_an_end(causes: CauseChains) -> None:
         causes.on_result(ran(f"try {number}"))
     assert len(causes.chain(chain).attempts) == error_chains.MAX_ATTEMPTS
     causes.on_result(ran("make"))
-    fix = causes.chain(chain).fix
-    assert fix is not None
-    assert fix.description.count(";") == 4
+    assert fix_of(causes, chain).count(";") == 4
 
 
 def test_nothing_is_made_before_the_first_error(causes: CauseChains, tmp_path: Path) -> None:
@@ -261,28 +269,19 @@ def test_the_model_is_told_what_helped(causes: CauseChains) -> None:
     causes.on_result(ran("pip install pyyaml", "old", timestamp="2026-01-02T10:01:00Z"))
     causes.on_result(ran("pytest", "old", timestamp="2026-01-02T10:02:00Z"))
     again = failed("ModuleNotFoundError: No module named 'yaml' (line 99)", "python app.py")
-    verdict = causes.on_failure(again)
-    assert verdict is not None
-    assert verdict.additional_context == ("A similar error (2026-01-02) was fixed by: running `pip install pyyaml`")
+    assert told(causes.on_failure(again)) == ("A similar error (2026-01-02) was fixed by: running `pip install pyyaml`")
     for context in (again, failed("the disk is full of water", "make")):
-        verdict = causes.on_failure(context)
-        assert verdict is not None
-        assert verdict.additional_context is None
+        assert told(causes.on_failure(context)) is None
 
 
 def test_what_was_not_fixed_is_not_told(causes: CauseChains, store: ObserverDatabase) -> None:
     """Neither an open error nor a failed attempt is a fix; `tell=False` reports nothing at all."""
     causes.record_fix(causes.record_error(NO_YAML, session_id="old"), "restart", successful=False)
     verdict = causes.on_failure(failed())
-    assert verdict is not None
-    assert verdict.additional_context is None
+    assert told(verdict) is None
     causes.record_fix(chain_of(verdict), "pip install pyyaml")
-    verdict = CauseChains(store, tell=False).on_failure(failed(session="s3"))
-    assert verdict is not None
-    assert verdict.additional_context is None
-    verdict = causes.on_failure(failed(session="s4"))
-    assert verdict is not None
-    assert verdict.additional_context is not None
+    assert told(CauseChains(store, tell=False).on_failure(failed(session="s3"))) is None
+    assert told(causes.on_failure(failed(session="s4"))) is not None
 
 
 def test_chains_newest_first(causes: CauseChains, clock: Clock) -> None:
