@@ -44,12 +44,12 @@ def test_a_server_that_is_killed_within_a_run(project: Project, launcher: Launch
     process.stdin.write(message)
     process.stdin.flush()  # a whole object is not waited for the end of
     pid_file = project.root / "pid"
-    pid = until(lambda: pid_file.exists() and pid_file.read_text().strip(), "no hook")
+    until(lambda: pid_file.exists() and pid_file.read_text(), "no hook")
     for each in (*server.children(), server.process.pid):
         os.kill(each, signal.SIGKILL)
     _, stderr = process.communicate(timeout=limit())
     assert (process.returncode, stderr) == (status, ENDED)
-    until(lambda: not Path("/proc", pid).exists(), "the hook runs on")
+    until(lambda: not Path("/proc", pid_file.read_text().strip()).exists(), "the hook runs on")
     server.process.communicate()
 
 

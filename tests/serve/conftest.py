@@ -94,7 +94,7 @@ class WarmProject:
         return client
 
     def send(self, context: bytes, *argv: str) -> WarmClient:
-        """Send a run whose output nobody reads, which has not been answered yet."""
+        """Send a run without reading its output; it has not been answered yet."""
         client = self.server.client()
         client.greeting()
         send(client, self.project, *argv, context=context)
