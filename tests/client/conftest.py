@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.client.fake_server import FakeServer, socket_path
+from tests.client.fake_server import FakeServer
 from tests.compiler import compiler
+from tests.python_launcher import socket_path
 from tests.waiting import limit
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Launcher:
         self.data = directory / "data"
         self.data.mkdir()
         self.run_directory = run_directory
-        self.socket = socket_path(self.run_directory / "0123456789abcdef")
+        self.socket = Path(socket_path(str(self.run_directory / "0123456789abcdef")))
         self.program = self.data / "claude"
         shutil.copy(client, self.program)
         self.start = directory / "start.py"
@@ -92,6 +93,7 @@ class Launcher:
         server, self._server = self._server, None
         if server is not None:
             server.close()
+            self.socket.unlink(missing_ok=True)
 
     def popen(
         self,

@@ -15,15 +15,7 @@ from tests.waiting import limit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FNV_OFFSET, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
-
-
-def socket_path(base: Path) -> Path:
-    """Return where a client in this process's cgroup looks for the server of a `socket` line."""
-    value = FNV_OFFSET
-    for byte in Path("/proc/self/cgroup").read_bytes():
-        value = (value ^ byte) * FNV_PRIME % 2**64
-    return base.with_name(f"{base.name}-{value:016x}.sock")
+    Serve = Callable[[socket.socket], None]
 
 
 def ended(connection: socket.socket) -> bool:
@@ -67,10 +59,22 @@ class Request:
             os.close(descriptor)
 
 
+def answering(answer: bytes, *, greeting: bytes = b"go 0\n", argv: list[bytes] | None = None) -> Serve:
+    """Return a server that greets, reads one request and answers; `argv` is what the request must be."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(greeting)
+        request = Request(connection)
+        assert argv in (None, request.argv)
+        connection.sendall(answer)
+
+    return serve
+
+
 class FakeServer:
     """Listens at the path and serves every connection with `serve`, in turn. An error there is raised by `close`."""
 
-    def __init__(self, path: Path, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> None:
+    def __init__(self, path: Path, serve: Serve, *, backlog: int = 8) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(path))
         self._socket.listen(backlog)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client.fake_server import Request, ended
+from tests.client.fake_server import Request, answering, ended
 from tests.waiting import limit, until, vary
 from tests.warm import status
 
@@ -53,17 +53,10 @@ def test_the_request_holds_the_whole_call(launcher: Launcher, tmp_path: Path) ->
 
 def test_the_exit_status_is_the_answer(launcher: Launcher) -> None:
     """Every status that a byte holds is the client's."""
-    statuses = (0, 2, 127, 255)
-    answers = iter(statuses)
-
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(b"go 1\n")
-        Request(connection)
-        connection.sendall(b"X")
-        connection.sendall(bytes([next(answers)]))
-
-    launcher.serve(serve)
-    assert [launcher.run("Stop") for _ in statuses] == [(status, "", "") for status in statuses]
+    for number in (0, 2, 127, 255):
+        launcher.serve(answering(b"X" + bytes([number]), greeting=b"go 1\n"))
+        assert launcher.run("Stop") == (number, "", "")
+        launcher.close()
 
 
 def test_a_large_environment_arrives_at_a_slow_server(launcher: Launcher) -> None:
@@ -88,12 +81,7 @@ def test_standard_input_is_left_alone(launcher: Launcher) -> None:
     os.write(write, b"all of it")
     os.close(write)
 
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(b"go 0\n")
-        Request(connection)
-        connection.sendall(b"X\0")
-
-    launcher.serve(serve)
+    launcher.serve(answering(b"X\0"))
     subprocess.run([launcher.program, "Stop"], stdin=read, check=True)
     assert os.read(read, 100) == b"all of it"
     os.close(read)
@@ -101,19 +89,11 @@ def test_standard_input_is_left_alone(launcher: Launcher) -> None:
 
 def test_a_server_that_ends_before_it_answers(launcher: Launcher) -> None:
     """There is no second run: the status is that of a failed one, under `on_error`."""
-    statuses = {b"go 0\n": 1, b"go 1\n": 2}
-    rows = [(greeting, answer) for greeting in statuses for answer in (b"", b"X", b"Y\0", b"\0\0")]
-    said = iter(rows)
-
-    def serve(connection: socket.socket) -> None:
-        greeting, answer = next(said)
-        connection.sendall(greeting)
-        Request(connection)
-        connection.sendall(answer)
-
-    launcher.serve(serve)
-    found = {row: launcher.run("Stop") for row in rows}
-    assert found == {(greeting, answer): (statuses[greeting], "", ENDED) for greeting, answer in rows}
+    for greeting, number in ((b"go 0\n", 1), (b"go 1\n", 2)):
+        for answer in (b"", b"X", b"Y\0", b"\0\0"):
+            launcher.serve(answering(answer, greeting=greeting))
+            assert launcher.run("Stop") == (number, "", ENDED), (greeting, answer)
+            launcher.close()
 
 
 def test_a_server_that_ends_within_the_request(launcher: Launcher) -> None:
@@ -150,12 +130,7 @@ def test_the_message_cannot_end_it_by_a_signal(launcher: Launcher) -> None:
     """Its stderr has no reader: the status is still the answer."""
     read, write = os.pipe()
     os.close(read)
-
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(b"go 1\n")
-        Request(connection)
-
-    launcher.serve(serve)
+    launcher.serve(answering(b"", greeting=b"go 1\n"))
     assert subprocess.run([launcher.program, "Stop"], stderr=write, check=False).returncode == 2
     os.close(write)
 

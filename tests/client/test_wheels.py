@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import struct
 import subprocess
 import sys
@@ -16,7 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.client.fake_server import FakeServer, Request, socket_path
+from tests.client.fake_server import FakeServer, answering
+from tests.python_launcher import socket_path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM, WATCHER = "hookrun/client/hookrun-client", "hookrun/client/hookrun-watcher"
@@ -97,15 +97,12 @@ def check_runs(client: str, directory: Path) -> None:
     launcher.write_bytes(Path(client).read_bytes())
     launcher.chmod(0o755)
 
-    def serve(connection: socket.socket) -> None:
-        connection.sendall(b"go 0\n")
-        assert Request(connection).argv == [b"fire", b"--agent", b"claude", b"Stop"]
-        connection.sendall(b"X\x2a")
-
     with tempfile.TemporaryDirectory(prefix="hookrun-") as run:  # a socket's path must be short
         conf.write_text(f"hookrun-launcher 1\nsocket {run}/s\nexec /bin/false\nexec /dev/null\nexec fire\n")
         conf.chmod(0o600)
-        server = FakeServer(socket_path(Path(run, "s")), serve)
+        server = FakeServer(
+            Path(socket_path(f"{run}/s")), answering(b"X\x2a", argv=[b"fire", b"--agent", b"claude", b"Stop"])
+        )
         assert subprocess.run([launcher, "Stop"], check=False).returncode == 42
         server.close()
 

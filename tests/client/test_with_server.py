@@ -19,9 +19,8 @@ from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator
 
-    from tests.client.conftest import Launcher, Result
+    from tests.client.conftest import Launcher
     from tests.conftest import Project
 
 START = str(Path(hookrun.__file__).with_name("start.py"))
@@ -29,114 +28,29 @@ LS = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
 ENDED = "hookrun: the server ended before it answered\n"
 
 
-class Wired:
-    """A project, its launcher and a server for it."""
-
-    def __init__(self, project: Project, launcher: Launcher) -> None:
-        self.project = project
-        self.launcher = launcher
-        launcher.use(*HookrunProgram.started_by([sys.executable, START, "fire"]).cold_command())
-        self.arguments = ("PreToolUse", "--home", str(project.home))
-        self.environment = project.environment(CI="1")  # a cold run starts no server
-        self.payload = json.dumps({**LS, "cwd": str(project.root)})
-        self.server = RunningServer(launcher.socket)
-
-    def fire(self) -> Result:
-        """Run the installed line."""
-        return self.launcher.run(*self.arguments, stdin=self.payload, env=self.environment, cwd=self.project.root)
-
-    def start(self) -> subprocess.Popen[str]:
-        """Start the installed line with a hook that does not end, and wait until that runs."""
-        process = self.launcher.popen(*self.arguments, env=self.environment, cwd=self.project.root)
-        assert process.stdin is not None
-        process.stdin.write(self.payload)
-        process.stdin.close()
-        process.stdin = None
-        until(lambda: process.poll() is not None or (self.pid_file.exists() and self.pid_file.read_text()), "no hook")
-        assert process.poll() is None, process.communicate()
-        return process
-
-    @property
-    def pid_file(self) -> Path:
-        """Where the hook that does not end writes its process id."""
-        return self.project.root / "pid"
-
-    def hook_ended(self) -> None:
-        """Wait until that hook has ended."""
-        process = Path("/proc", self.pid_file.read_text().strip())
-        until(lambda: not process.exists(), "the hook runs on")
-
-
-@pytest.fixture
-def wired(project: Project, launcher: Launcher) -> Iterator[Wired]:
-    """A launcher with a server, which is ended with the test."""
-    made = Wired(project, launcher)
-    yield made
-    if made.server.process.poll() is None:
-        assert made.server.end() == b""
-
-
-@pytest.mark.slow
-def test_the_answer_is_the_same_warm_and_cold(wired: Wired) -> None:
-    """With a hook that blocks and without any; the audit shows which it was."""
-    warm = wired.fire()
-    wired.project.user_hooks({"command": "echo no >&2; exit 2"})
-    blocked = wired.fire()
-    wired.server.end()
-    wired.server.process.wait()
-    cold = wired.fire()
-    records = [record for record in wired.project.audit() if record["kind"] == "fire"]
-    assert [(record.get("warm"), record.get("cold")) for record in records[-2:]] == [(True, None), (None, "no-server")]
-    assert (warm.status, warm.stderr) == (0, "")
-    shown = [json.loads(result.stdout)["hookSpecificOutput"] for result in (blocked, cold)]
-    assert shown[0] == shown[1]
-    assert shown[0]["permissionDecision"] == "deny"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("on_error", "status"), [("continue", 1), ("block", 2)])
-def test_a_server_that_is_killed_within_a_run(wired: Wired, on_error: str, status: int) -> None:
+def test_a_server_that_is_killed_within_a_run(project: Project, launcher: Launcher, on_error: str, status: int) -> None:
     """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
-    wired.project.user_hooks({"command": "true"}, on_error=on_error)
-    assert wired.fire().status == 0
-    wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"}, on_error=on_error)
-    process = wired.start()
-    for pid in (*wired.server.children(), wired.server.process.pid):
-        os.kill(pid, signal.SIGKILL)
+    launcher.use(*HookrunProgram.started_by([sys.executable, START, "fire"]).cold_command())
+    server = RunningServer(launcher.socket)
+    words, environment = ("PreToolUse", "--home", str(project.home)), project.environment(CI="1")
+    message = json.dumps({**LS, "cwd": str(project.root)})
+    project.user_hooks({"command": "true"}, on_error=on_error)
+    assert launcher.run(*words, stdin=message, env=environment, cwd=project.root).status == 0
+    project.user_hooks({"command": "echo $$ > pid; exec sleep 60"}, on_error=on_error)
+    process = launcher.popen(*words, env=environment, cwd=project.root)
+    assert process.stdin is not None
+    process.stdin.write(message)
+    process.stdin.flush()  # a whole object is not waited for the end of
+    pid_file = project.root / "pid"
+    until(lambda: pid_file.exists() and pid_file.read_text(), "no hook")
+    for each in (*server.children(), server.process.pid):
+        os.kill(each, signal.SIGKILL)
     _, stderr = process.communicate(timeout=limit())
     assert (process.returncode, stderr) == (status, ENDED)
-    wired.hook_ended()
-
-
-@pytest.mark.slow
-@pytest.mark.sampled
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_run_as_it_ends_a_cold_one(wired: Wired, number: signal.Signals) -> None:
-    """The same status and the same output."""
-    wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"})
-    results = []
-    for _ in ("warm", "cold"):
-        process = wired.start()
-        process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=limit())
-        results.append((process.returncode % 256, stdout, stderr))
-        wired.hook_ended()
-        wired.pid_file.unlink()
-        if wired.server.process.poll() is None:
-            assert wired.server.end() == b""
-    assert results[0] == results[1]
-
-
-@pytest.mark.slow
-def test_a_killed_client_leaves_no_hook(wired: Wired) -> None:
-    """The server ends what ran for it, and serves the next."""
-    wired.project.user_hooks({"command": "echo $$ > pid; exec sleep 60"})
-    process = wired.start()
-    process.kill()
-    process.communicate(timeout=limit())
-    wired.hook_ended()
-    wired.project.user_hooks({"command": "true"})
-    assert wired.fire().status == 0
+    until(lambda: not Path("/proc", pid_file.read_text().strip()).exists(), "the hook runs on")
+    server.process.communicate()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

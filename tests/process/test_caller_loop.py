@@ -132,19 +132,6 @@ def test_a_deadline_that_has_passed_starts_nothing(bench: Bench) -> None:
     assert not (bench.directory / "ran").exists()
 
 
-def test_closing_the_pool_ends_it(bench: Bench) -> None:
-    """Another thread closes the pool while the caller waits: the hook is ended and has failed."""
-    pool = Pool(1)
-    outcomes: list[Outcome] = []
-    thread = threading.Thread(target=lambda: outcomes.extend(pool.run([bench.waiting()])))
-    thread.start()
-    bench.until_inside(1)
-    pool.close()
-    thread.join(limit())
-    assert [told(outcome)["failure"] for outcome in outcomes] == [("signal", "the engine was closed")]
-    assert bench.processes() == []
-
-
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_an_exception_from_outside_leaves_nothing_running(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, moment: tuple[object, str, str, Callable[..., object]]

@@ -65,6 +65,11 @@ class Served:
              "words": ["path:serve.py"], **given}
         )  # fmt: skip
 
+    def hook_of_the_event(self) -> Hook:
+        """Return the declaration of COUNT with `cwd: event`."""
+        words = [shutil.which("python3") or "python3", str(self.project / "serve.py")]
+        return self.hook(COUNT, cwd="event", target=words, look=words, words=[f"path:{words[1]}"])
+
     def run(self, hook: Hook, *, warm: bool = True, context: bytes = b'{"say":"hello"}\n') -> Outcome:
         """Run the hook once and return how it ended."""
         fields = {"event": "stop", "working_dir": self.working_dir or str(self.project)}
@@ -209,9 +214,7 @@ def test_another_environment_directory_or_umask_has_its_own(served: Served, monk
 
 def test_a_directory_that_is_replaced_gets_another_process(served: Served) -> None:
     """At the same path, as by `git worktree remove` and `add`: the process is still in the first one."""
-    script = str(served.project / "serve.py")
-    python = shutil.which("python3") or "python3"
-    hook = served.hook(COUNT, cwd="event", target=[python, script], look=[python, script], words=[f"path:{script}"])
+    hook = served.hook_of_the_event()
     place, other = served.project / "sub", served.project / "other"
     place.mkdir()
     served.working_dir = str(place)
@@ -232,9 +235,7 @@ def test_a_directory_that_is_replaced_gets_another_process(served: Served) -> No
 
 def test_a_process_answers_in_its_own_directory_only(served: Served) -> None:
     """With `cwd: event` one declaration runs wherever the agent is."""
-    script = str(served.project / "serve.py")
-    python = shutil.which("python3") or "python3"
-    hook = served.hook(COUNT, cwd="event", target=[python, script], look=[python, script], words=[f"path:{script}"])
+    hook = served.hook_of_the_event()
     first = served.said(hook)
     (served.project / "sub").mkdir()
     served.working_dir = str(served.project / "sub")
@@ -407,14 +408,16 @@ def test_after_a_failure_it_is_not_kept_for_a_while(served: Served, monkeypatch:
     """Each line gets a new process until the pause ends, which doubles with each failure."""
     text = "import os\nif os.path.exists('bad'): raise SystemExit(1)\n" + COUNT
     hook = served.hook(text)
-    (served.project / "bad").touch()
     now = time.monotonic()
     monkeypatch.setattr(coprocess, "monotonic", lambda: now)
-    assert served.failure(hook)[0] == "exit_code"
-    (served.project / "bad").unlink()
-    assert [served.said(hook)[1] for _ in range(2)] == ["1", "1"]
-    assert served.kept.pids() == []
-    monkeypatch.setattr(coprocess, "monotonic", lambda: now + 2)
+    for pause in (1, 2, 4):
+        (served.project / "bad").touch()
+        assert served.failure(hook)[0] == "exit_code"
+        (served.project / "bad").unlink()
+        now += pause - 0.1
+        assert [served.said(hook)[1] for _ in range(2)] == ["1", "1"]
+        assert served.kept.pids() == []
+        now += 0.2
     assert [served.said(hook)[1] for _ in range(2)] == ["1", "2"]
 
 
@@ -467,6 +470,12 @@ def test_nothing_leaks(served: Served) -> None:
 # --- Python functions
 
 
+def with_streams_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the standard streams of a program: pytest's are none of a child's."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        monkeypatch.setattr(sys, name, os.fdopen(number, "w", closefd=False))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("interpreter", [None, "python3"])
 @pytest.mark.parametrize(("warm", "calls"), [(True, ["1", "2"]), (False, ["1", "1"])])
@@ -474,8 +483,7 @@ def test_a_function_is_imported_once(
     served: Served, interpreter: str | None, calls: list[str], monkeypatch: pytest.MonkeyPatch, *, warm: bool
 ) -> None:
     """A `python` hook with `serve` is an ordinary function, whose module stays loaded."""
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        monkeypatch.setattr(sys, name, os.fdopen(number, "w", closefd=False))  # pytest's are none of a child's
+    with_streams_of_a_program(monkeypatch)
     shutil.copy(PROGRAMS / "counts_calls.py", served.project / "guard.py")
     hook = served.hook("", kind="python", target="guard:check", interpreter=interpreter, look=(), words=())
     first, second = served.said(hook, warm=warm), served.said(hook, warm=warm)
@@ -490,8 +498,7 @@ def test_a_change_of_an_imported_module_ends_the_process(
     served: Served, interpreter: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The very next line is answered by the new code, also where a call has imported the module."""
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        monkeypatch.setattr(sys, name, os.fdopen(number, "w", closefd=False))  # pytest's are none of a child's
+    with_streams_of_a_program(monkeypatch)
     (served.project / "guard.py").write_text(
         "def check(context):\n    import policy\n    return {'action': policy.ACTION, 'message': 'no'}\n"
     )

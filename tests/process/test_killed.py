@@ -84,27 +84,11 @@ def test_a_hundred_kills_at_random_moments_leave_nothing(project: Project) -> No
         {"name": "python", "python": "stays:run", "timeout": 600, "parallel": True},
     )
     (project.root / "stays.py").write_text(PYTHON_STAYS)
-    command = project.command("fire", "pre_tool_use")
     for _ in range(KILLS // AT_ONCE):
-        fires = [
-            subprocess.Popen(
-                command,
-                cwd=project.root,
-                env=project.environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            for _ in range(AT_ONCE)
-        ]
-        for fire in fires:
-            assert fire.stdin is not None
-            fire.stdin.write(CONTEXT)
-            fire.stdin.close()
-        for fire in fires:
+        for fire in [project.start(CONTEXT, "fire", "pre_tool_use") for _ in range(AT_ONCE)]:
             vary(random.uniform(0, 0.3))  # noqa: S311  # nothing secret
             fire.kill()
-            fire.wait()
+            fire.communicate()
         until(lambda: gone(project.root), "something runs on")
 
 

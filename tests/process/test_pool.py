@@ -116,21 +116,6 @@ def test_no_wake_up_is_lost(bench: Bench) -> None:
         in_threads(4, work)
 
 
-@pytest.mark.slow
-def test_no_place_is_lost_between_threads_and_batches(bench: Bench) -> None:
-    """Real processes under a limit of one, from threads that wait here and threads that wait for the pool's."""
-    with pool_of(1) as pool:
-
-        def work(number: int) -> None:
-            for _ in range(40):
-                tasks = [bench.task("exit 7")] * (1 + number % 2)
-                outcomes = pool.run(tasks) if number < 3 else submit(pool, tasks).outcomes()
-                assert {outcome.exit_code for outcome in outcomes} == {7}
-
-        in_threads(5, work)
-        assert not slots(pool).taken
-
-
 def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench: Bench) -> None:
     """A thread that runs one hook after another does not delay hooks that were submitted before its next."""
     with pool_of(1) as pool:

@@ -166,15 +166,6 @@ POLICY_ENVIRONMENT = {
 }
 
 
-def test_env_policy_inherit_leaves_everything(project: Project) -> None:
-    """Where the user lets a project's hooks inherit, they see the whole environment that hookrun was given."""
-    (project.home / ".config" / "hookrun").mkdir(parents=True)
-    settings = '{"hookrun": {"project_env_policy": "inherit"}}'
-    (project.home / ".config" / "hookrun" / "hooks.json").write_text(settings)
-    seen = environment_of(project, env=POLICY_ENVIRONMENT)
-    assert POLICY_ENVIRONMENT.items() <= seen.items()
-
-
 def test_env_policy_scrub_takes_out_what_looks_like_a_credential(project: Project) -> None:
     """Under scrub, variables named like credentials are gone and the others stay."""
     seen = environment_of(project, env=POLICY_ENVIRONMENT, env_policy="scrub")
@@ -522,18 +513,7 @@ def test_a_signal_ends_the_fire_and_every_hook(
     assert not (project.root / "after").exists()
     last = project.audit()[-1]
     assert (last["kind"], last["interrupted"], last["exit"]) == ("fire", int(number), 128 + number)
-    assert [record["hook"] for record in project.audit() if record["kind"] == "hook"][:1] == ["before"]
-
-
-def test_the_hook_that_was_interrupted_is_in_the_audit(project: Project, signpost: Callable[[str], Signpost]) -> None:
-    """One record per hook run: the hook that was running at the signal has one too."""
-    began = signpost("began")
-    project.hooks({"command": "echo began > began; exec sleep 300"})
-    with running(project) as fire:
-        began.wait()
-        fire.process.terminate()
-        fire.end()
-    assert [record["hook"] for record in project.audit() if record["kind"] == "hook"] == ["hook"]
+    assert [record["hook"] for record in project.audit() if record["kind"] == "hook"] == ["before", "deaf"]
 
 
 def test_every_hook_side_by_side_is_ended_by_a_signal(project: Project, signpost: Callable[[str], Signpost]) -> None:
@@ -576,13 +556,6 @@ def test_a_hook_has_its_signals_at_default_whatever_hookrun_ignores(project: Pro
     assert (blocked, ignored) == (0, 0)
 
 
-def test_a_pipe_whose_reader_has_gone_ends_quietly(project: Project) -> None:
-    """`yes | head -1` in a hook ends as in a shell: SIGPIPE is at its default."""
-    project.hooks({"command": "yes | head -1 >&2; exit 2"})
-    fired = project.fire(reap=True)
-    assert (fired.verdict["message"], fired.left) == ("y", [])
-
-
 def test_a_python_hook_has_sigpipe_at_default(project: Project) -> None:
     """What a Python function starts sees a SIGPIPE that is not ignored."""
     project.script(
@@ -595,15 +568,6 @@ def test_a_python_hook_has_sigpipe_at_default(project: Project) -> None:
     assert (fired.verdict["message"], fired.record("hook")["bytes_err"]) == ("no", 2)
 
 
-def test_a_hook_killed_by_sigpipe_is_a_signal_failure(project: Project) -> None:
-    """A hook that SIGPIPE ends fails as signal 13."""
-    project.hooks({"command": "sh -c 'kill -PIPE $$'; kill -PIPE $$", "on_failure": "block"})
-    fired = project.fire()
-    assert fired.hook("hook")["failure"] == "signal"
-    assert "signal 13" in str(fired.verdict["message"])
-    assert fired.record("hook")["exit"] == -13
-
-
 LOOKS = """import os
 def ids(context): return {'action': 'block', 'message': f'{os.getsid(0)} {os.getpgid(0)} {os.getpid()}'}
 def files(context): return {'action': 'block', 'message': ' '.join(os.listdir('/proc/self/fd'))}
@@ -611,13 +575,10 @@ def files(context): return {'action': 'block', 'message': ' '.join(os.listdir('/
 LIST_FILES = "import os, sys; sys.stderr.write(' '.join(os.listdir('/proc/self/fd'))); sys.exit(2)"
 
 
-@pytest.mark.parametrize(
-    "hook", [{"command": "ps -o sid=,pgid=,pid= -p $$ >&2; exit 2"}, {"python": "looks:ids"}], ids=["command", "python"]
-)
-def test_a_hook_leads_a_session_of_its_own(project: Project, hook: dict[str, object]) -> None:
+def test_a_python_hook_leads_a_session_of_its_own(project: Project) -> None:
     """Session, process group and process are the same: a hook has no terminal and gets no signal of ours."""
     project.script("looks.py", LOOKS)
-    project.hooks(hook)
+    project.hooks({"python": "looks:ids"})
     session, group, process = map(int, str(project.fire().verdict["message"]).split())
     assert session == group == process
     assert session != os.getsid(0)
@@ -632,7 +593,8 @@ def test_a_hook_has_three_descriptors_and_no_more(project: Project, hook: dict[s
     """Nothing of what hookrun or its caller has open is open in a hook."""
     project.script("looks.py", LOOKS)
     project.hooks(hook)
-    descriptors = {int(word) for word in str(project.fire().verdict["message"]).split()}
+    fired = project.fire(wrap=("sh", "-c", 'exec "$@" 7<coder.json 8>log', "sh"))
+    descriptors = {int(word) for word in str(fired.verdict["message"]).split()}
     assert descriptors - own == {0, 1, 2}, "3 is listdir's; in python 3 reports the end, 4 is the answer, 5 listdir's"
 
 
@@ -640,23 +602,8 @@ def test_a_hook_has_three_descriptors_and_no_more(project: Project, hook: dict[s
 
 
 @pytest.mark.slow
-def test_hooks_that_fire_hooks_stop_three_deep_with_an_error_that_is_seen(project: Project) -> None:
-    """A hook that fires an event which runs it again is stopped at the third level; the outermost run reports why."""
-    fire = " ".join(project.command("fire", "pre_tool_use"))
-    project.hooks({"command": f"echo x >> ran; {fire} < /dev/stdin", "on_failure": "block"})
-    fired = project.fire(reap=True)
-    assert (project.root / "ran").read_text() == "x\n" * 3
-    assert fired.status == 2
-    assert "hooks run inside hooks 3 levels deep" in fired.stderr
-    assert "hooks run inside hooks 3 levels deep" in fired.stdout.decode()
-    assert fired.left == []
-    errors = [record for record in fired.audit if "error" in record]
-    assert [record["exit"] for record in errors] == [1]
-
-
-@pytest.mark.slow
 def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
-    """A hook that clears its environment, or declares the count itself, is counted all the same."""
+    """A hook that runs itself is stopped three deep, even if it clears its environment or declares the count itself."""
     fire = " ".join(project.command("fire", "pre_tool_use"))
     project.hooks(
         {
@@ -666,8 +613,12 @@ def test_no_hook_can_talk_itself_out_of_its_depth(project: Project) -> None:
             "env": {"HOOKRUN_CHAIN": "", "PYTHONPATH": project.environment()["PYTHONPATH"]},
         }
     )
-    assert "3 levels deep" in project.fire().stderr
+    fired = project.fire(reap=True)
     assert (project.root / "ran").read_text() == "x\n" * 3
+    assert (fired.status, fired.left) == (2, [])
+    assert "hooks run inside hooks 3 levels deep" in fired.stderr
+    assert "hooks run inside hooks 3 levels deep" in fired.stdout.decode()
+    assert [record["exit"] for record in fired.audit if "error" in record] == [1]
 
 
 @pytest.mark.slow
@@ -693,13 +644,18 @@ ANSWERS = {"block": BLOCK, "modify": MODIFY, "continue": "true"}
 STATUS = {"block": 2, "modify": 0, "continue": 0}
 
 
+FULL = ["> /dev/full"] if Path("/dev/full").exists() else []
+
+
 @pytest.mark.parametrize("action", ANSWERS)
-def test_closed_stdin_with_a_context_file(project: Project, action: str) -> None:
-    """With stdin closed at the start and the context in a file, the verdict is what it would be."""
-    project.hooks({"command": ANSWERS[action]})
+def test_streams_beside_stdout_change_no_verdict(project: Project, action: str) -> None:
+    """Closed at the start, or on a full disk: the verdict on stdout and the status are the same as usual."""
+    project.hooks({"command": f"echo noise >&2; {ANSWERS[action]}"}, {"name": "broken", "command": "exit 7"})
     (project.root / "ctx.json").write_bytes(CONTEXT)
-    fired = project.fire(None, "--ctx", "ctx.json", wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
-    assert (fired.status, fired.action) == (STATUS[action], action)
+    for redirected in ("<&-", "2>&-", "<&- 2>&-", *(f"2{each}" for each in FULL)):
+        fired = project.fire(None, "--ctx", "ctx.json", wrap=("sh", "-c", f'exec "$@" {redirected}', "sh"))
+        assert (fired.status, fired.action) == (STATUS[action], action), redirected
+        assert fired.stderr == "" or "2" not in redirected, redirected
 
 
 def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project: Project) -> None:
@@ -708,14 +664,6 @@ def test_closed_stdin_without_a_context_file_is_trouble_of_hookruns_own(project:
     fired = project.fire(wrap=("sh", "-c", 'exec "$@" <&-', "sh"))
     assert (fired.status, fired.stdout) == (1, b"")
     assert "give one JSON object" in fired.stderr
-
-
-@pytest.mark.parametrize("action", ANSWERS)
-def test_closed_stderr_changes_no_verdict(project: Project, action: str) -> None:
-    """With stderr closed at the start the verdict on stdout and the status are the same as usual."""
-    project.hooks({"command": f"echo noise >&2; {ANSWERS[action]}"}, {"name": "broken", "command": "exit 7"})
-    fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2>&-', "sh"))
-    assert (fired.status, fired.action, fired.stderr) == (STATUS[action], action, "")
 
 
 @pytest.mark.parametrize("hook", [{"python": "guards:hook"}, {"url": "http://127.0.0.1:1/hook"}], ids=["python", "url"])
@@ -752,21 +700,13 @@ UNSAYABLE = {"block": 2, "modify": 1, "continue": 0}
 
 
 @pytest.mark.parametrize("action", ANSWERS)
-def test_closed_stdout_loses_no_verdict_in_silence(project: Project, action: str) -> None:
-    """With stdout closed at the start a block still exits 2, an unwritable modify 1, a continue 0."""
+def test_a_stdout_that_is_closed_or_full_loses_no_verdict_in_silence(project: Project, action: str) -> None:
+    """A block still exits 2, an unwritable modify 1, a continue 0; of a full disk stderr names the reason."""
     project.hooks({"command": ANSWERS[action]})
-    fired = project.fire(wrap=("sh", "-c", 'exec "$@" >&-', "sh"))
-    assert fired.status == UNSAYABLE[action], fired.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("action", ANSWERS)
-def test_a_stdout_on_a_full_disk_loses_no_verdict_in_silence(project: Project, action: str) -> None:
-    """If stdout is not writable a block still exits 2, a modify 1, a continue 0, and stderr names the reason."""
-    project.hooks({"command": ANSWERS[action]})
-    fired = project.fire(wrap=("sh", "-c", 'exec "$@" > /dev/full', "sh"))
-    assert fired.status == UNSAYABLE[action]
-    assert f"error: the verdict ({action}) could not be written to stdout" in fired.stderr
+    for redirected in (">&-", *FULL):
+        fired = project.fire(wrap=("sh", "-c", f'exec "$@" {redirected}', "sh"))
+        assert fired.status == UNSAYABLE[action], redirected
+        assert f"error: the verdict ({action}) could not be written to stdout" in fired.stderr, redirected
 
 
 @pytest.mark.parametrize("action", ANSWERS)
@@ -788,17 +728,8 @@ def test_an_agent_that_has_gone_loses_no_verdict_in_silence(
     assert project.audit()[-1]["exit"] == status
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_stderr_on_a_full_disk_changes_no_verdict(project: Project) -> None:
-    """If stderr is not writable the verdict on stdout and the status are the same as usual."""
-    project.hooks({"command": BLOCK})
-    fired = project.fire(wrap=("sh", "-c", 'exec "$@" 2> /dev/full', "sh"))
-    assert (fired.status, fired.action, fired.stderr) == (2, "block", "")
-
-
-def test_a_large_verdict_to_a_slow_reader_arrives_whole(project: Project, signpost: Callable[[str], Signpost]) -> None:
+def test_a_large_verdict_to_a_slow_reader_arrives_whole(project: Project) -> None:
     """A verdict of 4 MB on a non-blocking stdout that is read late arrives to its last byte."""
-    done = signpost("done")
     program = "import json, os; print(json.dumps({'action': 'block', 'message': 'x' * (4 << 20)}))"
     project.hooks({"args": [sys.executable, "-c", program], "max_output": 8 << 20})
     reader, writer = os.pipe()
@@ -819,4 +750,3 @@ def test_a_large_verdict_to_a_slow_reader_arrives_whole(project: Project, signpo
             verdict = json.loads(stream.read())
         assert ended(process) == 2
     assert len(verdict["message"]) == 4 << 20
-    del done

@@ -28,6 +28,7 @@ def test_both_streams_are_read_in_their_order(tmp_path: Path) -> None:
     line = "ls; echo error >&2; echo $MORE; exit 3"
     for keep in ("first", "last"):
         assert run(line, tmp_path, keep, MORE="more") == ProgramResult(3, "here\nerror\nmore\n")
+        assert run("true", tmp_path, keep) == ProgramResult(0, "")
 
 
 def test_of_much_output_the_beginning_or_the_end_is_kept(tmp_path: Path) -> None:
@@ -35,11 +36,6 @@ def test_of_much_output_the_beginning_or_the_end_is_kept(tmp_path: Path) -> None
     line = "echo first; head -c 1000000 /dev/zero | tr '\\0' x; echo; echo last"
     assert run(line, tmp_path, "first", most=100) == ProgramResult(0, "first\n" + "x" * 94)
     assert run(line, tmp_path, "last", most=100) == ProgramResult(0, "x" * 94 + "\nlast\n")
-
-
-def test_a_program_without_output_has_none(tmp_path: Path) -> None:
-    """An empty string."""
-    assert run("true", tmp_path) == ProgramResult(0, "")
 
 
 def test_only_the_end_of_stderr_is_kept_by_default(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from hookrun.process.http_hook import expand
 from tests.conftest import Fired, Project
-from tests.waiting import ended, limit
+from tests.waiting import limit
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -67,9 +67,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, act: Act) -> None:
+    def __init__(self, act: Act, host: str) -> None:
         """Listen, and do nothing yet."""
-        super().__init__(("127.0.0.1", 0), Handler)
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, 0), Handler)
         self.act = act
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.over = threading.Event()
@@ -85,9 +86,9 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(act: Act, *, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+def serving(act: Act, *, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> Iterator[Server]:
     """Run a server while the block runs."""
-    server = Server(act)
+    server = Server(act, host)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
         server.tls = True
@@ -166,13 +167,6 @@ def test_a_large_context_and_a_query_arrive_whole(project: Project) -> None:
     [(_, path, _, body)] = server.requests
     assert path == "/hook?strict=1&a=b%20c"
     assert json.loads(body)["tool_args"]["content"] == content
-
-
-def test_a_change_over_http_is_made(project: Project) -> None:
-    """A modify that a server answers changes the arguments as one from a program does."""
-    with serving(answering(b'{"action": "modify", "args_patch": {"command": "ls -l"}}')) as server:
-        fired = fire(project, server.url)
-    assert fired.verdict["modified_args"] == {"command": "ls -l"}
 
 
 def test_an_empty_answer_has_no_objection(project: Project) -> None:
@@ -281,6 +275,7 @@ def test_a_connection_closed_midway_is_an_http_failure(project: Project) -> None
         "between chunks": cut_chunks,
         "before the status": hang_up,
         "no HTTP": babble,
+        "a redirect without a place": answering(b"", 307),
     }
     assert failures_of_each(project, acts) == dict.fromkeys(acts, "http")
 
@@ -389,18 +384,13 @@ def test_a_redirect_loop_is_an_http_failure(project: Project) -> None:
     assert len(server.requests) < 20
 
 
-def test_a_redirect_without_a_place_is_an_http_failure(project: Project) -> None:
-    """A redirect without a location fails as http."""
-    with serving(answering(b"", 307)) as server:
-        failed(fire(project, server.url), "http")
-
-
 def test_declared_headers_are_sent_with_their_allowed_variables(project: Project) -> None:
-    """`$NAME` and `${NAME}` are replaced where NAME is in allowed_env, and a lone `$` stays."""
+    """`$NAME` and `${NAME}` are replaced where NAME is in allowed_env, once; a lone `$` stays."""
     headers = {
         "Authorization": "Bearer $TEAM_TOKEN",
         "X-Both": "${TEAM_TOKEN}/$TEAM_NAME.",
         "X-Plain": "costs $5, or $",
+        "X-Again": "$A",
         "User-Agent": "ours",
     }
     with serving(answering(BLOCK)) as server:
@@ -408,8 +398,8 @@ def test_declared_headers_are_sent_with_their_allowed_variables(project: Project
             project,
             server.url,
             headers=headers,
-            allowed_env=["TEAM_TOKEN", "TEAM_NAME"],
-            env={"TEAM_TOKEN": TOKEN, "TEAM_NAME": "core"},
+            allowed_env=["TEAM_TOKEN", "TEAM_NAME", "A"],
+            env={"TEAM_TOKEN": TOKEN, "TEAM_NAME": "core", "A": "$TEAM_NAME"},
         )
     assert server.requests, fired.stderr
     [(_, _, sent, _)] = server.requests
@@ -417,6 +407,7 @@ def test_declared_headers_are_sent_with_their_allowed_variables(project: Project
     assert sent["x-both"] == f"{TOKEN}/core."
     assert sent["x-plain"] == "costs $5, or $"
     assert sent["user-agent"] == "ours"
+    assert sent["x-again"] == "$TEAM_NAME"
 
 
 def test_a_variable_that_is_not_allowed_leaves_the_machine_never(project: Project) -> None:
@@ -438,19 +429,6 @@ def test_only_allowed_variables_are_expanded(monkeypatch: pytest.MonkeyPatch) ->
     assert expand(text, ["TEAM_TOKEN"]) == text.replace("${TEAM_TOKEN}", TOKEN)
     assert expand("$TEAM_TOKEN", []) == "$TEAM_TOKEN"
     assert expand("$TEAM_TOKEN", ()) == "$TEAM_TOKEN"
-
-
-def test_what_a_variable_holds_is_not_expanded_again(project: Project) -> None:
-    """A value with `$OTHER` in it is sent unchanged."""
-    with serving(answering(BLOCK)) as server:
-        fire(
-            project,
-            server.url,
-            headers={"X-A": "$A"},
-            allowed_env=["A", "B"],
-            env={"A": "$B", "B": TOKEN},
-        )
-    assert server.requests[0][2]["x-a"] == "$B"
 
 
 def test_a_variable_that_is_not_set_is_an_http_failure_that_names_it(project: Project) -> None:
@@ -500,25 +478,11 @@ def test_a_password_in_the_address_is_not_shown(project: Project) -> None:
 def test_ipv6_loopback_is_reached(project: Project) -> None:
     """An address in brackets is one of IPv6."""
     try:
-        listening = socket.create_server(("::1", 0), family=socket.AF_INET6)
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("there is no IPv6 loopback here")
-
-    def answer_once() -> None:
-        connection, _ = listening.accept()
-        with connection, connection.makefile("rb") as stream:
-            length = 0
-            while (line := stream.readline().strip().lower()) != b"":
-                if line.startswith(b"content-length:"):
-                    length = int(line.partition(b":")[2])
-            stream.read(length)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BLOCK), BLOCK))
-
-    thread = threading.Thread(target=answer_once, daemon=True)
-    thread.start()
-    with listening:
-        fired = fire(project, f"http://[::1]:{listening.getsockname()[1]}/")
-        thread.join(limit())
+    with serving(answering(BLOCK), host="::1") as server:
+        fired = fire(project, f"http://[::1]:{server.server_port}/")
     assert fired.verdict["message"] == "not over HTTP"
 
 
@@ -555,17 +519,6 @@ def test_https_with_a_certificate_that_nobody_vouches_for_is_refused(project: Pr
     assert trusting.verdict["message"] == "not over HTTP", trusting.stderr
 
 
-def test_a_url_hook_in_a_chain_sees_what_an_earlier_hook_changed(project: Project) -> None:
-    """The body is the context as the hooks before have left it."""
-    with serving(answering(BLOCK)) as server:
-        project.hooks(
-            {"name": "first", "command": """echo '{"action": "modify", "args_patch": {"command": "ls -l"}}'"""},
-            {"name": "second", "url": server.url},
-        )
-        project.fire()
-    assert json.loads(server.requests[0][3])["tool_args"] == {"command": "ls -l"}
-
-
 def test_urls_side_by_side_are_asked_at_the_same_time(project: Project) -> None:
     """Two parallel URL hooks are both under way before either is answered."""
     both = threading.Barrier(2, timeout=limit())
@@ -590,21 +543,12 @@ def test_a_signal_ends_an_exchange_that_is_under_way(project: Project) -> None:
 
     with serving(silent) as server:
         project.hooks({"url": server.url})
-        hookrun = subprocess.Popen(
-            project.command("fire", "pre_tool_use"),
-            cwd=project.root,
-            env=project.environment(),
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        hookrun = project.start(b"{}", "fire", "pre_tool_use")
         try:
-            assert hookrun.stdin is not None
-            hookrun.stdin.write(b"{}")
-            hookrun.stdin.close()
-            hookrun.stdin = None
             assert asked.wait(limit())
             hookrun.terminate()
-            assert ended(hookrun) == 143
+            hookrun.communicate(timeout=limit())
+            assert hookrun.returncode == 143
         finally:
             hookrun.kill()
             hookrun.communicate()

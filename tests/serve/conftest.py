@@ -54,6 +54,15 @@ def workers_of(server: int) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
+def send(client: WarmClient, project: Project, *argv: str, context: bytes) -> None:
+    """Send a run without reading its output."""
+    with open(os.devnull, "r+b") as nothing, open(project.temporary / "sent", "w+b") as stdin:
+        stdin.write(context)
+        stdin.seek(0)
+        streams = (stdin.fileno(), nothing.fileno(), nothing.fileno())
+        client.request(["fire", *argv], project.environment(), streams, project.root)
+
+
 class WarmRun:
     """The result of a run in the server."""
 
@@ -82,6 +91,13 @@ class WarmProject:
             (stdin, stdout, stderr),
             self.project.root,
         )
+        return client
+
+    def send(self, context: bytes, *argv: str) -> WarmClient:
+        """Send a run without reading its output; it has not been answered yet."""
+        client = self.server.client()
+        client.greeting()
+        send(client, self.project, *argv, context=context)
         return client
 
     def fire(self, *argv: str, context: bytes = b"{}", environment: dict[str, str] | None = None) -> WarmRun:

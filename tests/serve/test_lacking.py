@@ -18,9 +18,10 @@ import pytest
 from hookrun.serve import caller
 from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
 from hookrun.server_socket import listening
-from tests.serve.conftest import workers_of
+from tests.process.test_processes import alive
+from tests.serve.conftest import send, workers_of
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
-from tests.serve.test_worker import BASH, alive
+from tests.serve.test_worker import BASH
 from tests.serve.warm_client import ColdError, WarmClient
 from tests.waiting import ended, until, vary
 from tests.warm import children
@@ -89,15 +90,6 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., St
         ended(each)
 
 
-def send(client: WarmClient, project: Project, *argv: str, context: bytes = BASH) -> None:
-    """Send a run without reading its output."""
-    with open(os.devnull, "r+b") as nothing, open(project.temporary / "sent", "w+b") as stdin:
-        stdin.write(context)
-        stdin.seek(0)
-        streams = (stdin.fileno(), nothing.fileno(), nothing.fileno())
-        client.request(["fire", *argv], project.environment(), streams, project.root)
-
-
 def sockets_of(pid: int) -> int:
     """Return how many sockets a process has open."""
     with os.scandir(f"/proc/{pid}/fd") as found:
@@ -131,7 +123,7 @@ def test_a_refusal_is_answered_though_the_server_is_gone(
     project.hooks({"command": "touch began; sleep 0.5; exit 2"})
     with WarmClient(path) as client:
         client.greeting()
-        send(client, project, "pre_tool_use")
+        send(client, project, "pre_tool_use", context=BASH)
         until((project.root / "began").exists, "the hook has not begun")
         server.kill()
         server.wait()
@@ -179,7 +171,7 @@ def test_without_a_process_for_them_callers_are_sent_away(project: Project, star
     project.hooks({"command": "touch began; while test ! -e go; do sleep 0.02; done"})
     with WarmClient(path) as busy:
         busy.greeting()
-        send(busy, project, "pre_tool_use")
+        send(busy, project, "pre_tool_use", context=BASH)
         until((project.root / "began").exists, "the hook has not begun")
         path.with_suffix(".full").touch()
         for _ in range(3):
@@ -189,7 +181,7 @@ def test_without_a_process_for_them_callers_are_sent_away(project: Project, star
         assert busy.answer() == 0
     with WarmClient(path) as client:
         client.greeting()
-        send(client, project, "stop")
+        send(client, project, "stop", context=BASH)
         assert client.answer() == 0
 
 
@@ -244,7 +236,7 @@ def test_a_run_that_cannot_be_loaded_refuses_nothing(
     _, path = start(NO_MODULE)
     with WarmClient(path) as client:
         client.greeting()
-        send(client, project, "--agent", agent, "PreToolUse")
+        send(client, project, "--agent", agent, "PreToolUse", context=BASH)
         assert client.answer() == status
 
 
@@ -259,7 +251,7 @@ def test_a_worker_that_is_not_as_before_serves_no_more(
     first = children(server.pid)
     with WarmClient(path) as client:
         client.greeting()
-        send(client, project, "pre_tool_use")
+        send(client, project, "pre_tool_use", context=BASH)
         assert client.answer() == 1
     until(lambda: not set(first) & set(children(server.pid)), "the worker serves on")
     assert capfd.readouterr().err == ""

@@ -23,12 +23,12 @@ from hookrun.server_start import lock_path
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.account import can_make_accounts, second_account
 from tests.conftest import copy_package
-from tests.serve.test_worker import alive
+from tests.process.test_processes import alive
 from tests.serve.warm_client import ColdError, WarmClient
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 START = str(Path(launcher_file.__file__).parent / "start.py")
 COMMAND = HookrunProgram.started_by([sys.executable, START, "fire"]).cold_command()
@@ -321,22 +321,12 @@ def test_a_server_that_could_not_start_is_tried_again_after_the_clock_was_set_ba
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["", "hookrun-launcher 1\nexec /usr/bin/pyth"])
-def test_a_damaged_launcher_file_is_written_anew(account: Account, text: str) -> None:
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, lambda conf: conf.write_text("hookrun-launcher 1\nexec /usr/bin/pyth")]
+)
+def test_a_damaged_launcher_file_is_written_anew(account: Account, damage: Callable[[Path], object]) -> None:
     """By the run that its launcher starts without it; the next one starts the server."""
-    launcher_file.write(str(account.conf), text.encode())
-    is_written_anew(account)
-
-
-@pytest.mark.slow
-def test_a_launcher_file_that_is_lost_is_written_anew(account: Account) -> None:
-    """As a damaged one."""
-    account.conf.unlink()
-    is_written_anew(account)
-
-
-def is_written_anew(account: Account) -> None:
-    """See that the launcher file is written by the next run, and that the run after it starts the server."""
+    damage(account.conf)
     account.conf.with_name("gone").touch()
     account.cold("no-launcher-file")
     found = launcher_file.read(str(account.conf))

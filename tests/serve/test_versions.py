@@ -19,10 +19,10 @@ from hookrun.serve.watched_package import WatchedPackage
 from hookrun.server_socket import listening, servers, socket_base, take_lock
 from hookrun.server_start import lock_path
 from tests.conftest import copy_package
+from tests.process.test_processes import alive
 from tests.serve.conftest import workers_of
 from tests.serve.test_lacking import until_idle
 from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
-from tests.serve.test_worker import alive
 from tests.serve.warm_client import ColdError, WarmClient
 from tests.waiting import until
 

@@ -20,17 +20,10 @@ from tests.waiting import until
 from tests.warm import waits
 
 if TYPE_CHECKING:
-    from tests.serve.conftest import RunningServer, WarmProject
+    from tests.serve.conftest import WarmProject
     from tests.serve.warm_client import WarmClient
 
 BASH = b'{"tool_name": "bash", "tool_args": {"command": "ls"}}'
-
-
-def test_a_run_without_hooks_is_answered(warm: WarmProject) -> None:
-    """The verdict is on the caller's stdout, the status is the answer, and the audit records that it was warm."""
-    for _ in range(3):
-        run = warm.fire("pre_tool_use", context=BASH)
-        assert (run.status, json.loads(run.stdout)["action"], run.stderr) == (0, "continue", "")
 
 
 def test_a_hook_sees_the_caller_s_directory_environment_and_umask(warm: WarmProject) -> None:
@@ -102,23 +95,12 @@ def test_a_module_beside_a_hook_is_found_as_in_a_cold_run(warm: WarmProject, fil
         assert (verdict["action"], verdict["message"]) == ("block", "of the project")
 
 
-def test_the_audit_tells_that_a_run_was_warm(warm: WarmProject) -> None:
-    """`warm` is in the record of the event."""
-    warm.project.hooks({"command": "true"})
-    warm.fire("pre_tool_use", context=BASH)
-    records = [json.loads(line) for line in warm.project.audit_path.read_text().splitlines()]
-    assert [record.get("warm") for record in records if record["kind"] == "fire"] == [True]
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -> None:
     """As in a separate process: the hooks are ended, and the status encodes the signal."""
     warm.project.hooks({"command": "touch began; sleep 60"})
-    with open(os.devnull, "r+b") as nothing, open(warm.project.temporary / "context", "w+b") as context:
-        context.write(BASH)
-        context.seek(0)
-        client = warm.start("pre_tool_use", stdin=context.fileno(), stdout=nothing.fileno(), stderr=nothing.fileno())
+    client = warm.send(BASH, "pre_tool_use")
     until((warm.project.root / "began").exists, "the hook has not begun")
     client.signal(number)
     assert client.answer() == 128 + number
@@ -129,46 +111,18 @@ def test_a_signal_of_the_caller_ends_its_hooks(warm: WarmProject, number: int) -
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_that_waits_for_its_context(warm: WarmProject, number: int) -> None:
     """Nothing has run then; the status is that of a process that the signal has ended."""
-    read_end, write_end = os.pipe()
-    os.write(write_end, b"{")
-    with open(os.devnull, "r+b") as nothing:
-        client = warm.start("pre_tool_use", stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
-    os.close(read_end)
-    until(lambda: unread(write_end) == 0, "the context is not read")
+    client, write_end = waiting_for_its_context(warm)
     client.signal(number)
     assert client.answer() == 128 + number
     os.close(write_end)
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-def test_a_signal_at_the_begin_of_a_run_refuses_copilot_nothing(warm: WarmProject, number: int) -> None:
-    """It takes any other status than 0 for a refusal."""
-    read_end, write_end = os.pipe()
-    with open(os.devnull, "r+b") as nothing:
-        words = ("--agent", "copilot", "preToolUse", "--home", str(warm.project.home))
-        client = warm.start(*words, stdin=read_end, stdout=nothing.fileno(), stderr=nothing.fileno())
-    os.close(read_end)
-    client.signal(number)
-    assert client.answer() == 0
-    os.close(write_end)
-
-
-def test_a_caller_that_is_killed_while_its_hook_runs_leaves_no_hook(warm: WarmProject) -> None:
-    """Its worker and every process of its hooks are gone; the next run is served."""
-    warm.project.hooks({"command": "echo $$ > pid; sleep 60"})
-    client, write_end = waiting_for_its_context(warm)
-    os.write(write_end, b"}")
-    os.close(write_end)
-    pid = until(lambda: (warm.project.root / "pid").exists() and (warm.project.root / "pid").read_text(), "no hook")
-    leaves_no_worker(warm, client)
-    until(lambda: not alive(int(pid)), "it runs on")
-    assert warm.fire("stop").status == 0
-
-
 def test_a_caller_that_is_killed_before_its_context_is_whole_leaves_no_worker(warm: WarmProject) -> None:
     """No hook has run; the next run is served."""
     client, write_end = waiting_for_its_context(warm)
-    leaves_no_worker(warm, client)
+    busy = warm.server.children()
+    client.close()
+    until(lambda: set(busy).isdisjoint(warm.server.children()) or len(busy) > 1, "its worker runs on")
     os.close(write_end)
     assert warm.fire("stop").status == 0
 
@@ -182,13 +136,6 @@ def waiting_for_its_context(warm: WarmProject) -> tuple[WarmClient, int]:
     os.close(read_end)
     until(lambda: unread(write_end) == 0, "the context is not read")
     return client, write_end
-
-
-def leaves_no_worker(warm: WarmProject, client: WarmClient) -> None:
-    """Be gone, and see that the worker is, too."""
-    busy = warm.server.children()
-    client.close()
-    until(lambda: set(busy).isdisjoint(warm.server.children()) or len(busy) > 1, "its worker runs on")
 
 
 def unread(pipe: int) -> int:
@@ -269,20 +216,3 @@ def test_a_background_hook_outlives_its_run_and_leaves_no_zombie(warm: WarmProje
 
     until(lambda: not has_zombies(), "a dead child stays")
     assert warm.server.children() == [worker]
-
-
-def test_the_server_ends_when_it_is_told_to(server: RunningServer) -> None:
-    """Its socket and its workers are gone."""
-    workers = server.children()
-    assert server.end() == b""
-    assert not server.socket.exists()
-    until(lambda: not any(map(alive, workers)), "a worker runs on")
-
-
-def alive(pid: int) -> bool:
-    """Return whether a process runs."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False

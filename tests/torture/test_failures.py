@@ -10,7 +10,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Project
-from tests.torture.strangers import commands
 
 Declared = dict[str, object]
 
@@ -56,17 +55,7 @@ FAILURES: dict[str, tuple[Callable[[Project], Declared], str]] = {
     "300 MB on stdout": (line("head -c 300000000 /dev/zero"), "bad_verdict"),
     "not UTF-8": (prints(b'{"action": "continue", "message": "\xff\xfe"}'), "bad_verdict"),
     "NUL bytes": (prints(b'{"action": "continue"}\0\0'), "bad_verdict"),
-    "a JSON list": (prints(b'[{"action": "continue"}]'), "bad_verdict"),
-    "two JSON values": (prints(b'{"action": "continue"}\n{"action": "continue"}'), "bad_verdict"),
-    "noise before JSON": (prints(b'checking...\n{"action": "continue"}'), "bad_verdict"),
-    "noise after JSON": (prints(b'{"action": "continue"}\ndone'), "bad_verdict"),
     "plain text": (prints(b"all fine"), "bad_verdict"),
-    "unknown action": (prints(b'{"action": "approve"}'), "bad_verdict"),
-    "no action": (prints(b'{"message": "hello"}'), "bad_verdict"),
-    "modify without arguments": (prints(b'{"action": "modify"}'), "bad_verdict"),
-    "arguments that are a list": (prints(b'{"action": "modify", "modified_args": [1]}'), "bad_verdict"),
-    "NaN": (prints(b'{"action": "modify", "modified_args": {"a": NaN}}'), "bad_verdict"),
-    "a number out of range": (prints(b'{"action": "modify", "modified_args": {"a": 1e999}}'), "bad_verdict"),
     "nested 100,000 deep": (prints(b'{"action": "modify", "args_patch": {"a": ' + b"[" * 100_000), "bad_verdict"),
     "exit 1": (line("echo broken >&2; exit 1"), "exit_code"),
     "exit 127": (line("exit 127"), "exit_code"),
@@ -111,46 +100,6 @@ def test_a_failure_is_what_its_on_failure_says_and_never_silent(project: Project
     assert fired.left == []
 
 
-def test_a_failure_with_on_failure_continue_is_no_refusal(project: Project) -> None:
-    """The exit status is 0, as without the hook; it is the default."""
-    project.hooks({"command": "echo broken >&2; exit 1"})
-    fired = project.fire()
-    assert (fired.status, fired.action) == (0, "continue"), fired.stderr
-    assert "hook hook failed (exit_code)" in fired.stderr
-
-
-def test_exit_2_is_a_veto_with_stderr_as_its_reason(project: Project) -> None:
-    """Exit 2 with a text on stderr blocks with that text."""
-    project.hooks({"command": "echo 'not on a Friday' >&2; exit 2"})
-    fired = project.fire()
-    assert (fired.status, fired.verdict["message"]) == (2, "not on a Friday")
-    assert fired.hook("hook")["failure"] is None
-
-
-def test_exit_2_without_a_word_is_a_veto_that_names_the_hook(project: Project) -> None:
-    """Exit 2 without any output blocks and names the hook."""
-    project.hooks({"command": "exit 2"})
-    fired = project.fire()
-    assert (fired.status, fired.verdict["message"]) == (2, "blocked by hook (exit 2, no reason given)")
-
-
-def test_exit_2_with_a_text_on_stdout_is_a_veto_with_that_text(project: Project) -> None:
-    """Exit 2 with plain text on stdout alone blocks with that text."""
-    project.hooks({"command": "echo 'no, thanks'; exit 2"})
-    assert project.fire().verdict["message"] == "no, thanks"
-
-
-def test_exit_2_with_an_answer_is_never_weaker_than_a_block(project: Project) -> None:
-    """At exit 2 the answer on stdout counts, but never as less than a block."""
-    actions = {"continue": "block", "allow": "block", "ask": "block", "skip": "block", "block": "block", "stop": "stop"}
-    answer = """echo '{"action": "%s", "message": "R"}'; exit 2"""
-    project.hooks(*commands({each: answer % each for each in actions}, always=True))
-    fired = project.fire()
-    assert fired.status == 2
-    assert {each: fired.record(each)["action"] for each in actions} == actions
-    assert {fired.record(each)["message"] for each in actions} == {"R"}
-
-
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("ending", ["exit 1", "sleep 300", "kill -KILL $$", "exec sleep 300"])
 @pytest.mark.parametrize("action", ["block", "skip", "ask", "stop"])
@@ -161,14 +110,6 @@ def test_a_refusal_counts_whatever_comes_after_it(project: Project, ending: str,
     assert (fired.status, fired.action, fired.verdict["message"]) == (2, action, "R")
     assert fired.hook("hook")["failure"] is None
     assert fired.left == []
-
-
-def test_a_permission_does_not_count_when_the_hook_then_fails(project: Project) -> None:
-    """A continue or allow that was printed before a crash is no verdict."""
-    answer = """echo '{"action": "%s"}'; exit 3"""
-    project.hooks(*commands({each: answer % each for each in ("continue", "allow")}))
-    fired = project.fire()
-    assert [fired.hook(each)["failure"] for each in ("continue", "allow")] == ["exit_code"] * 2
 
 
 def test_300_megabytes_on_stdout_cost_no_memory_and_no_log(project: Project) -> None:
@@ -190,16 +131,10 @@ def test_300_megabytes_on_stderr_leave_the_verdict_as_it_is(project: Project) ->
     assert fired.peak_kilobytes < 40_000
 
 
-def test_a_hook_that_does_not_read_8_megabytes_of_stdin_is_heard(project: Project) -> None:
-    """A hook that never reads its stdin answers all the same."""
-    project.hooks({"command": f"echo '{BLOCK}'"})
-    fired = project.fire({"tool_name": "write", "tool_args": {"content": "x" * (8 << 20)}})
-    assert (fired.status, fired.verdict["message"]) == (2, "no")
-
-
-def test_a_hook_that_closes_stdin_and_goes_on_is_heard(project: Project) -> None:
-    """A hook that closes a large stdin, works on and then answers is waited for."""
-    project.hooks({"command": f"exec <&-; sleep 0.3; echo '{BLOCK}'"})
+@pytest.mark.parametrize("first", ["", "exec <&-; sleep 0.3; "])
+def test_a_hook_that_does_not_read_8_megabytes_of_stdin_is_heard(project: Project, first: str) -> None:
+    """A hook that never reads its stdin, or closes it and works on, answers all the same."""
+    project.hooks({"command": f"{first}echo '{BLOCK}'"})
     fired = project.fire({"tool_name": "write", "tool_args": {"content": "x" * (8 << 20)}})
     assert (fired.status, fired.verdict["message"]) == (2, "no")
 

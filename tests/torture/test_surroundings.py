@@ -123,18 +123,6 @@ def test_everything_is_private_whatever_the_umask(project: Project) -> None:
     assert stat.S_IMODE(project.audit_path.stat().st_mode) == 0o600
 
 
-def test_a_hook_gets_three_descriptors_and_default_signals(project: Project) -> None:
-    """What whoever fired left open or ignored is not passed on to a hook."""
-    project.hooks(
-        {"name": "fds", "command": "ls /proc/$$/fd > fds"},
-        {"name": "signals", "command": "exec grep -E 'SigIgn|SigBlk' /proc/self/status > signals"},
-    )
-    shell(project, f"exec 7<coder.json 8>log; trap '' USR1 TSTP TTOU; echo '{CONTEXT.decode()}' | \"$@\"")
-    assert {int(fd) for fd in (project.root / "fds").read_text().split()} & {7, 8} == set()
-    masks = [int(line.split()[1], 16) for line in (project.root / "signals").read_text().splitlines()]
-    assert [mask & 0x7FFFFFFF for mask in masks] == [0, 0]  # beyond 31 are the C library's own
-
-
 def test_a_background_hook_is_ended_with_its_supervisor(project: Project) -> None:
     """TERM to the process that holds a background hook ends the hook, and its record shows it."""
     project.hooks({"background": True, "timeout": 60, "command": "echo $PPID $$ > pids; sleep 300"})

@@ -51,34 +51,32 @@ def test_a_cloned_repository_runs_nothing_when_an_agent_starts_in_it(stranger: S
 
 
 def test_no_way_to_run_a_hook_goes_round_the_approval(stranger: Stranger) -> None:
-    """An argument list, a Python function, a background hook, one that always runs: none starts."""
+    """An argument list, a Python function, a background hook, one that always runs, an address: none starts."""
     (stranger.project.root / "evil.py").write_text("open('ran', 'w')\ndef run(ctx): open('ran', 'w')\n")
     stranger.project.hooks(
         {"name": "args", "args": ["touch", "ran"]},
         {"name": "python", "python": "evil:run"},
         {"name": "background", "command": RAN, "background": True},
         {"name": "always", "command": RAN, "always": True},
+        {"name": "url", "url": "http://127.0.0.1:9/"},
     )
     failures = stranger.fire().failures
-    assert failures == dict.fromkeys(("args", "python", "background", "always"), "untrusted")
+    assert failures == dict.fromkeys(("args", "python", "background", "always", "url"), "untrusted")
     assert not (stranger.project.root / "ran").exists()
-
-
-def test_a_url_of_a_stranger_is_not_called(stranger: Stranger) -> None:
-    """Data about the agent's calls would be sent to any address that the project chooses: not without approval."""
-    stranger.project.hooks({"name": "guard", "url": "http://127.0.0.1:9/"})
-    assert is_untrusted(stranger)
 
 
 def test_a_config_file_that_did_not_exist_when_trust_was_given(stranger: Stranger) -> None:
-    """A coder.local.json, or another declaration file, that comes later is not covered by what was approved."""
+    """A coder.local.json, or a file that a config includes, that comes later is not covered by what was approved."""
+    root = stranger.project.root
     declare_script(stranger)
     stranger.approve()
-    local = {"hooks": [{"name": "later", "event": "pre_tool_use", "command": RAN}]}
-    (stranger.project.root / "coder.local.json").write_text(json.dumps(local))
+    for name, file in (("later", "coder.local.json"), ("more", "more.json")):
+        (root / file).write_text(json.dumps({"hooks": [{"name": name, "event": "pre_tool_use", "command": RAN}]}))
+    declared = json.loads((root / "coder.json").read_text())
+    (root / "coder.json").write_text(json.dumps({**declared, "hookrun": {"include": ["more.json"]}}))
     answer = stranger.fire()
-    assert answer.failures == {"guard": None, "later": "untrusted"}
-    assert not (stranger.project.root / "ran").exists()
+    assert answer.failures == {"guard": None, "later": "untrusted", "more": "untrusted"}
+    assert not (root / "ran").exists()
 
 
 def test_a_nearer_config_file_that_did_not_exist_when_trust_was_given(stranger: Stranger) -> None:
@@ -92,21 +90,6 @@ def test_a_nearer_config_file_that_did_not_exist_when_trust_was_given(stranger: 
     answer = stranger.fire(cwd=below)
     assert answer.failures.get("nearer", "untrusted") == "untrusted"
     assert not (stranger.project.root / "ran").exists()
-
-
-def test_an_include_that_did_not_exist_when_trust_was_given(stranger: Stranger) -> None:
-    """A file that a config includes, and that was added later, brings hooks without approval."""
-    project = stranger.project
-    declare_script(stranger)
-    stranger.approve()
-    declared = json.loads((project.root / "coder.json").read_text())
-    declared["hookrun"] = {"include": ["more.json"]}
-    (project.root / "coder.json").write_text(json.dumps(declared))
-    more = {"hooks": [{"name": "more", "event": "pre_tool_use", "command": RAN}]}
-    (project.root / "more.json").write_text(json.dumps(more))
-    answer = stranger.fire()
-    assert answer.failures == {"guard": None, "more": "untrusted"}
-    assert not (project.root / "ran").exists()
 
 
 def test_non_interactive_use_is_not_consent(stranger: Stranger) -> None:
@@ -174,37 +157,20 @@ def test_a_trusted_repository_that_changes_how_a_hook_is_run(stranger: Stranger)
     assert not_untrusted(stranger) == {}
 
 
-PLAIN_HOOK = {"name": "guard", "event": "pre_tool_use", "command": "./hooks/guard.sh"}
-
-
-def in_the_file_itself(project: Project, policy: str) -> object:
-    """Return a declaration with a variable in it."""
-    return {"hooks": [{**PLAIN_HOOK, "env": {"A": policy}}]}
-
-
-def in_its_defaults(project: Project, policy: str) -> object:
-    """Return a declaration with the variable in its defaults."""
-    return {"hooks": [PLAIN_HOOK], "hookrun": {"defaults": {"env": {"A": policy}}}}
-
-
-def in_a_file_it_includes(project: Project, policy: str) -> object:
-    """Return a declaration with the variable in a file that it includes."""
-    (project.root / "more.json").write_text(json.dumps({"hooks": [{**PLAIN_HOOK, "env": {"A": policy}}]}))
-    return {"hookrun": {"include": ["more.json"]}}
-
-
-@pytest.mark.parametrize("declare", [in_the_file_itself, in_its_defaults, in_a_file_it_includes])
-def test_a_trusted_repository_that_changes_a_default(
-    stranger: Stranger, declare: Callable[[Project, str], object]
-) -> None:
+def test_a_trusted_repository_that_changes_a_default(stranger: Stranger) -> None:
     """What a default or an included file makes of a hook is part of what was approved."""
-    project = stranger.project
-    project.script("hooks/guard.sh", GUARD)
-    (project.root / "coder.json").write_text(json.dumps(declare(project, "one")))
+    root = stranger.project.root
+    stranger.project.script("hooks/guard.sh", GUARD)
+    plain = {"name": "guard", "event": "pre_tool_use", "command": "./hooks/guard.sh"}
+    more = {**plain, "name": "more", "env": {"A": "one"}}
+    declared = {"hooks": [plain], "hookrun": {"defaults": {"env": {"A": "one"}}, "include": ["more.json"]}}
+    (root / "coder.json").write_text(json.dumps(declared))
+    (root / "more.json").write_text(json.dumps({"hooks": [more]}))
     stranger.approve()
-    assert not is_untrusted(stranger)
-    (project.root / "coder.json").write_text(json.dumps(declare(project, "two")))
-    assert is_untrusted(stranger)
+    assert stranger.fire().failures == {"guard": None, "more": None}
+    for name in ("coder.json", "more.json"):
+        (root / name).write_text((root / name).read_text().replace('"one"', '"two"'))
+    assert not_untrusted(stranger) == {}
 
 
 def test_a_trusted_repository_that_changes_a_symlinks_target(stranger: Stranger) -> None:

@@ -72,26 +72,6 @@ def test_the_account_of_the_password_database_decides_where_no_home_is_named(age
     assert not (project.root / "ran").exists()
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"HOOKRUN": "0"},
-        {"HOOKRUN_SKIP": "guard"},
-        {"HOOKRUN_CHAIN": "a;b;c;d;"},
-        {"HOME": "/nonexistent"},
-        {"XDG_CONFIG_HOME": "/nonexistent"},
-        {"HOOKRUN_HOME": "/nonexistent", "HOOKRUN_CONFIG_DIR": "/nonexistent"},
-    ],
-    ids=lambda variables: next(iter(variables)),
-)
-def test_a_project_whose_agent_settings_set_variables_switches_no_guard_off(
-    agent: Stranger, variables: dict[str, str]
-) -> None:
-    """What a project can set for an agent does not keep the user's guard from refusing."""
-    agent.project.user_hooks({"name": "guard", "command": REFUSE})
-    assert agent.fire(env=variables).blocked
-
-
 def test_a_users_script_under_the_home_directory_is_not_a_projects(agent: Stranger) -> None:
     """`~/` in a user's declaration is the account's home, wherever HOME points."""
     project = agent.project

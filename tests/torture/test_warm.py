@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -89,6 +88,13 @@ def claude_message(project: Project, tool: str = "Bash") -> bytes:
     return json.dumps(fields | {"tool_input": {"command": "ls"}}).encode()
 
 
+def agent_call(project: Project) -> tuple[list[str], bytes]:
+    """Return the command line of an agent's call, and its message."""
+    return project.command("fire", "--agent", "claude", "PreToolUse", "--home", str(project.home)), claude_message(
+        project
+    )
+
+
 def run(project: Project, command: list[str], **more: str) -> subprocess.CompletedProcess[bytes]:
     """Run a command line with a context."""
     env = project.environment(**more)
@@ -144,24 +150,12 @@ def test_a_launcher_in_a_sandbox_of_landlock_runs_cold(warm: Project) -> None:
     if subprocess.run([*wrap, "true"], capture_output=True, check=False).returncode:
         pytest.skip("not allowed here")
     warm.user_hooks({"command": "mkfifo fifo || { echo no FIFO >&2; exit 2; }"})
-    done = subprocess.run(
-        [*wrap, *warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))],
-        input=claude_message(warm),
-        capture_output=True,
-        cwd=warm.root,
-        env=warm.environment(),
-        check=True,
-    )
+    command, message = agent_call(warm)
+    env = warm.environment()
+    done = subprocess.run([*wrap, *command], input=message, capture_output=True, cwd=warm.root, env=env, check=True)
     assert b"no FIFO" in done.stdout
     if os.geteuid() == 0:  # another account enters a domain only with no_new_privs, which the server sees
         assert [record.get("cold") for record in ways(warm)] == ["sandbox"]
-
-
-def agent_call(project: Project) -> tuple[list[str], bytes]:
-    """Return the command line of an agent's call, and its message."""
-    return project.command("fire", "--agent", "claude", "PreToolUse", "--home", str(project.home)), claude_message(
-        project
-    )
 
 
 def plain_call(project: Project) -> tuple[list[str], bytes]:
@@ -195,17 +189,11 @@ def test_a_launcher_ignores_sigpipe_as_python_does(
 def test_a_hundred_runs_at_once_are_each_answered(warm: Project) -> None:
     """All are warm, or cold because the server has enough to do; none waits two seconds for the greeting."""
     warm.user_hooks({"command": "cat >/dev/null; sleep 0.1; echo no >&2; exit 2"})
-    message = warm.root / "message"
-    message.write_bytes(claude_message(warm))
-    command = warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
-    runs = []
+    (warm.root / "message").write_bytes(claude_message(warm))
+    command, env, runs = agent_call(warm)[0], warm.environment(), []
     for _ in range(100):
-        with message.open() as stdin:
-            runs.append(
-                subprocess.Popen(
-                    command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=warm.environment()
-                )
-            )
+        with (warm.root / "message").open() as stdin:
+            runs.append(subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, env=env))
     assert [b'"deny"' in each.communicate()[0] for each in runs] == [True] * 100
     assert {record.get("cold") for record in ways(warm)} <= {None, "busy"}
     assert len(ways(warm)) == 100
@@ -227,50 +215,14 @@ def test_a_killed_launcher_leaves_no_hook(warm: Project, hooks: list[dict[str, o
     """Nor any process that a hook has started: as with a killed process."""
     warm.script("stays.py", "import subprocess, time\ndef check(context):\n    time.sleep(300)\n")
     warm.hooks(*hooks)
-    process = subprocess.Popen(
-        warm.command("fire", "pre_tool_use"), stdin=subprocess.PIPE, cwd=warm.root, env=warm.environment()
-    )
-    assert process.stdin is not None
-    process.stdin.write(CONTEXT)
-    process.stdin.close()
+    process = warm.start(CONTEXT, "fire", "pre_tool_use")
     until(lambda: len({*processes_in(warm.root)} - {process.pid}) >= started, "not all have started")
     process.kill()
-    process.wait()
+    process.wait()  # its pipes are open in hooks that live on
     until(lambda: not processes_in(warm.root), "a process is left")
+    process.communicate()
     warm.hooks({"command": "true"})
     assert warm.fire(CONTEXT).action == "continue"
-
-
-def test_runs_within_hooks_are_counted_along_the_callers_ancestors(warm: Project) -> None:
-    """A hook that fires again is stopped at the depth of a cold one, whatever the server was started in."""
-    arguments = ("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home))
-    (warm.root / "message").write_bytes(claude_message(warm))
-    found = []
-    for launcher in (cold(warm, *arguments), warm.command(*arguments)):
-        line = shlex.join(launcher)
-        (warm.root / "runs").write_text("")
-        hook = f"echo x >> {warm.root}/runs; {line} < {warm.root}/message >> {warm.root}/inner; exit 0"
-        warm.user_hooks({"command": hook, "timeout": 60})
-        done = subprocess.run(
-            launcher, input=claude_message(warm), capture_output=True, env=warm.environment(), check=True
-        )
-        found.append((done.stdout, (warm.root / "runs").read_text()))
-    assert found == [(b"", "x\n" * 3)] * 2
-    assert (warm.root / "inner").read_text().count("hooks run inside hooks 3 levels deep") == 2
-    assert [record.get("warm") for record in ways(warm)] == [None] * 4 + [True] * 4
-
-
-def test_a_made_up_nesting_of_the_caller_switches_no_guard_off(warm: Project) -> None:
-    """The variable's value is looked up among the caller's ancestors, not the server's."""
-    warm.user_hooks({"command": "echo no >&2; exit 2"})
-    done = subprocess.run(
-        warm.command("fire", "--agent", "claude", "PreToolUse", "--home", str(warm.home)),
-        input=claude_message(warm),
-        capture_output=True,
-        env=warm.environment(HOOKRUN_CHAIN="a;b;c;"),
-        check=True,
-    )
-    assert b'"deny"' in done.stdout
 
 
 def test_variables_of_a_project_lead_to_no_other_server(warm: Project) -> None:
