@@ -134,17 +134,6 @@ def test_3_5_deny_before_defer_before_ask_before_allow(
     assert project.fire().action == action
 
 
-def test_3_5_one_refusal_ends_no_other_hook(project: Project) -> None:
-    """All finish, and all text for the model is kept, in declared order."""
-    outputs = [
-        own("PreToolUse", permissionDecision="deny", additionalContext="one"),
-        own("PreToolUse", additionalContext="two"),
-    ]
-    project.hooks(*side_by_side(*outputs))
-    fired = project.fire()
-    assert (fired.action, fired.verdict["additional_context"]) == ("block", "one\ntwo")
-
-
 @pytest.mark.only_cold("runs hooks in the test's own process")
 @pytest.mark.slow
 def test_3_5_of_two_changes_the_later_declared_wins_as_a_whole_a_hundred_times(project: Project) -> None:
@@ -166,24 +155,6 @@ def test_3_5_the_conflict_of_two_changes_is_told(project: Project, naps: tuple[f
     fired = project.fire()
     assert fired.verdict["modified_args"] == {"command": "later"}
     assert fired.verdict["system_message"] == "hooks h1 and h3 both changed tool_args; h3, the later, wins"
-
-
-def test_3_5_a_block_by_exit_2_counts_as_a_denial(project: Project) -> None:
-    """Beside an allow."""
-    hooks = side_by_side(own("PreToolUse", permissionDecision="allow", updatedInput={"command": "id"}))
-    refuses = {"name": "no", "dialect": "claude", "parallel": True, "command": "echo R >&2; exit 2"}
-    project.hooks(*hooks, refuses)
-    fired = project.fire()
-    assert (fired.action, fired.verdict["message"], "modified_args" in fired.verdict) == ("block", "R", False)
-
-
-@rows("decision", ["deny", "ask", "allow"])
-def test_3_5_continue_false_beats_the_decisions_of_other_hooks(project: Project, decision: str) -> None:
-    """In either order."""
-    outputs = [own("PreToolUse", permissionDecision=decision), {"continue": False, "stopReason": "S"}]
-    for order in (outputs, outputs[::-1]):
-        project.hooks(*side_by_side(*order, naps=(0.0, 0.0)))
-        assert project.fire().action == "stop"
 
 
 def test_3_5_both_dialects_in_one_chain(project: Project) -> None:

@@ -26,17 +26,6 @@ def refuses(text: str) -> str:
 CONTEXT = {"tool_name": "bash", "tool_args": {"command": "git push", "timeout": 5}}
 
 
-def test_a_guard_sees_what_an_earlier_hook_made_of_the_arguments(project: Project) -> None:
-    """A hook changes the arguments, the hook after it blocks on the changed value: blocked."""
-    project.hooks(
-        {"name": "rewrite", "command": patches(command="git push --force")},
-        {"name": "guard", "command": refuses("--force")},
-    )
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.verdict["message"]) == (2, "--force is not allowed")
-    assert "modified_args" not in fired.verdict
-
-
 def test_a_projects_change_does_not_slip_past_the_users_guard(project: Project) -> None:
     """A user guard passes the call, a project hook turns it into what the guard forbids: blocked on the recheck."""
     project.user_hooks({"name": "guard", "matcher": "bash", "command": refuses("--force")})

@@ -311,19 +311,9 @@ def test_anything_that_can_be_awaited_is_awaited(engine: Engine) -> None:
     asyncio.run(main())
 
 
-class Exits:
-    """A value that ends the program when it is compared."""
-
-    def __eq__(self, other: object) -> bool:
-        raise SystemExit(3)
-
-    def __hash__(self) -> int:
-        return 0
-
-
 def test_a_change_that_ends_the_program_is_a_bad_verdict(engine: Engine, fire: Fire) -> None:
     """None of the change is applied, and the guard after it runs."""
-    engine.register("pre_tool_use", answers(Verdict.patch({"a": Exits()})), name="m")
+    engine.register("pre_tool_use", answers(Verdict.patch({"a": Ends()})), name="m")
     engine.register("pre_tool_use", answers(Verdict.block("no")), name="guard")
-    result = within(lambda: fire(engine, "pre_tool_use", tool_name="bash", tool_args={"a": Exits()}))
+    result = within(lambda: fire(engine, "pre_tool_use", tool_name="bash", tool_args={"a": Ends()}))
     assert (result.action, failure(result, "m").kind) == ("block", "bad_verdict")

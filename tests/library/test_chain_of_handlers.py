@@ -119,16 +119,6 @@ def test_ask_and_allow_do_not_end_the_chain(engine: Engine, fire: Fire) -> None:
     assert (result.go_on, result.refused, result.ended_by) == (False, False, None)
 
 
-def test_texts_of_all_are_kept(engine: Engine, fire: Fire) -> None:
-    """Contexts and system messages are joined in order, whatever the actions."""
-    one = Verdict(additional_context="c1", system_message="s1")
-    two = Verdict("block", "m", additional_context="c2", system_message="s2")
-    engine.register("pre_tool_use", answers(one), name="a")
-    engine.register("pre_tool_use", answers(two), name="b")
-    result = fire(engine)
-    assert (result.additional_context, result.system_message, result.message) == ("c1\nc2", "s1\ns2", "m")
-
-
 def test_side_by_side_all_read_the_same_and_the_later_wins(engine: Engine, fire: Fire) -> None:
     """Neighbours in a group do not see each other's changes; of a conflict the later wins, and it is reported."""
     seen: list[Any] = []
@@ -151,29 +141,6 @@ def test_side_by_side_all_read_the_same_and_the_later_wins(engine: Engine, fire:
     assert seen == [CALL["tool_args"]] * 2 + [{"command": "fast", "n": 1, "a": 1, "b": 1}]
     warning = "hooks slow and fast both changed tool_args.command; fast, the later, wins"
     assert (result.system_message, result.runs[1].notes) == (warning, [warning])
-
-
-def test_side_by_side_all_have_their_say(engine: Engine, fire: Fire) -> None:
-    """A refusal in a group does not keep the others of it from running; the strongest wins."""
-    engine.register("pre_tool_use", answers(Verdict.skip("s")), name="a", parallel=True)
-    engine.register("pre_tool_use", answers(Verdict.block("b")), name="b", parallel=True, thread=True)
-    engine.register("pre_tool_use", raises(ValueError("x")), name="c", parallel=True)
-    engine.register("pre_tool_use", raises(AssertionError), name="d")
-    result = fire(engine)
-    assert (order(result), result.action, result.message, result.ended_by) == (["a", "b", "c"], "block", "b", "a")
-
-
-def test_advice_is_told_and_not_done(engine: Engine, fire: Fire) -> None:
-    """In mode advise a block, a change and a failure are reported, and the call continues unchanged."""
-    engine.register("pre_tool_use", answers(Verdict.block("B")), name="a", mode="advise")
-    engine.register("pre_tool_use", answers(Verdict.patch({"x": 1})), name="b", mode="advise")
-    engine.register("pre_tool_use", raises(ValueError("E")), name="c", mode="advise", on_failure="block")
-    result = fire(engine)
-    assert (result.action, result.modified_args, result.ended_by) == ("continue", None, None)
-    warning = str(result.system_message)
-    assert "hook a (advise) would block: B" in warning
-    assert 'hook b (advise) would modify (arguments: {"x"' in warning
-    assert "hook c (advise) would block: hook c failed (exception): it raised ValueError: E" in warning
 
 
 def test_an_allow_is_for_the_arguments_it_saw(engine: Engine, fire: Fire) -> None:

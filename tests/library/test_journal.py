@@ -91,12 +91,3 @@ def test_where_the_audit_is_switched_off_nothing_is_opened(project: Project) -> 
         engine.fire_sync("stop")
         assert open_files() == []
         assert not project.audit_path.exists()
-
-
-def test_the_whole_context_is_kept_where_the_user_wants_it(project: Project) -> None:
-    """As in any fire."""
-    with engine_of(project, record_context=True) as engine:
-        engine.fire_sync("stop", session_id="s-1")
-    fire = project.audit()[-1]
-    assert isinstance(fire["context"], dict)
-    assert fire["context"]["session_id"] == "s-1"

@@ -113,12 +113,6 @@ def test_one_that_is_removed_is_gone(engine: Engine, fire: Fire) -> None:
             ask("a")
 
 
-def test_mode_off_never_runs(engine: Engine, fire: Fire) -> None:
-    """`mode: off` disables a declared hook: listed, and not run."""
-    engine.register("stop", answers(Verdict.block()), name="a", mode="off")
-    assert (order(fire(engine, "stop")), names(engine)) == ([], ["a"])
-
-
 def test_a_fire_keeps_the_hooks_it_began_with(engine: Engine, fire: Fire) -> None:
     """A handler that switches off, removes, replaces or adds others is obeyed from the next fire on."""
 

@@ -236,15 +236,6 @@ def test_closing_ends_background_hooks_and_records_it(project: Project, close: C
     assert before.same()
 
 
-def test_hooks_of_a_project_run_only_where_the_program_says_so(project: Project) -> None:
-    """They fail as untrusted; nothing is started."""
-    project.hooks({"command": "touch ran"})
-    for trust in (False, True):
-        with Engine.load(project.root, home=project.home, trust_project=trust) as engine:
-            assert kinds(engine.fire_sync("pre_tool_use", fields())) == [None if trust else "untrusted"]
-        assert (project.root / "ran").exists() == trust
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1", "0 2", "0 1 2"])
 def test_a_host_without_standard_streams_runs_hooks(project: Project, closed: str) -> None:

@@ -99,11 +99,17 @@ def copilot(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     yield from _settled(DRIVERS["copilot"], request, tmp_path)
 
 
+def needs(request: pytest.FixtureRequest, *agents: str) -> None:
+    """Skip a test about the last of these agents where one of them cannot be run; it is named at the end."""
+    request.node.user_properties.append(("agent", agents[-1]))
+    for agent in agents:
+        if reason := absent(agent):
+            pytest.skip(f"{agent}: {reason}")
+
+
 def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
     """Yield an agent in its home; one that cannot be run is skipped, and named at the end."""
-    request.node.user_properties.append(("agent", driver.name))
-    if reason := absent(driver.name):
-        pytest.skip(f"{driver.name}: {reason}")
+    needs(request, driver.name)
     if request.getfixturevalue("way") == "cold":
         with Agent(driver, Place(directory)) as settled:
             yield settled

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import needs
 from tests.live.driver import change, put
 from tests.live.drivers import DRIVERS
-from tests.live.installed import PINS, absent
+from tests.live.installed import PINS
 from tests.live.model import say
 from tests.live.run import Agent, Place
 from tests.waiting import limit
@@ -141,9 +142,7 @@ def test_claude_code_itself_runs_what_the_others_are_compared_with(
     noted: Callable[[str], list[str]], request: pytest.FixtureRequest
 ) -> None:
     """Each once: what is enabled by the nearest settings that name it, in the version that counts for the project."""
-    request.node.user_properties.append(("agent", "claude"))
-    if reason := absent("claude"):
-        pytest.skip(f"claude: {reason}")
+    needs(request, "claude")
     assert noted("claude") == sorted(EXPECTED)
 
 
@@ -152,8 +151,5 @@ def test_the_same_hooks_of_plugins_run_under_another_agent(
     name: str, noted: Callable[[str], list[str]], request: pytest.FixtureRequest
 ) -> None:
     """Those that a project enables once they are approved."""
-    request.node.user_properties.append(("agent", name))
-    for needed in ("claude", name):
-        if reason := absent(needed):
-            pytest.skip(f"{needed}: {reason}")
+    needs(request, "claude", name)
     assert noted(name) == noted("claude")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.live import claude_rows
 from tests.live.claude_rows import ROWS, Outcome
+from tests.live.conftest import needs
 from tests.live.drivers import DRIVERS
-from tests.live.installed import absent
 from tests.live.model import Json
 from tests.live.run import Agent, Place, Ran
 
@@ -56,10 +56,7 @@ def test_what_happens_is_what_happens_in_claude_code(
     name: str, row: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
 ) -> None:
     """Whether the tool ran, with which arguments, and whether the model got the hook's text."""
-    request.node.user_properties.append(("agent", name))
-    for needed in ("claude", name):
-        if reason := absent(needed):
-            pytest.skip(f"{needed}: {reason}")
+    needs(request, "claude", name)
     expected = claude_rows.outcome(session("claude"), row)
     assert claude_rows.outcome(session(name), row) == expected, _difference(row, session("claude"), session(name))
 
@@ -70,10 +67,7 @@ def test_what_a_hook_is_told_is_what_claude_code_tells_it(
     name: str, event: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
 ) -> None:
     """By the same names, and in the same shape."""
-    request.node.user_properties.append(("agent", name))
-    for needed in ("claude", name):
-        if reason := absent(needed):
-            pytest.skip(f"{needed}: {reason}")
+    needs(request, "claude", name)
     native, through = _told(session("claude"), event), _told(session(name), event)
     told = (native, through)
     assert [_at(through, path) for path in SAME[event]] == [_at(native, path) for path in SAME[event]], told
@@ -97,9 +91,7 @@ def test_claude_code_itself_does_what_it_is_compared_for(
     row: str, outcome: Outcome, session: Callable[[str], Ran], request: pytest.FixtureRequest
 ) -> None:
     """Otherwise the comparison would hold where no hook ran at all."""
-    request.node.user_properties.append(("agent", "claude"))
-    if reason := absent("claude"):
-        pytest.skip(f"claude: {reason}")
+    needs(request, "claude")
     assert claude_rows.outcome(session("claude"), row) == outcome, session("claude")
 
 

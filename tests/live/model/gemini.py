@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.live.model.api import event
+from tests.live.model.api import Api, event
 from tests.live.model.script import Json, Turn
 
 _STREAM, _WHOLE, _COUNT = ":streamGenerateContent", ":generateContent", ":countTokens"
 
 
-class Gemini:
+class Gemini(Api):
     """POST /v1beta/models/MODEL:streamGenerateContent and its neighbours."""
 
     def serves(self, path: str) -> bool:
@@ -20,10 +20,6 @@ class Gemini:
     def beside(self, path: str) -> Json | None:
         """Answer a count of tokens."""
         return {"totalTokens": 10} if path.endswith(_COUNT) else None
-
-    def is_turn(self, request: Json) -> bool:
-        """Only a turn offers tools."""
-        return bool(request.get("tools"))
 
     def streams(self, path: str, request: Json) -> bool:
         """Part of the path."""

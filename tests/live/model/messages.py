@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tests.live.model.api import event, text_of
+from tests.live.model.api import Api, event, text_of
 from tests.live.model.script import Json, Turn
 
 
-class Messages:
+class Messages(Api):
     """POST /v1/messages."""
 
     def serves(self, path: str) -> bool:
@@ -19,14 +19,6 @@ class Messages:
     def beside(self, path: str) -> Json | None:
         """Answer a count of tokens."""
         return {"input_tokens": 10} if path.endswith("/count_tokens") else None
-
-    def is_turn(self, request: Json) -> bool:
-        """Only a turn offers tools."""
-        return bool(request.get("tools"))
-
-    def streams(self, path: str, request: Json) -> bool:
-        """A field of the request."""
-        return bool(request.get("stream"))
 
     def whole(self, request: Json, turn: Turn) -> Json:
         """Return a message."""

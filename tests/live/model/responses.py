@@ -5,30 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tests.live.model.api import event, text_of
+from tests.live.model.api import Api, event, text_of
 from tests.live.model.script import Call, Json, Turn
 
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
-class Responses:
+class Responses(Api):
     """POST .../responses."""
 
     def serves(self, path: str) -> bool:
         """Accept the API's own path, below any prefix."""
         return path.endswith("/responses")
-
-    def beside(self, path: str) -> Json | None:
-        """Nothing else is asked."""
-        return None
-
-    def is_turn(self, request: Json) -> bool:
-        """Only a turn offers tools."""
-        return bool(request.get("tools"))
-
-    def streams(self, path: str, request: Json) -> bool:
-        """A field of the request."""
-        return bool(request.get("stream"))
 
     def whole(self, request: Json, turn: Turn) -> Json:
         """Return a response."""
