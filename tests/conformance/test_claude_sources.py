@@ -166,7 +166,7 @@ ASYNC: dict[str, object] = {"async": True, "onFailure": "block"}
         # with `args` the command is the program, which is run without a shell
         ("PreToolUse", BY_ARGS, {"kind": "args", "target": PYTHON, "look": PYTHON}),
         ("PreToolUse", {"args": []}, {"kind": "args", "target": ["/bin/x"]}),
-        # in the background a hook has no say
+        # in the background a hook cannot refuse
         ("PreToolUse", ASYNC, {"background": True, "on_failure": "continue"}),
         ("PreToolUse", {"asyncRewake": True, "timeout": 7}, {"timeout": 7}),
         ("PreToolUse", {"onFailure": "block"}, {"on_failure": "block"}),
