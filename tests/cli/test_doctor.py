@@ -321,35 +321,27 @@ def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
     assert hookrun(project, "doctor", "codex", PATH=on_path(project)).status == 0
 
 
+FOLDERS = "home/.gemini/trustedFolders.json"
+
+
 @pytest.mark.parametrize(
-    ("folders", "levels"),
+    ("agent", "path", "text", "levels"),
     [
-        ({}, ["note"]),
-        ({"ROOT": "DO_NOT_TRUST"}, ["problem"]),
-        ({"ROOT": "TRUST_FOLDER"}, []),
-        ({"ABOVE": "TRUST_FOLDER"}, []),
-        ({"ROOT/x": "TRUST_PARENT"}, []),
+        ("gemini", FOLDERS, "{}", ["note"]),
+        ("gemini", FOLDERS, '{"ROOT": "DO_NOT_TRUST"}', ["problem"]),
+        ("gemini", FOLDERS, '{"ROOT": "TRUST_FOLDER"}', []),
+        ("gemini", FOLDERS, '{"ABOVE": "TRUST_FOLDER"}', []),
+        ("gemini", FOLDERS, '{"ROOT/x": "TRUST_PARENT"}', []),
+        ("gemini", "project/.gemini/settings.json", '{"security": {"folderTrust": {"enabled": false}}}', []),
+        ("qwen", "project/.qwen/settings.json", '{"security": {"folderTrust": {"enabled": true}}}', ["note"]),
     ],
 )
-def test_geminis_folder_trust(project: Project, folders: dict[str, str], levels: list[str]) -> None:
-    """Gemini does not start headless in a folder that it does not trust; a folder above may be the trusted one."""
-    hookrun(project, "install", "gemini")
-    text = json.dumps(folders).replace("ROOT", str(project.root)).replace("ABOVE", str(project.root.parent))
-    _edit(project.home / ".gemini" / "trustedFolders.json", lambda _: text)
-    findings = [each["level"] for each in _findings(project, "gemini") if each["check"] == "trust"]
-    assert findings == levels
-
-
-@pytest.mark.parametrize(("agent", "asks", "levels"), [("gemini", False, []), ("qwen", True, ["note"])])
-def test_folder_trust_that_is_switched(project: Project, agent: str, asks: bool, levels: list[str]) -> None:
-    """Gemini asks unless that is switched off, Qwen only if it is switched on."""
+def test_folder_trust(project: Project, agent: str, path: str, text: str, levels: list[str]) -> None:
+    """Gemini asks unless that is off, Qwen only if it is on: neither starts headless in a folder not trusted."""
     hookrun(project, "install", agent)
-    _edit(
-        project.root / f".{agent}" / "settings.json",
-        lambda _: json.dumps({"security": {"folderTrust": {"enabled": asks}}}),
-    )
-    findings = [each["level"] for each in _findings(project, agent) if each["check"] == "trust"]
-    assert findings == levels
+    text = text.replace("ROOT", str(project.root)).replace("ABOVE", str(project.root.parent))
+    _edit(project.root.parent / path, lambda _: text)
+    assert [each["level"] for each in _findings(project, agent) if each["check"] == "trust"] == levels
 
 
 def test_copilots_folder_trust(project: Project) -> None:

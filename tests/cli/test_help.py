@@ -101,14 +101,6 @@ def test_what_is_piped_does_not_depend_on_a_width(project: Project) -> None:
         assert "n" * 150 in narrow
 
 
-def test_a_removed_command_names_its_replacement(project: Project) -> None:
-    """`hookrun bench` points to `stats` and `fire --repeat`."""
-    done = hookrun(project, "bench")
-    assert (done.status, done.stdout) == (1, "")
-    assert "hookrun stats" in done.stderr
-    assert "hookrun fire EVENT --repeat N" in done.stderr
-
-
 def test_the_help_of_fire_fits_a_narrow_screen() -> None:
     """It is not wrapped when it is shown."""
     assert [line for line in help_text().splitlines() if len(line) > 79] == []

@@ -203,14 +203,6 @@ def test_a_database_that_cannot_be_read(project: Project, filled: ObserverDataba
     assert path.read_bytes() == before
 
 
-def test_help(project: Project) -> None:
-    """`metrics` is its former name, which still works and is not listed."""
-    assert "metrics " not in hookrun(project, "--help").stdout.replace("recorded metrics", "")
-    done = hookrun(project, "metrics", "--help")
-    assert done.status == 0
-    assert "Examples:\n    hookrun stats\n" in done.stdout
-
-
 def test_hooks_from_the_audit(project: Project) -> None:
     """Runs, failures, and percentiles that are times of actual runs; hookrun's own time besides."""
     project.hooks({"name": "fast", "command": "true"}, {"name": "bad", "command": "exit 3"})
