@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.conftest import Project
-from tests.rows import rows
 from tests.waiting import limit
 
 SEES = 'grep -q -e "{text}" && {{ echo "{text} is not allowed" >&2; exit 2; }}; exit 0'
@@ -76,15 +75,6 @@ def test_a_decoy_key_does_not_exempt_from_a_guard(project: Project) -> None:
     fired = project.fire({"tool_name": "write", "tool_args": {"to": {"path": "/etc/passwd"}, "to.path": "/tmp/x"}})
     assert fired.status == 2
     assert [hook["name"] for hook in fired.verdict["hooks"]] == ["when", "unless"]  # type: ignore[attr-defined]
-
-
-@rows("first, second", [("block", "continue"), ("continue", "block")])
-def test_of_two_actions_in_one_answer_the_refusal_counts(first: str, second: str, project: Project) -> None:
-    """Whichever comes last; two that refuse nothing are no verdict."""
-    project.hooks({"command": f"""echo '{{"action": "{first}", "action": "{second}"}}'"""})
-    fired = project.fire(CONTEXT)
-    assert (fired.status, fired.hook("hook")["action"]) == (2, "block")
-    assert "duplicate key action" in fired.stderr
 
 
 def test_arguments_nested_to_the_limit_do_not_lose_a_block(project: Project) -> None:

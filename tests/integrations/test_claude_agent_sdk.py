@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -36,14 +35,6 @@ PAYLOADS: dict[str, Json] = {
     "PreCompact": {"trigger": "auto", "custom_instructions": None},
     "Notification": {"message": "waiting", "notification_type": "idle_prompt"},
 }
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    """An engine without hooks."""
-    engine = Engine()
-    yield engine
-    engine.close_sync()
 
 
 def payload(event: str, **more: Any) -> Json:

@@ -6,13 +6,13 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, PreToolUse, Verdict
+from hookrun import Engine, PreToolUse, Verdict
 from hookrun.recipes.retry import Retry, RetryRule
 
 pytest.importorskip("langchain.agents", reason="the package langchain (1.0 or later) is not installed")
@@ -26,6 +26,7 @@ from langgraph.types import Command, interrupt
 
 from hookrun.agents.base import NameMap
 from hookrun.integrations.langchain import HookrunMiddleware
+from tests.integrations.conftest import answering, listen
 from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,26 +103,6 @@ def run(request: pytest.FixtureRequest) -> Agent:
         return state["messages"], model
 
     return run
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    """An engine without hooks."""
-    engine = Engine()
-    yield engine
-    engine.close_sync()
-
-
-def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
-    """Register a hook that always gives the same answer."""
-    engine.register(event, lambda _: verdict, name=name, replace=True)
-
-
-def listen(engine: Engine, *events: str) -> list[Context]:
-    """Return the list that every context of these events will be in."""
-    heard: list[Context] = []
-    engine.register(events, heard.append, name="listener", priority=1000, always=True)
-    return heard
 
 
 def result_of(messages: list[BaseMessage]) -> ToolMessage:

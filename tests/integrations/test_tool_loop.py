@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
+from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
 from hookrun.integrations.tool_loop import NameMap, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.recipes.retry import Retry, RetryRule
+from tests.integrations.conftest import answering, listen
 from tests.rows import rows
 
 Runner = Callable[..., ToolOutcome]
@@ -28,14 +29,6 @@ def run(request: pytest.FixtureRequest) -> Runner:
     """Both ways to run a tool: each must do the same."""
     runner: Runner = request.param
     return runner
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    """An engine without hooks."""
-    engine = Engine()
-    yield engine
-    engine.close_sync()
 
 
 class Tool:
@@ -54,19 +47,7 @@ class Tool:
         return answer
 
 
-def listen(engine: Engine, *events: str) -> list[Context]:
-    """Return the list that every context of these events will be in."""
-    heard: list[Context] = []
-    engine.register(events, heard.append, name="listener", priority=1000, always=True, replace=True)
-    return heard
-
-
 ALL = ("pre_tool_use", "post_tool_use", "post_tool_failure", "tool_call_aborted", "file_changed")
-
-
-def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
-    """Register a hook that always gives the same answer."""
-    engine.register(event, lambda _: verdict, name=name, replace=True)
 
 
 def test_a_call_that_nobody_minds_runs_and_is_told_of_afterwards(run: Runner, engine: Engine) -> None:

@@ -1,0 +1,28 @@
+"""An engine for the tests of adapters, and hooks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hookrun import Context, Engine, Verdict
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    """An engine without hooks."""
+    with Engine() as engine:
+        yield engine
+
+
+def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
+    """Register a hook that always gives the same answer."""
+    engine.register(event, lambda _: verdict, name=name, replace=True)
+
+
+def listen(engine: Engine, *events: str) -> list[Context]:
+    """Return the list that every context of these events will be in."""
+    heard: list[Context] = []
+    engine.register(events, heard.append, name="listener", priority=1000, always=True, replace=True)
+    return heard
