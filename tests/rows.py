@@ -18,6 +18,7 @@ def rows(names: str, values: Iterable[object], ids: Iterable[str] | None = None)
     """Run a test for every row, as `pytest.mark.parametrize` does, but as one case. Fixtures are those of the case."""
     given = [name.strip() for name in names.split(",")]
     table = [(value,) if len(given) == 1 else tuple(value) for value in values]  # type: ignore[arg-type]
+    assert table, "an empty table proves nothing"
     known_as = list(ids) if ids is not None else [", ".join(map(repr, row)) for row in table]
 
     def decorate(test: Test) -> Test:
@@ -29,7 +30,7 @@ def rows(names: str, values: Iterable[object], ids: Iterable[str] | None = None)
             for name, row in zip(known_as, table, strict=True):
                 try:
                     test(*instance, **fixtures, **dict(zip(given, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # none is skipped unseen
                     error.add_note(f"in the row {name}")
                     failed[name] = error
             if failed:
