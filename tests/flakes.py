@@ -49,8 +49,9 @@ class Marks:
         """Mark the tests of these rooms."""
         tests = config.rootpath / "tests"
         rooms = [tests / room for room in ROOMS]
+        files = {path: any(path.is_relative_to(room) for room in rooms) for path in {item.path for item in items}}
         for item in items:
-            if any(item.path.is_relative_to(room) for room in rooms):
+            if files[item.path]:
                 item.add_marker(pytest.mark.process)
 
     @pytest.hookimpl(wrapper=True)
