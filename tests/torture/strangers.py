@@ -87,7 +87,6 @@ class Stranger:
         *arguments: str,
         cwd: Path | None = None,
         session: str = "s1",
-        home: bool = True,
         env: dict[str, str] | None = None,
     ) -> Answer:
         """Fire an event as the agent would: the call of a shell tool, for those that have one."""
@@ -97,8 +96,8 @@ class Stranger:
             payload: dict[str, object] = {"session_id": session, "cwd": str(root), "hook_event_name": NATIVE[event]}
             if event == "pre_tool_use":
                 payload |= {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t1"}
-            argv = self.project.command("fire", "--agent", "claude", event, *arguments)
-            argv += ["--home", str(self.project.home)] if home else []
+            line = ("fire", "--agent", "claude", event, *arguments, "--home", str(self.project.home))
+            argv = self.project.command(*line)
             stdin = json.dumps(payload)
         else:
             fields = {"session_id": session, "tool_name": "bash", "tool_args": {"command": command}}
@@ -142,11 +141,11 @@ def declare_script(stranger: Stranger, text: str = GUARD, **more: object) -> Pat
     return stranger.project.root / "hooks" / "guard.sh"
 
 
-def not_untrusted(stranger: Stranger) -> dict[str, object]:
-    """Run; return the hooks that did not fail as untrusted, with how they did. None of an attack's code has run."""
+def failures_after(stranger: Stranger) -> dict[str, object]:
+    """Run after an attack; return how each hook that ran or was to run failed. None of the attack's code has run."""
     failures = stranger.fire().failures
     assert not (stranger.project.root / "ran").exists(), failures
-    return {name: failure for name, failure in failures.items() if failure != "untrusted"}
+    return failures
 
 
 def is_untrusted(stranger: Stranger, name: str = "guard", event: str = "pre_tool_use") -> bool:

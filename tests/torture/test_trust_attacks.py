@@ -20,8 +20,8 @@ from tests.torture.strangers import (
     Stranger,
     commands,
     declare_script,
+    failures_after,
     is_untrusted,
-    not_untrusted,
     remember,
 )
 
@@ -154,7 +154,7 @@ def test_a_trusted_repository_that_changes_how_a_hook_is_run(stranger: Stranger)
     stranger.approve()
     assert stranger.fire().failures == {str(row): None for row in CHANGES}
     stranger.project.hooks(*after)
-    assert not_untrusted(stranger) == {}
+    assert failures_after(stranger) == dict.fromkeys(map(str, CHANGES), "untrusted")
 
 
 def test_a_trusted_repository_that_changes_a_default(stranger: Stranger) -> None:
@@ -170,7 +170,7 @@ def test_a_trusted_repository_that_changes_a_default(stranger: Stranger) -> None
     assert stranger.fire().failures == {"guard": None, "more": None}
     for name in ("coder.json", "more.json"):
         (root / name).write_text((root / name).read_text().replace('"one"', '"two"'))
-    assert not_untrusted(stranger) == {}
+    assert failures_after(stranger) == dict.fromkeys(("guard", "more"), "untrusted")
 
 
 def test_a_trusted_repository_that_changes_a_symlinks_target(stranger: Stranger) -> None:
@@ -235,7 +235,7 @@ def test_a_trusted_repository_that_changes_a_file_named_anywhere_in_a_command(st
     assert stranger.fire().failures == dict.fromkeys(COMMANDS)
     for file in files.values():
         stranger.project.script(file, "#!/bin/sh\n" + RAN + "\n")
-    assert not_untrusted(stranger) == {}
+    assert failures_after(stranger) == dict.fromkeys(COMMANDS, "untrusted")
 
 
 def test_a_trusted_repository_that_changes_a_file_named_by_an_argument(stranger: Stranger) -> None:
@@ -256,7 +256,7 @@ def test_a_trusted_repository_that_changes_a_file_named_by_an_argument(stranger:
     assert stranger.fire().failures == dict.fromkeys(named)
     for _, file in named.values():
         (project.root / file).write_text("#!/bin/false\n")
-    assert not_untrusted(stranger) == {}
+    assert failures_after(stranger) == dict.fromkeys(named, "untrusted")
 
 
 def test_a_trusted_repository_that_adds_a_new_file(stranger: Stranger) -> None:
@@ -302,7 +302,7 @@ def test_a_trusted_repository_that_puts_a_module_before_the_approved_one(strange
         made = str(root / "__pycache__" / f"cached.{tag}.pyc")
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         py_compile.compile(str(root / "evil.py"), made, invalidation_mode=mode)
-    assert not_untrusted(stranger) == {}
+    assert failures_after(stranger) == dict.fromkeys(names, "untrusted")
 
 
 def test_a_program_of_the_project_that_is_put_on_the_path(stranger: Stranger) -> None:
