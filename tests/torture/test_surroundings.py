@@ -183,7 +183,7 @@ hookrun.__main__.main()"""
     for first, status in (("true", 1), ("exit 2", 2)):
         project.hooks(
             {"name": "first", "command": first},
-            {"name": "long", "command": "sleep 300", "always": True},
+            {"name": "long", "command": ": > began; sleep 300", "always": True},
         )
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -195,6 +195,7 @@ hookrun.__main__.main()"""
         )
         assert done.returncode == status, done.stderr
         assert b"internal error" in done.stderr
+        (project.root / "began").unlink()
         assert processes_in(project.root) == []
 
 
