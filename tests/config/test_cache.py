@@ -430,33 +430,37 @@ def test_no_changed_byte_loses_a_guard(project: Project) -> None:
 
 @pytest.mark.usefixtures("keeps_at_once")
 @rows("how", SPOILED)
-def test_a_spoiled_cache_file_is_rebuilt(project: Project, how: str) -> None:
+def test_a_spoiled_cache_file_is_rebuilt(project: Project, how: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The load after the one that met a spoiled cache file reads a whole one, of ours alone, in its place."""
     shutil.rmtree(project.home / ".cache", ignore_errors=True)  # what another row has left
-    rebuilt_after(project, SPOILED[how])
+    rebuilt_after(project, SPOILED[how], capfd)
 
 
 @pytest.mark.usefixtures("keeps_at_once")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_cache_file_of_another_account_is_ignored_and_rebuilt(project: Project) -> None:
+def test_a_cache_file_of_another_account_is_rebuilt(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     """Whatever it holds."""
-    rebuilt_after(project, lambda path: os.chown(path, 65534, 65534))
+    rebuilt_after(project, lambda path: os.chown(path, 65534, 65534), capfd)
 
 
 @pytest.mark.usefixtures("keeps_at_once")
-def test_a_directory_in_the_place_of_a_cache_file_is_ignored(project: Project) -> None:
+def test_a_torn_cache_file_and_a_directory_in_its_place_are_ignored(project: Project) -> None:
     """A run obeys the declaration without a message."""
     project.hooks(says(DECLARED))
     load(project)
     path = cache_file(project)
+    poison(path)
+    tear(0.98)(path)
+    fired = project.fire()
+    assert (fired.status, fired.stderr) == (2, DECLARED + "\n")
     path.unlink()
     path.mkdir()
     fired = project.fire()
     assert (said(project), fired.status, fired.stderr) == ([DECLARED], 2, DECLARED + "\n")
 
 
-def rebuilt_after(project: Project, spoil: Callable[[Path], object]) -> None:
-    """Check that a spoiled cache file is not believed, and that there is a new one afterwards."""
+def rebuilt_after(project: Project, spoil: Callable[[Path], object], capfd: pytest.CaptureFixture[str]) -> None:
+    """Check that a spoiled cache file is not believed, without a word, and that there is a new one afterwards."""
     project.hooks(says(DECLARED))
     assert said(project) == [DECLARED]
     path = cache_file(project)
@@ -468,6 +472,7 @@ def rebuilt_after(project: Project, spoil: Callable[[Path], object]) -> None:
     assert (stat.S_IMODE(status.st_mode), status.st_uid) == (0o600, os.geteuid())
     poison(path)
     assert said(project) == [POISONED]
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("keeps_at_once")
