@@ -78,9 +78,10 @@ def test_a_project_cannot_ask_for_it(claude: Agent) -> None:
 
 
 BAD = (b"nonsense", b"", b"[1]", b'{"a":', b"\xff\xfe")
+UNREAD = [*(("claude", sent) for sent in BAD), *((name, b"nonsense") for name in AGENTS if name != "cline")]
 
 
-@rows("name, sent", [*(("claude", sent) for sent in BAD), *((name, b"nonsense") for name in AGENTS if name != "cline")])
+@rows("name, sent", [*UNREAD, ("copilot", b""), ("opencode", b"[1]")])
 def test_a_message_that_cannot_be_read_refuses_nothing(name: str, sent: bytes, agent_of: AgentOf) -> None:
     """It is reported; with `on_error: block` it is answered as a tool call is, unless the line names another event."""
     agent = agent_of(name)

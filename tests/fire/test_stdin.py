@@ -161,8 +161,9 @@ def test_a_context_that_cannot_be_read_is_trouble(name: str, project: Project) -
     """Bad input on stdin: exit 1, one line saying what was found and expected, a line in the audit, no hook run."""
     data, expected = BAD[name]
     project.hooks({"command": "touch ran"})
+    before = len(project.audit())
     fired = project.fire(data)
-    assert (fired.status, fired.stdout) == (1, b"")
+    assert (fired.status, fired.stdout, len(fired.audit)) == (1, b"", before + 1)
     assert expected in fired.stderr
     assert len(fired.stderr.splitlines()) <= 2
     assert "Traceback" not in fired.stderr
