@@ -126,7 +126,9 @@ def records_of_each(project: Project, acts: dict[str, Act]) -> dict[str, dict[st
         project.hooks(*({"name": name, "url": f"{server.url}/{quote(name, safe='')}", "timeout": 60} for name in acts))
         fired = project.fire(reap=True)
     assert (fired.status, fired.action, fired.left) == (0, "continue", []), fired.stderr
-    return {name: fired.record(name) for name in acts}
+    records = {name: fired.record(name) for name in acts}
+    assert bool(fired.stderr) is any(record.get("failure") for record in records.values()), fired.stderr
+    return records
 
 
 def failures_of_each(project: Project, acts: dict[str, Act]) -> dict[str, object]:
@@ -188,6 +190,8 @@ def test_a_status_other_than_2xx_is_an_http_failure_that_names_it(project: Proje
         detail = str(record["detail"])
         told = f"HTTP {status}" in detail, "out of order" in detail, f"/hook/{status}" in detail
         assert (record["failure"], told) == ("http", (True, True, True)), detail
+    with serving(answering(body, 404)) as server:
+        assert "HTTP 404" in failed(fire(project, server.url), "http")
 
 
 def test_an_answer_that_is_no_verdict_is_a_bad_verdict(project: Project) -> None:
