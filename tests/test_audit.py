@@ -515,9 +515,6 @@ CROWD: dict[str, object] = {"max_bytes": TOO_LARGE, "keep": 1000}
 WRITE = f"""
 import sys
 from hookrun import audit
-from hookrun.state import YOUNG
-from tests.rows import rows
-from tests.waiting import limit, until
 home, writer = sys.argv[1:]
 sys.stdin.read()
 for fire in range({FIRES}):
