@@ -463,9 +463,14 @@ def test_a_call_of_a_package_manager_keeps_its_meaning(nobody: Account) -> None:
         ("block_destructive_commands", {"outside_project": "block"}, "rm -rf ../x", "block"),
         ("block_destructive_commands", {}, "rm -rf ../x; rm -rf /", "block"),
         ("block_destructive_commands", {}, "git reset --hard; git -C ~ clean -fdx", "block"),
+        ("commit_message_check", {"subject": "20"}, f"git commit -m 'fix: {'x' * 25}'", "block"),
+        ("commit_message_check", {"subject": "0"}, f"git commit -m 'fix: {'x' * 99}'", "continue"),
         ("no_force_push", {"kept": "old"}, "git push origin :main", "continue"),
         ("protect_files", {"examples": "*"}, "cat .env", "continue"),
         ("protect_files", {"settings": "x"}, "echo > .claude/settings.json", "continue"),
+        ("secret_scan", {"arguments": "off"}, f"echo ghp_{'a1B2c3D4' * 5}", "continue"),
+        ("secret_scan", {"arguments": "tell"}, f"echo ghp_{'a1B2c3D4' * 5}", "continue"),
+        ("secret_scan", {}, f"echo ghp_{'a1B2c3D4' * 5}", "block"),
     ],
 )
 def test_what_is_asked_about_or_blocked_is_an_option(
