@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.conformance.claude import hook_line
-from tests.fire.agents import AGENTS, AgentOf
+from tests.fire.agents import AGENTS, AgentOf, person_of
 from tests.rows import rows
 
 
@@ -21,6 +21,20 @@ def test_a_matcher_has_claude_code_s_names_under_every_agent(name: str, matcher:
     assert agent.fire(agent.shell()).reason == "no"
     agent.project.hooks({"dialect": "claude", "event": "pre_tool_use", "matcher": "Read|Grep", "command": line})
     assert agent.fire(agent.shell()).stdout == b""
+
+
+@rows("name", AGENTS)
+def test_what_is_no_answer_arrives_all_the_same(name: str, agent_of: AgentOf) -> None:
+    """Exit status 1 lets the tool run, and the user sees it; the model gets plain text at the prompt, or the audit."""
+    agent = agent_of(name)
+    failing: dict[str, object] = {"dialect": "claude", "name": "failing", "command": hook_line(stderr="oops", code=1)}
+    agent.project.hooks(failing, {**failing, "event": "user_prompt_submit", "name": "text", "command": "echo be brief"})
+    told = agent.fire(agent.shell())
+    assert told.reason is None
+    assert "oops" in person_of(agent, told)
+    said = agent.fire(agent.prompt()).stdout.decode()
+    lost = "context -> nothing" in str(agent.project.audit()[-1].get("degraded"))
+    assert ("be brief" in said, lost) == (name != "cline", name == "cline")
 
 
 @rows("name", AGENTS)

@@ -43,6 +43,7 @@ OUTPUTS: dict[str, tuple[object, int, str, str, dict[str, object]]] = {
     "an object is an answer": (BLOCK, 0, "", "block", NO),
     "white space around it is trimmed": (f"\n\n  {BLOCK}  \n\n", 0, "", "block", NO),
     "so is a byte-order mark": (f"\ufeff{BLOCK}", 0, "", "block", NO),
+    "it may be over several lines": ('{\n  "decision": "block",\n  "reason": "no"\n}', 0, "", "block", NO),
     "text before it makes it plain text": (f"checking...\n{BLOCK}", 0, "", "continue", SEVERAL),
     "so does text after it": (f"{BLOCK}\ndone", 0, "", "continue", SEVERAL),
     "so does a list around it": (f"[{BLOCK}]", 0, "", "continue", SEVERAL),
@@ -124,6 +125,30 @@ def test_3_2_the_command_says_by_its_exit_status_whether_to_go_on(project: Proje
     project.hooks({"dialect": "claude", "command": hook_line(stderr="oops", code=1)})
     fired = project.fire()
     assert (fired.status, fired.action, failure(fired)) == (0, "continue", "exit_code")
+
+
+RUN: dict[str, tuple[object, int, str, str | None, str]] = {
+    "text": ("all is well", 0, "continue", None, "all is well"),
+    "json": (DENY, 0, "block", None, ""),
+    "json-and-1": (BLOCK, 1, "block", None, NOT_1["notes"]),
+    "stderr-and-2": ("", 2, "block", None, ""),
+    "wrong-type": ({"continue": "false"}, 0, "continue", "bad_verdict", ""),
+    "ignored-field": (MISPLACED, 0, "continue", None, "permissionDecision"),
+}
+"""A hook's name; what it prints and its exit status; its action, its failure, and what the audit notes."""
+
+
+def test_3_1_to_3_3_they_come_to_the_same_in_a_run(project: Project) -> None:
+    """One hook of each class, by the command."""
+    lines = {name: hook_line(stdout, stderr="no", code=code) for name, (stdout, code, *_) in RUN.items()}
+    declared: dict[str, object] = {"dialect": "claude", "always": True}
+    project.hooks(*({**declared, "name": name, "command": line} for name, line in lines.items()))
+    fired = project.fire()
+    assert fired.action == "block"
+    for name, (_, _, action, failed, noted) in RUN.items():
+        found = fired.hook(name)
+        assert (name, found["action"], found["failure"]) == (name, action, failed)
+        assert noted in str(fired.record(name).get("notes", "")), name
 
 
 @pytest.mark.slow
