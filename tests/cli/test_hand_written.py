@@ -105,7 +105,7 @@ def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str, s
     assert shown["found"].startswith(f"{path}:1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line: ")
     assert "user (by hand)" in hookrun(project, "agents").stdout
     done = hookrun(project, "install", agent, "--trust")
-    assert (done.status, says in done.stderr) == (status, True)
+    assert (done.status, says in done.stderr, path.read_text() == before) == (status, True, status == 1)
     twice = [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == TWICE]
     assert twice == [f"{path}: {BEFORE_TOOL[agent]} is installed 2 times"] * (1 - status)
     out = hookrun(project, "uninstall", agent)
@@ -120,8 +120,9 @@ def test_a_text_keeps_nobody_from_installing(project: Project, agent: str) -> No
         _write(project, agent, line, "project")
         found = [each["found"] for each in _findings(project, agent) if each["check"] == "wired"]
         assert (line, found) == (line, ["hookrun is not in its settings"])
-    done = hookrun(project, "install", agent, "--trust")
-    assert (done.status, done.stderr) == (0, "")
+        done = hookrun(project, "install", agent, "--trust")
+        assert (line, done.status, done.stderr) == (line, 0, "")
+        assert (line, hookrun(project, "uninstall", agent).status) == (line, 0)
 
 
 def through_python(evil: str) -> tuple[str, str]:
