@@ -23,6 +23,12 @@ def test_it_is_as_was_reviewed(directory: str, agent: str) -> None:
 
 
 @AGENTS
+def test_there_is_a_recording_for_every_agent(agent: str) -> None:
+    """No agent's golden file is empty."""
+    assert len(golden.recorded(agent)) >= 4
+
+
+@AGENTS
 def test_no_refusal_is_ever_nothing_where_something_can_be_refused(agent: str) -> None:
     """At an event that can refuse, every action but continue produces an answer."""
     module = agents.load(agent)

@@ -206,6 +206,7 @@ def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.chdir(tmp_path)  # where a relative path that a tool prints would be found
     return tmp_path
 
 
@@ -246,23 +247,24 @@ def test_a_link_into_a_cache_is_in_it(quiet: Path) -> None:
     assert ephemeral_directory(program, str(quiet / "home")) == str(quiet / "home/.cache/uv")
 
 
+@rows("name", ["uv", "pipx"])
 @pytest.mark.parametrize(
-    ("name", "tool", "counts"),
+    ("tool", "counts"),
     [
-        ("uv", "#!/bin/sh\necho {here}/environment\n", True),
-        ("pipx", "#!/bin/sh\necho {here}/environment\n", True),
-        ("uv", "#!/bin/sh\necho {here}/environment\nexit 1\n", False),
-        ("uv", "#!/bin/sh\necho environment\n", False),
-        ("uv", "no program", False),
+        ("#!/bin/sh\necho {here}/environment\n", True),
+        ("#!/bin/sh\necho {here}/environment\nexit 1\n", False),
+        ("#!/bin/sh\necho environment\n", False),
+        ("no program", False),
     ],
 )
 def test_the_tools_are_asked(quiet: Path, name: str, tool: str, *, counts: bool) -> None:
     """What uv and pipx report counts, but not of one that fails, or prints no absolute path."""
     program = quiet / "bin" / name
-    program.parent.mkdir()
+    program.parent.mkdir(exist_ok=True)
     program.write_text(tool.format(here=quiet))
     program.chmod(0o755)
     found = ephemeral_directory(_program(quiet), str(quiet / "home"))
+    program.unlink()
     assert (found, counts) in ((str(quiet / "environment"), True), (None, False))
 
 
