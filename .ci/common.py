@@ -76,12 +76,16 @@ if ! [ -x .venv-newest/bin/python ]; then echo 'no Python 3.13 or newer here'; e
 """
 
 
-def live(arguments: str, before: str = "") -> str:
-    """Return lines that run the tests with real agents. Cached agents are not to change."""
-    return f"""
+WITH_AGENTS = """
 HOOKRUN_AGENTS=$(cat .ci/logs/agents)
 export HOOKRUN_AGENTS
-{before}
+"""
+"""For tests of agents, and of the JSON language server beside them."""
+
+
+def live(arguments: str, before: str = "") -> str:
+    """Return lines that run the tests with real agents. Cached agents are not to change."""
+    return f"""{WITH_AGENTS}{before}
 {PYTEST} -n 2 -m slow {arguments} tests/live
 python3 .ci/caches.py check "$HOOKRUN_AGENTS" >.ci/logs/agents.check || {{ cat .ci/logs/agents.check; exit 1; }}
 """

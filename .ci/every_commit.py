@@ -20,6 +20,7 @@ from common import (
     NIGHTLY_ONLY,
     PYTEST,
     ROOT,
+    WITH_AGENTS,
     live,
     on_newest,
     readme,
@@ -30,12 +31,12 @@ MOST_FLAKES = 3  # of all stages
 FLAKES = ROOT / "flakes.json"
 
 IGNORED = " ".join(f"--ignore {path}" for path in ("tests/live", *NIGHTLY_ONLY))
-QUARTER = f"{PYTEST} -m slow --quarter $(git rev-parse HEAD) {IGNORED}"
+QUARTER = f"{WITH_AGENTS}{PYTEST} -m slow --quarter $(git rev-parse HEAD) {IGNORED}"
 
 TESTS = (
     Stage("try", "the README's command to try hookrun", readme("try")),
     Stage("test", "the README's command to test it", readme("test"), after=("try",)),
-    Stage("slow-quarter", "a quarter of the slow tests, by the commit", QUARTER, after=("test",)),
+    Stage("slow-quarter", "a quarter of the slow tests, by the commit", QUARTER, after=("test", "agents")),
     Stage(
         "newest",
         "on the newest other Python: the rooms that depend on it",

@@ -23,6 +23,7 @@ from common import (
     NIGHTLY_ONLY,
     PYTEST,
     ROOT,
+    WITH_AGENTS,
     commit,
     live,
     on_newest,
@@ -117,7 +118,7 @@ WHEELS, ENTRIES, BROWSER, INSTALLING = NIGHTLY_ONLY
 
 TESTS = (
     Stage("environment", "the development environment, as in the README", ENVIRONMENT),
-    Stage("slow", "all slow tests", f"{PYTEST} -m slow {IGNORED}"),
+    Stage("slow", "all slow tests", f"{WITH_AGENTS}{PYTEST} -m slow {IGNORED}", after=("agents",)),
     Stage("newest", "all tests on the newest other Python", on_newest(""), after=("newest-python",)),
     Stage("variables", "hostile variables and git settings", f"{HOSTILE_GIT}env {HOSTILE_VARIABLES} {PYTEST}"),
     Stage("account", "another account, in a clone of its own", OTHER_ACCOUNT),
