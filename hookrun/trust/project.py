@@ -217,19 +217,25 @@ class Project:
 
 
 def approve_all(root: str, home: str) -> list[str]:
-    """Approve the hooks of the project at `root` as they are now, and return their names. The user is not asked.
+    """Approve the hooks of the project at `root` as they are now, and return the names. The user is not asked.
 
-    For who wrote them all: a test, or a program that sets up a machine. Raises StoreError as `locked_store` does.
+    For who wrote them all: a test, or a program that sets up a machine. A hook that cannot be approved is left out.
+    Raises StoreError as `locked_store` does.
     """
+    approved = []
     compiled = load_compiled(find(root, home))
-    hooks = [hook for hook in compiled.hooks() if hook.layer in UNTRUSTED_LAYERS] if compiled is not None else []
+    declared = compiled.hooks() if compiled is not None else []
+    hooks = [hook for hook in declared if hook.layer in UNTRUSTED_LAYERS and hook.error is None]
     if hooks:
         inspector = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
         with locked_store(home) as store:
             for hook in hooks:
-                store.approved[inspector.inspect(hook).digest] = _approval(hook, root, home)
+                inspection = inspector.inspect(hook)
+                if inspection.problem is None:
+                    store.approved[inspection.digest] = _approval(hook, root, home)
+                    approved.append(hook.name)
         inspector.keep()
-    return [hook.name for hook in hooks]
+    return approved
 
 
 def _approval(hook: Hook, root: str, home: str) -> Approved:
