@@ -66,7 +66,7 @@ OTHER_ACCOUNT = f"""
   {{ echo "only root can make another account"; exit 75; }}
 name=hookrun-$$
 useradd --create-home --shell /bin/sh "$name"
-trap 'userdel --remove "$name" 2>/dev/null' EXIT
+trap 'userdel --force --remove "$name" 2>/dev/null' EXIT # also while something of it still runs
 home=$(getent passwd "$name" | cut -d: -f6) # not a temporary folder: `hookrun install` refuses a hookrun there
 as() {{ runuser -u "$name" -- env -i HOME="$home" PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 "$@"; }}
 python=
