@@ -152,7 +152,7 @@ class Runner:
                 del self._running[stage.name]
                 stopped = self._stopped
         text = log.read_text(errors="replace")
-        if stopped and status:
+        if stopped:
             status = None
         elif status and (reason := None if late else blames_machine(status, text, self.space())):
             status, late = CANNOT, reason

@@ -52,8 +52,11 @@ def test_lanes_run_side_by_side_and_wait_for_the_stages_they_need(tmp_path: Path
 
 
 def test_a_stage_that_fails_ends_the_run(tmp_path: Path) -> None:
-    """Its log is shown whole; what runs beside it is ended with its children, and nothing else begins."""
-    sleeper = 'sleep 600 & echo $! >"$HERE/pid"; mv "$HERE/pid" "$HERE/ready"; wait'
+    """Its log is shown whole; what runs beside it is ended with its children, and nothing else begins.
+
+    What was ended is not taken for passed: bash can see its child's end, and exit with 0, before its own signal.
+    """
+    sleeper = 'trap "exit 0" TERM; sleep 600 & echo $! >"$HERE/pid"; mv "$HERE/pid" "$HERE/ready"; wait'
     failing = 'until [ -e "$HERE/ready" ]; do sleep 0.01; done; echo one; echo two; (exit 3); echo never'
     lanes = [stage("bad", failing), stage("next", ":")], [stage("long", sleeper)]
     done = run(tmp_path, *lanes)
