@@ -38,8 +38,9 @@ class CannotMakeError(Exception):
 
 
 def base() -> Path:
-    """Return the folder of the caches."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hookrun-ci"
+    """Return the folder of the caches: root's is the system's, as other accounts run agents of it too."""
+    own = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or own) / "hookrun-ci"
 
 
 def cached(kind: str, made_from: bytes, make: Callable[[Path], None], *, resumes: bool = False) -> Path:

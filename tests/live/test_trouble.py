@@ -6,6 +6,7 @@ import shutil
 
 from tests.conftest import copy_package
 from tests.live.driver import put
+from tests.live.installed import DIRECTORY
 from tests.live.model import say
 from tests.live.run import Agent
 
@@ -31,7 +32,7 @@ def test_without_a_hook_that_applies_nothing_is_said(agent: Agent) -> None:
     agent.declare({"name": "elsewhere", "event": "pre_tool_use", "matcher": "web_fetch", "command": "exit 2"})
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
     assert ran.files == {"made.txt": "hi\n"}, ran
-    assert "hookrun" not in ran.printed + ran.heard, ran
+    assert "hookrun" not in (ran.printed + ran.heard).replace(str(DIRECTORY), ""), ran
     assert {record["kind"] for record in ran.audit} <= {"fire"}
 
 
