@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 FIRE = """import sys
 from hookrun.fire import command, invocation
-def fail(self, data, value_of_a_variable="never-shown"): raise ZeroDivisionError("an error of ours")
+def fail(self, data, value_of_a_variable="-".join(("never", "shown"))): raise ZeroDivisionError("an error of ours")
 invocation.EventFire.run = fail
 sys.exit(command.main(sys.argv[1:]))"""
 
