@@ -35,9 +35,10 @@ def main(way: str, directory: Path) -> None:
             where.mkdir(parents=True)
             project = Project(where)
             project.script("guard.py", "def check(context): return {'action': 'block', 'message': 'guarded'}\n")
-            project.hooks({**GUARDS[kind], "on_failure": "block"})
+            # of the user: where / belongs to nobody, as in a namespace of one account, nothing can be approved
+            project.user_hooks({**GUARDS[kind], "on_failure": "block", "cwd": str(project.root)})
             agent = Agent(name, project)
-            told = agent.fire(agent.shell(COMMAND), event=agent.events["pre"])
+            told = agent.fire(agent.shell(COMMAND), event=agent.events["pre"], approved=False)
             warm = [record.get("warm", False) for record in records(project.audit_path)]
             found[f"{kind} {name}"] = [told.reason, warm[-1] if warm else None]
     print(json.dumps(found))

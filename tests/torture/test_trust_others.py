@@ -55,16 +55,21 @@ def test_a_world_writable_script_or_directory(stranger: Stranger, what: str, mod
     assert "can write" in stranger.fire().details["guard"]
 
 
-def test_a_file_owned_by_someone_else(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root asks by the next test")
+def test_a_file_is_asked_about_as_another_account_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only root gives files away."""
+    script, me = tmp_path / "script", os.geteuid()
+    script.touch()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    assert "belongs to account " in str(Owners().resolve_and_check(str(script))[1])
+    assert Owners([me]).resolve_and_check(str(script))[1] is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_owned_by_someone_else(stranger: Stranger) -> None:
     """A script of another account is refused, until the user's settings trust this account."""
     script = declare_script(stranger)
     stranger.approve()
-    if os.geteuid() != 0:  # only root gives files away: ask as another account would
-        me = os.geteuid()
-        monkeypatch.setattr(os, "geteuid", lambda: me + 1)
-        assert "belongs to account " in str(Owners().resolve_and_check(str(script))[1])
-        assert Owners([me]).resolve_and_check(str(script))[1] is None
-        return
     os.chown(script, 54321, -1)
     assert is_untrusted(stranger)
     assert "belongs to account " in stranger.fire().details["guard"]
