@@ -35,7 +35,7 @@ def main(way: str, directory: Path) -> None:
             where.mkdir(parents=True)
             project = Project(where)
             project.script("guard.py", "def check(context): return {'action': 'block', 'message': 'guarded'}\n")
-            # of the user: where / belongs to nobody, as in a namespace of one account, nothing can be approved
+            # of the user: in a namespace of one account, / belongs to another one, and nothing can be approved
             project.user_hooks({**GUARDS[kind], "on_failure": "block", "cwd": str(project.root)})
             agent = Agent(name, project)
             told = agent.fire(agent.shell(COMMAND), event=agent.events["pre"], approved=False)
