@@ -131,17 +131,18 @@ class Runner:
         log = self.logs / f"{stage.name}.log"
         begun = time.monotonic()
         with log.open("wb") as file:
-            process = subprocess.Popen(
-                ["bash", "-euo", "pipefail", "-c", stage.lines],
-                cwd=ROOT,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            with self._changed:
-                self._running[stage.name] = process
+            with self._changed:  # `stop` either comes before it, or finds it
+                if self._stopped:
+                    return Result(stage.name, None, 0.0, last_line(""), str(log))
+                self._running[stage.name] = process = subprocess.Popen(
+                    ["bash", "-euo", "pipefail", "-c", stage.lines],
+                    cwd=ROOT,
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
             try:
                 status: int | None = process.wait(LIMIT)
                 late = ""

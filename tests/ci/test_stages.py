@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import stages
@@ -16,7 +17,7 @@ from tests import waiting
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 PLENTY = 1 << 40  # bytes
 TESTS = "=== test session starts ===\n"
@@ -27,16 +28,20 @@ def stage(name: str, lines: str, *after: str) -> Stage:
     return Stage(name, "", lines, after=after)
 
 
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    """Restore the handlers of the signals that a run handles."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
 def run(directory: Path, *lanes: Sequence[Stage], keeps_going: bool = False) -> dict[str, Result]:
     """Run lanes with plenty of space on the disk, and return the results by their stages' names."""
     environment = {"HERE": str(directory)}
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     runner = Runner(directory / "logs", environment, lambda _: None, keeps_going=keeps_going, space=lambda: PLENTY)
-    try:
-        return {each.name: each for each in runner.run(lanes)}
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    return {each.name: each for each in runner.run(lanes)}
 
 
 def test_lanes_run_side_by_side_and_wait_for_the_stages_they_need(tmp_path: Path) -> None:
@@ -87,6 +92,30 @@ runner.run([[stages.Stage("long", "", lines)]])
         assert waiting.ended(process) == 128 + signal.SIGTERM
     pid = int((tmp_path / "ready").read_text())
     waiting.until(lambda: not is_running(pid), "the stage's child ends")
+
+
+def test_a_run_that_is_ended_finds_the_stage_that_just_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its process's start and the note of it the run may be ended."""
+    runner = Runner(tmp_path, {}, lambda _: None, space=lambda: PLENTY)
+    start, asked = subprocess.Popen, threading.Event()
+    found: list[subprocess.Popen[bytes]] = []
+
+    def slowly(*words: Any, **more: Any) -> subprocess.Popen[bytes]:  # as Popen
+        process = start(*words, **more)
+        ending.start()
+        asked.wait()
+        found.append(process)
+        return process
+
+    def end() -> None:
+        asked.set()
+        runner.stop()
+
+    ending = threading.Thread(target=end)
+    monkeypatch.setattr(subprocess, "Popen", slowly)
+    runner.run([[stage("long", "sleep 600")]])
+    ending.join()
+    assert [process.returncode for process in found] == [-signal.SIGTERM]
 
 
 def test_a_nightly_run_continues_after_a_failure(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_without_cgroups_limits_and_nice_are_in_the_socket_s_name(launcher: Laun
     launcher.serve(serve)
     cold = "/dev/null fire --agent claude --cold"
     assert in_no_proc(str(launcher.program), "Stop") == f"{cold} busy Stop\n"
-    for change in ("ulimit -n 100; exec", "ulimit -S -c 7; exec", "exec nice -n 5"):
+    for change in ("ulimit -n 100; exec", "ulimit -S -c 7; exec", "exec nice -n -5"):
         assert in_no_proc("sh", "-c", f'{change} "$0" Stop', str(launcher.program)) == f"{cold} no-server Stop\n"
 
 
