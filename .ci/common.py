@@ -25,7 +25,7 @@ NEWEST = {
     "tests/library": "asyncio, threads and forking",
     "tests/fire": "the cold start",
     "tests/config/test_cache.py": "marshalled data",
-    "tests/test_boot.py": "code and importers of this Python",
+    "tests/test_start.py": "the interpreter's own start",
     "tests/test_import_budget.py": "what the standard library imports",
     "tests/test_fastjson.py": "the standard library's JSON, text for text",
 }

@@ -1,14 +1,12 @@
-"""Entry point: `fire` is dispatched without loading the command line."""
+"""Entry point: `fire` is dispatched without loading the command line.
+
+Launchers run it by its path, `python -I -X utf8 .../hookrun/__main__.py fire ...`: this package is then the one that
+runs, whatever else the environment has.
+"""
 
 import gc
 import os
 import sys
-
-if not __package__:  # run by its path, as agents do: `python -I .../hookrun/__main__.py`
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    __import__("hookrun")  # this copy, not another one on the path
-    sys.path.append(sys.path.pop(0))  # files beside it must not shadow the standard library's
-
 
 NO_DESCRIPTOR = (23, 24)
 """ENFILE and EMFILE."""
@@ -18,9 +16,8 @@ def main() -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:]
     if argv[:1] == ["fire"]:
-        gc.disable()  # the process ends before garbage matters
-    else:
-        gc.enable()
+        os._exit(_fire(argv))  # nothing is buffered, and the system cleans up faster than the interpreter
+    _find_this_copy()
     if argv[:2] == ["serve", "--daemon"]:
         from hookrun.serve.watched_package import WatchedPackage
 
@@ -30,37 +27,42 @@ def main() -> None:
         from hookrun.serve.daemon import main as serve
 
         sys.exit(serve(argv[2:], package))
-    if argv[:1] != ["fire"]:
-        from hookrun.cli import run
 
-        sys.exit(run(argv))
+    from hookrun.cli import run
+
+    sys.exit(run(argv))
+
+
+def _fire(argv: list[str]) -> int:
+    """Return the exit status of `hookrun fire`; a traceback would end in one that is a refusal to some agents."""
+    gc.disable()  # the process ends before garbage matters
     try:
-        _take_hot_modules()
+        _find_this_copy()
         from hookrun.fire.command import main as fire
 
-        status = fire(argv[1:])
+        return fire(argv[1:])
     except KeyboardInterrupt as interrupt:
-        status = 130 if status_without_hooks(argv, interrupt) else 0
+        return 130 if status_without_hooks(argv, interrupt) else 0
     except Exception as error:  # hookrun is being replaced or incomplete, or no descriptor is free
         status = status_without_hooks(argv, error)
         try:
             os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
         except OSError:
             pass
-    boot = sys.modules.get("hookrun.boot")
-    if boot is not None and boot.Boot.stale_since:
-        boot.renew()
-    os._exit(status)  # nothing is buffered, and the system cleans up faster than the interpreter
+        return status
 
 
-def _take_hot_modules() -> None:
-    """Load them from one file if possible; else they are imported one by one."""
-    try:
-        from hookrun import boot
+def _find_this_copy() -> None:
+    """Have `hookrun` be this package, not another one on the path, where this file was run by its path.
 
-        boot.attach()
-    except Exception:  # noqa: S110  # hookrun is being replaced: the next import reports it
-        pass
+    Raises ImportError for an incomplete package.
+    """
+    if not __package__:
+        package = os.path.dirname(os.path.abspath(__file__))
+        sys.path.insert(0, os.path.dirname(package))
+        if __import__("hookrun").__file__ != f"{package}/__init__.py":
+            raise ImportError(f"{package} has no __init__.py")
+        sys.path.append(sys.path.pop(0))  # last: files beside it must not shadow the standard library
 
 
 def status_without_hooks(argv: list[str], error: BaseException) -> int:

@@ -147,7 +147,7 @@ class Copy:
         self.time, self.ended = FIRST_TIME, False
         self.process: subprocess.Popen[bytes] | None = None
         ignored = git("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", PACKAGE).split("\0")
-        built = [path for path in ignored if not path.endswith((".code", ".pyc"))]  # programs, but no cached code
+        built = [path for path in ignored if not path.endswith(".pyc")]  # programs, but no cached code
         for path in (*git("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"), *built):
             if (ROOT / path).is_file():
                 (self.root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -48,8 +48,8 @@ settings.register_profile(
 settings.load_profile("hookrun")
 
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
-LAUNCHED = ("-I", "-S", "-X", "utf8", str(ROOT / "hookrun" / "start.py"))
-"""How launchers start hookrun: in half the time of `-m hookrun`, and no PYTHON... variable counts."""
+LAUNCHED = ("-I", "-X", "utf8", str(ROOT / "hookrun" / "__main__.py"))
+"""How launchers start hookrun: no PYTHON... variable counts."""
 
 
 class Fired:

@@ -1,4 +1,4 @@
-"""What `hookrun fire` imports: every module is paid for on each tool call, so that each one is listed here."""
+"""What `hookrun fire` imports: every module is paid for on each cold call."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.agents import AGENTS
 from hookrun.config import cache_writer
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
@@ -26,49 +27,6 @@ ROOT = Path(__file__).resolve().parent.parent
 BARE = "import sys; print(*sorted(sys.modules))"
 
 FIRE = (Path(__file__).parent / "programs" / "fire_modules.py").read_text()
-
-WITHOUT_HOOKS = {
-    "__future__", "_json", "gc", "hookrun", "hookrun.__main__", "hookrun.audit", "hookrun.boot",
-    "hookrun.conditions", "hookrun.config", "hookrun.config.discovery", "hookrun.context", "hookrun.events",
-    "hookrun.fastjson", "hookrun.fire", "hookrun.fire.command", "hookrun.fire.invocation", "hookrun.model",
-    "hookrun.state", "hookrun.text",
-}  # fmt: skip
-"""Modules that a run loads if no hook matches, beyond those of a bare Python."""
-
-FOR_A_PROCESS = {
-    "hookrun.engine", "hookrun.nesting", "hookrun.process", "hookrun.process.prepare", "hookrun.process.loop",
-    "hookrun.process.runner", "hookrun.process.child", "select",
-}  # fmt: skip
-"""Added by one hook that is a process."""
-
-FOR_A_VERDICT = {"hookrun.verdicts"}
-"""Added if its answer is not `continue` in one of the usual spellings."""
-
-FOR_CLAUDE_S_DIALECT = {"hookrun.claude", "hookrun.claude.answer", "hookrun.claude.hook_protocol"}
-"""Added if a hook reads and answers as Claude Code's do."""
-
-FOR_AN_AGENT = {"hookrun.fire.agent", "hookrun.agents", "hookrun.agents.base", "hookrun.agents.formats"}
-"""Added if an agent runs hookrun, besides the agent's module and what it shares with others."""
-
-OF_THE_AGENT: dict[str, set[str]] = {
-    "claude": set(),
-    "codex": {"hookrun.agents.patch"},
-    "gemini": set(),
-    "qwen": set(),
-    "copilot": {"_signal", "hookrun.agents.patch"},
-    "cline": {"hookrun.agents.patch"},
-    "opencode": {"hookrun.agents.patch"},
-}
-"""Modules that the agent's module shares with others."""
-
-FOR_TRUST = {
-    "errno", "hookrun.globs", "hookrun.trust", "hookrun.trust.approvals", "hookrun.trust.digest",
-    "hookrun.trust.hook_files", "hookrun.trust.store",
-}  # fmt: skip
-"""Added if a project hook's approval is checked, its digest known from before."""
-
-FOR_AN_ANSWER = FOR_A_VERDICT | {"hookrun.agents.reply", "pwd"}
-"""Added if a hook gave an answer; a refusal proposes a command, so it looks up the account's home."""
 
 NEVER = {
     "re", "json", "subprocess", "pathlib", "dataclasses", "typing", "enum", "signal", "logging", "asyncio", "click",
@@ -106,21 +64,11 @@ def loaded_by(project: Project, message: object, *arguments: str) -> set[str]:
     return found if "hookrun.process.loop" in found else found - {"select"}  # for a context that comes slowly
 
 
-def loaded_by_fire(project: Project, *arguments: str) -> set[str]:
-    """Return the modules that a run without an agent loads beyond a bare Python."""
-    return loaded_by(project, CALL, "pre_tool_use", *arguments)
-
-
 @pytest.fixture(autouse=True)
 def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is compiled, and the digests, be kept however young the files are."""
     monkeypatch.setattr(cache_writer, "YOUNG", -1)
     monkeypatch.setattr(digest, "YOUNG", -1)
-
-
-def test_a_fire_without_a_declaration_loads_next_to_nothing(project: Project) -> None:
-    """Where nothing is declared, exactly these modules are loaded."""
-    assert loaded_by_fire(project) == WITHOUT_HOOKS
 
 
 SAYS = """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'"""
@@ -136,61 +84,56 @@ OTHERS: list[dict[str, object]] = [
 ]
 
 
+CLAUDE_S = {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "true"}]}]}
+
+
 @rows(
-    "hooks, more",
+    "hooks, most",
     [
-        (OTHERS, {"hookrun.globs"}),
-        ([{"command": "true"}], FOR_A_PROCESS),
-        ([{**CHOOSY, "command": SAYS}], FOR_A_PROCESS | FOR_A_VERDICT | {"hookrun.globs"}),
-        (
-            [{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}],
-            FOR_A_PROCESS | FOR_A_VERDICT | FOR_CLAUDE_S_DIALECT,
-        ),
+        ([], 18),
+        (OTHERS, 19),
+        ([{"command": "true"}], 26),
+        ([{**CHOOSY, "command": SAYS}], 28),
+        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 30),
     ],
-    ids=("none applies", "one that is silent", "one with globs that answers", "one in Claude's dialect"),
 )
-def test_hooks_load_what_they_need_and_no_more(
-    project: Project, hooks: list[dict[str, object]], more: set[str]
-) -> None:
-    """Exactly these modules beside those that are always loaded."""
+def test_hooks_load_what_they_need_and_no_more(project: Project, hooks: list[dict[str, object]], most: int) -> None:
+    """None, none that applies, one that is silent, one with globs that answers, one in Claude's dialect."""
     project.hooks(*hooks)
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | more
+    check(loaded_by(project, CALL, "pre_tool_use"), most)
 
 
-def test_a_list_of_names_in_claude_s_form_loads_what_compares_them_and_no_more(project: Project) -> None:
-    """Its matcher needs no regular expressions, and where it does not fit nothing of the dialect."""
-    handler = {"type": "command", "command": "true"}
-    settings = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [handler]}]}}
-    (project.root / "coder.json").write_text(json.dumps(settings))
-    compared = {"hookrun.globs", "hookrun.claude", "hookrun.claude.matcher", "hookrun.claude.hook_protocol"}
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
-    (project.root / "coder.json").write_text(json.dumps(settings).replace("Edit|Write", "^Edit$|mcp__.*"))
-    assert loaded_by_fire(project) == WITHOUT_HOOKS | compared
+@rows("matcher", ["Edit|Write", "^Edit$|mcp__.*"])
+def test_a_list_of_names_in_claude_s_form_needs_no_regular_expressions(project: Project, matcher: str) -> None:
+    """Where it does not fit, nothing of the dialect is loaded either."""
+    settings = json.dumps({"hooks": CLAUDE_S}).replace("Edit|Write", matcher)
+    (project.root / "coder.json").write_text(settings)
+    check(loaded_by(project, CALL, "pre_tool_use"), 22)
 
 
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     """`--ctx FILE` and `--deadline` cost no module."""
     project.hooks({"command": "true"})
-    (project.root / "ctx.json").write_text('{"tool_name": "bash", "tool_args": {"command": "ls"}}')
-    assert loaded_by_fire(project, "--ctx", "ctx.json", "--deadline", "20") <= WITHOUT_HOOKS | FOR_A_PROCESS
+    (project.root / "ctx.json").write_text(json.dumps(CALL))
+    check(loaded_by(project, CALL, "pre_tool_use", "--ctx", "ctx.json", "--deadline", "20"), 26)
 
 
-@pytest.mark.parametrize("agent", OF_THE_AGENT)
-def test_an_agent_s_fire_loads_its_own_module_and_little_else(project: Project, agent: str) -> None:
-    """Without a matching hook exactly these; with one also the runner, and the reply's module if it answers."""
-    own = {f"hookrun.agents.{agent}"} | FOR_AN_AGENT | OF_THE_AGENT[agent]
-    assert loaded_for(project, agent) == (WITHOUT_HOOKS | own) - bare_modules()
-    own |= FOR_A_PROCESS | FOR_TRUST
-    for command, more in (("true", set()), ("exit 2", FOR_AN_ANSWER), ("echo no >&2; exit 2", FOR_AN_ANSWER)):
-        project.hooks({"command": command})
-        project.approve()
-        assert loaded_for(project, agent) == (WITHOUT_HOOKS | own | more) - bare_modules()
-
-
-def loaded_for(project: Project, name: str) -> set[str]:
-    """Return the modules that a run for an agent loads beyond a bare Python."""
+@rows("name", AGENTS)
+@rows("hooks, most", [([], 24), ([{"command": "true"}], 39), ([{"command": "exit 2"}], 42)])
+def test_an_agent_s_fire_loads_its_own_module_and_little_else(
+    project: Project, name: str, hooks: list[dict[str, object]], most: int
+) -> None:
+    """Without a hook, with one that is approved, and with one that refuses."""
     agent = Agent(name, project)
-    return loaded_by(project, agent.shell(), "--agent", name, agent.events["pre"], "--home", str(project.home))
+    project.hooks(*hooks)
+    project.approve()
+    check(loaded_by(project, agent.shell(), "--agent", name, agent.events["pre"], "--home", str(project.home)), most)
+
+
+def check(loaded: set[str], most: int) -> None:
+    """Check that nothing that costs milliseconds is among these modules, and that they are few."""
+    assert NEVER.isdisjoint(loaded), NEVER & loaded
+    assert len(loaded) <= most, sorted(loaded)
 
 
 def test_an_agent_without_a_module_of_its_own_loads_nothing_that_costs_milliseconds() -> None:
@@ -198,14 +141,6 @@ def test_an_agent_without_a_module_of_its_own_loads_nothing_that_costs_milliseco
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import hookrun.agents.callers; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
     assert NEVER.isdisjoint(loaded.stdout.split())
-
-
-def test_the_list_of_what_may_be_loaded_is_free_of_what_may_not() -> None:
-    """The two lists of this file do not contradict each other."""
-    assert NEVER.isdisjoint(
-        FOR_CLAUDE_S_DIALECT | WITHOUT_HOOKS | FOR_A_PROCESS | FOR_AN_AGENT | FOR_TRUST | FOR_AN_ANSWER
-    )
-    assert NEVER.isdisjoint(set().union(*OF_THE_AGENT.values()))
 
 
 WAYS = {"fire": (16, 110), "fire --agent": (26, 180), "explain": (25, 250)}

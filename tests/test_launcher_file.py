@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), min_size=1, max_size=20)
-COMMAND = ["/usr/bin/python3", "-I", "/opt/hookrun/start.py", "fire"]
+COMMAND = ["/usr/bin/python3", "-I", "/opt/hookrun/hookrun/__main__.py", "fire"]
 CONF = LauncherFile(COMMAND, "/run/user/1/hookrun/abc")
 
 
@@ -84,7 +84,7 @@ def test_the_socket_is_mended_in_the_file_of_this_hookrun_only(tmp_path: Path) -
     assert not update_socket(path, COMMAND, "/new")
     write(path, CONF.text().encode())
     assert not update_socket(path, COMMAND, CONF.socket)
-    assert not update_socket(path, ["/usr/bin/python3", "/other/start.py", "fire"], "/new")
+    assert not update_socket(path, ["/usr/bin/python3", "/other/hookrun/__main__.py", "fire"], "/new")
     assert update_socket(path, COMMAND, "/new")
     found = read(path)
     assert found is not None

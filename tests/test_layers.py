@@ -23,14 +23,10 @@ pytestmark = pytest.mark.lint
 PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 
 LAYERS = (
-    ("start",),
     ("__main__",),
-    ("boot",),
     ("cli",),
     ("doctor", "scaffold", "testing"),
     ("compat",),
-    ("recipes",),
-    ("observe",),
     ("serve",),
     ("fire", "integrations"),
     ("server_start",),
@@ -40,8 +36,9 @@ LAYERS = (
     ("guarded",),
     ("trust",),
     ("engine",),
+    ("recipes",),
+    ("observe",),
     ("config", "process"),
-    ("boot_writer",),
     ("agents",),
     ("audit_reader",),
     ("audit",),
@@ -62,7 +59,6 @@ SIDEWAYS = frozenset(
 
 BACKWARDS = {
     ("hookrun.agents", "hookrun.agents.callers"): "it is loaded for agents without a module only",
-    ("hookrun.boot", "hookrun.__main__"): "it starts the program whose modules it loads",
     ("hookrun.state", "hookrun.crash"): "whatever has a bug can report it, and loads what does that only then",
     ("hookrun.process.runner", "hookrun.recipes.looks"): "a recipe that cannot matter to a call starts no process",
 }
@@ -275,7 +271,6 @@ FOR_PROGRAMS = {
 """Modules that only other programs import."""
 
 COLD = {
-    "hookrun.start": "the script that launchers run; compiled at every start",
     "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
 }
 """Small modules with one user, or none, and why each is apart: it keeps cold code off the hot path."""

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-START = ROOT / "hookrun" / "start.py"
+MAIN = ROOT / "hookrun" / "__main__.py"
 LAUNCHER = Path(__file__).with_name("python_launcher.py")
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
-PYTHON = (sys.executable, "-I", "-S", "-X", "utf8")
+PYTHON = (sys.executable, "-I", "-X", "utf8")
 
 AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 
@@ -38,14 +38,14 @@ class WarmServer:
     Its parent is a reaper, which adopts what runs leave behind.
     """
 
-    def __init__(self, *options: str, start: Path = START) -> None:
+    def __init__(self, *options: str, main: Path = MAIN) -> None:
         self.directory = Path(tempfile.mkdtemp(dir=run_folder()))
         self.runtime = self.directory / "run"
         self.launchers = self.directory / "launchers"
         for made in (self.runtime, self.launchers):
             made.mkdir(mode=0o700)
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory)}
-        self.cold = HookrunProgram.started_by([sys.executable, str(start), "fire"]).cold_command()
+        self.cold = HookrunProgram.started_by([sys.executable, str(main), "fire"]).cold_command()
         self.options = options
         self.commands = 0
         self.socket = Path()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hookrun import boot_writer, launcher_file
+from hookrun import launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import agents_named, command, report_options
@@ -237,8 +235,6 @@ class Installation:
 
     def run(self, *, trust: bool) -> None:
         """Install. Raises FileError."""
-        with suppress(OSError):  # without write access to the package, modules are loaded one by one
-            boot_writer.write(os.path.dirname(self.request.program.main))
         ledger = Ledger(self.request.location.home)
         with ledger.locked():
             changes = plan.plan_install(self.request, self.events, ledger, self.when_missing)

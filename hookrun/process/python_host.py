@@ -16,7 +16,7 @@ import sys
 from hookrun import fastjson
 from hookrun.process import python_hook, spawn
 from hookrun.process.child import NOT_STARTED, STANDARD, WATCHER, chdir
-from hookrun.process.python_state import OWN, State, complete, forget_shadowed
+from hookrun.process.python_state import OWN, State, forget_shadowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,7 +216,6 @@ def _serve(control: _socket.socket, job: bytes) -> int:
 def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
     if not target.startswith(RECIPES):  # they end before garbage matters
-        complete()
         forget_shadowed(directory)
         gc.enable()
     return python_hook.run(target, directory, _loads, _dumps)
@@ -224,7 +223,6 @@ def run(target: str, directory: str) -> int:
 
 def serve(target: str, directory: str) -> int:
     """Run the function of a hook that serves, likewise."""
-    complete()
     forget_shadowed(directory)
     return python_hook.serve(target, directory, _loads, _dumps)
 

@@ -38,16 +38,15 @@ class State:
     """The process's state before its first hook, which `restore` brings back."""
 
     def __init__(self) -> None:
-        self._open = {*range(STANDARD + 1), spawn.KEPT, spawn.KEPT + 1}  # the last until this is complete
+        self._open = {*range(STANDARD + 1), spawn.KEPT}
         self._variables = {name: value for name, value in os.environb.items() if not name.startswith(OWN)}
         self._modules: dict[str, ModuleType] = {}
         self._faults = _accounts()[0] - UNCOUNTED[0]
 
     def prepare(self) -> None:
-        """Become an ordinary Python before the first foreign hook, and note what it may change."""
+        """Note, before the first foreign hook, what it may change."""
         if self._modules:
             return
-        complete()
         self._umask = os.umask(0o77)
         os.umask(self._umask)
         self._rights = _rights()
@@ -145,13 +144,6 @@ def wait_for(pid: int) -> int:
     status = os.waitpid(pid, 0)[1]
     UNCOUNTED[0] += _accounts()[0] - before
     return status
-
-
-def complete() -> None:
-    """Become an ordinary Python (see boot.py)."""
-    boot = sys.modules.get("hookrun.boot")
-    if boot is not None:
-        boot.complete()
 
 
 def forget_shadowed(directory: str) -> None:

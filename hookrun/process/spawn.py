@@ -67,27 +67,14 @@ def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[byt
 
 
 def close_others(kept: int = -1) -> None:
-    """Close all descriptors but the standard streams; `kept` becomes KEPT, the file that boot.py reads KEPT + 1."""
-    boot = sys.modules.get("hookrun.boot")
-    wanted = [(fd, KEPT + at) for at, fd in enumerate((kept, boot.Boot.fd if boot is not None else -1)) if fd >= 0]
-    above = max((fd for fd, _ in wanted), default=0) + KEPT
-    for fd, number in wanted:  # first out of each other's way
-        os.dup2(fd, above + number)
-    for _, number in wanted:
-        os.dup2(above + number, number, inheritable=False)
-    first = wanted[-1][1] + 1 if wanted else KEPT
-    if len(wanted) == 1 and first > KEPT + 1:
-        os.closerange(KEPT, first - 1)
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
-    if boot is not None and boot.Boot.fd >= 0:
-        boot.Boot.fd = KEPT + 1
+    """Close all descriptors but the standard streams; `kept` becomes KEPT."""
+    if kept >= 0:
+        os.dup2(kept, KEPT, inheritable=False)
+    os.closerange(KEPT + (kept >= 0), os.sysconf("SC_OPEN_MAX"))
 
 
 def set_environment(variables: Mapping[bytes, bytes]) -> None:
     """Replace the environment of this process, a forked child."""
-    boot = sys.modules.get("hookrun.boot")
-    if boot is not None and boot.set_environment(variables):
-        return
     now = dict(os.environb.items())
     for name in now.keys() - variables.keys() - {b""}:  # no call removes a variable without a name
         del os.environb[name]

@@ -9,10 +9,11 @@ import signal
 import socket
 from typing import TYPE_CHECKING
 
-from hookrun import boot_writer, launcher_file
+from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.edit.file_change import FileError
 from hookrun.process.spawn import restore_signals
+from hookrun.recipes import RECIPES
 from hookrun.serve.server import IDLE_LIMIT, Server
 from hookrun.server_socket import (
     end_server,
@@ -38,13 +39,20 @@ if TYPE_CHECKING:
 
 CHANGED = "hookrun was changed while it was loaded"
 """Why a server ends before it serves; the next run starts another."""
+PRELOADED = """
+    hookrun.__main__ hookrun.audit hookrun.claude.answer hookrun.claude.matcher hookrun.credentials hookrun.engine
+    hookrun.fire.agent hookrun.fire.command hookrun.process.orphans hookrun.process.python_host hookrun.server_start
+    hookrun.session hookrun.shell.evaluate hookrun.shell.parse_line hookrun.trust.approvals hookrun.trust.digest
+    hookrun.trust.hook_files
+"""
+"""What runs import late, each with what it imports itself."""
 ANSWERS_WITHIN = 2.0
 """Seconds that clients wait for a greeting."""
 
 
 def preload() -> None:
-    """Import the modules of cold runs and of all agents, so that workers share them."""
-    for name in ("json", *" ".join(boot_writer.GROUPS).split()):
+    """Import the modules of runs, of recipes and of all agents, so that workers share them."""
+    for name in ("json", *PRELOADED.split(), *(f"hookrun.recipes.{recipe}" for recipe in RECIPES)):
         importlib.import_module(name)
     for agent in AGENTS:
         load(agent)

@@ -5,14 +5,15 @@ A text with an error is split so that the error hides no command.
 
 from __future__ import annotations
 
-import sys
+from _frozen_importlib import module_from_spec  # as those of `importlib`, which would have to be loaded
+from _frozen_importlib_external import PathFinder
 
 from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from tree_sitter import Node, Parser
@@ -58,51 +59,14 @@ def parse(data: bytes) -> Node:
 
 
 def _binding(name: str) -> Any:  # what a package of C has
-    """Return a package's compiled module without the package, which imports `typing` and more."""
-    boot = sys.modules.get("hookrun.boot")
-    for find in (boot.installed if boot is not None else None, _find):
-        spec = find(f"{name}._binding") if find is not None else None
-        if spec is not None:
-            try:
-                return _loaded(spec)
-            except Exception:  # noqa: S112  # reinstalled since, or of a version that needs more
-                continue
-    return __import__(name)
-
-
-def _find(name: str) -> Any:  # a spec or None
-    """Return the spec of a package's compiled module; it may need `site`."""
-    boot = sys.modules.get("hookrun.boot")
-    if boot is not None:
-        boot.complete()
-    from _frozen_importlib_external import PathFinder
-
-    package = PathFinder.find_spec(name.partition(".")[0])
+    """Return a package's compiled module, loaded without the package, whose imports cost as much as a whole run."""
+    package = PathFinder.find_spec(name)
     places = package.submodule_search_locations if package is not None else None
-    return PathFinder.find_spec(name, places) if places else None
-
-
-class _Enum:
-    """Replaces the module `enum`, which costs as much as all else, for a parser's logs: there are none."""
-
-    @staticmethod
-    def IntEnum(name: str, values: Mapping[str, int], **_: object) -> type:  # noqa: N802  # as in `enum`
-        """Return a class with the values."""
-        return type(name, (int,), dict(values))
-
-
-def _loaded(spec: Any) -> Any:  # a spec with a loader; what a package of C has
-    """Load a compiled module; it needs `re` and `enum` only for queries and logs, which we do not use."""
-    import _frozen_importlib as bootstrap
-
-    replaced = {name: module for name, module in (("re", re), ("enum", _Enum)) if name not in sys.modules}
-    sys.modules.update(replaced)  # type: ignore[arg-type]
-    try:
-        module = bootstrap.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        for name in replaced:
-            del sys.modules[name]
+    spec = PathFinder.find_spec(f"{name}._binding", places) if places else None
+    if spec is None or spec.loader is None:
+        return __import__(name)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 

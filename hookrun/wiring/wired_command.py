@@ -36,12 +36,6 @@ EXEC = "exec "
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 """The options of `hookrun fire` that install writes."""
 
-START = (
-    "import sys;from _frozen_importlib_external import SourceFileLoader as S;del sys.argv[0];__file__=sys.argv[0];"
-    'exec(S("__main__",__file__).get_code("__main__"))'
-)
-"""Runs the next argument's file as a script, but with its code from `__pycache__`, like a module."""
-
 PACKAGE_DOOR = "/hookrun/__main__.py"
 """The end of the path to hookrun's program."""
 
@@ -71,10 +65,7 @@ class HookrunProgram:
 
     def cold_command(self) -> list[str]:
         """Return a launcher's words to start it, up to `fire`."""
-        start = os.path.join(os.path.dirname(self.main), "start.py")
-        if os.path.isfile(start):
-            return [self.python, "-I", "-S", "-X", "utf8", "-c", START, start, "fire"]
-        return [self.python, "-I", self.main, "fire"]
+        return [self.python, "-I", "-X", "utf8", self.main, "fire"]
 
 
 def program_of(launcher: str) -> HookrunProgram | None:

@@ -11,11 +11,8 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from typing import TYPE_CHECKING
-from unittest import mock
 
-from hookrun import boot_writer
 from hookrun.cli import run
 
 if TYPE_CHECKING:
@@ -26,9 +23,6 @@ if TYPE_CHECKING:
 
 HANDLED = (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGCHLD)
 """Signals whose handlers a command may replace."""
-
-compiled = cache(boot_writer.build)
-"""What every install compiles, a third of a second each: the sources stay as they are while the tests run."""
 
 
 class Done:
@@ -69,7 +63,6 @@ def run_here(arguments: Sequence[str], streams: Sequence[int], environment: dict
         _process_state(),
         _environment(environment, directory),
         _standard_streams(*streams),
-        mock.patch.object(boot_writer, "build", compiled),
     ):
         try:
             return run(arguments)

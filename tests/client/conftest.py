@@ -52,7 +52,7 @@ class Launcher:
         self.socket = Path(socket_path(str(self.run_directory / "0123456789abcdef")))
         self.program = self.data / "claude"
         shutil.copy(client, self.program)
-        self.start = directory / "start.py"
+        self.start = directory / "program.py"
         self.start.write_text(RECORDER)
         self.gone = self.data / "gone"
         self.gone.write_text(GONE)

@@ -348,7 +348,7 @@ DAMAGES: dict[str, Callable[[Launcher], object]] = {
     "many words": lambda launcher: launcher.write_conf([*launcher.lines()[:2], *["exec /x"] * 100, "exec fire"]),
     "a NUL": lambda launcher: launcher.write_conf([*launcher.lines(), "a\0b"]),
     "no end of its last line": lambda launcher: launcher.conf.write_text(launcher.conf.read_text().rstrip("\n")),
-    "no start.py": lambda launcher: launcher.start.unlink(),
+    "no program": lambda launcher: launcher.start.unlink(),
     "no Python": lambda launcher: launcher.write_conf(
         [*launcher.lines()[:2], "exec /no/python", *launcher.lines()[-2:]]
     ),

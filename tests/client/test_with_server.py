@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.client.conftest import Launcher
     from tests.conftest import Project
 
-START = str(Path(hookrun.__file__).with_name("start.py"))
+MAIN = str(Path(hookrun.__file__).with_name("__main__.py"))
 LS = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
 ENDED = "hookrun: the server ended before it answered\n"
 
@@ -32,7 +32,7 @@ ENDED = "hookrun: the server ended before it answered\n"
 @pytest.mark.parametrize(("on_error", "status"), [("continue", 1), ("block", 2)])
 def test_a_server_that_is_killed_within_a_run(project: Project, launcher: Launcher, on_error: str, status: int) -> None:
     """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
-    launcher.use(*HookrunProgram.started_by([sys.executable, START, "fire"]).cold_command())
+    launcher.use(*HookrunProgram.started_by([sys.executable, MAIN, "fire"]).cold_command())
     server = RunningServer(launcher.socket)
     words, environment = ("PreToolUse", "--home", str(project.home)), project.environment(CI="1")
     message = json.dumps({**LS, "cwd": str(project.root)})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.conftest import Fired, Project
 
 PROGRAMS = Path(__file__).with_name("programs")
-START = str(Path(hookrun.__file__).with_name("start.py"))
+MAIN = str(Path(hookrun.__file__).with_name("__main__.py"))
 SEEN = (PROGRAMS / "seen_by_hooks.py").read_text()
 """A hook that reports all that an earlier one may have changed."""
 
@@ -251,7 +251,7 @@ def test_recipes_and_other_python_hooks_share_a_child_where_python_starts_withou
     def run(line: str) -> dict[str, object]:
         context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": line}}
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-X", "utf8", START, "fire", "pre_tool_use"],
+            [sys.executable, "-I", "-X", "utf8", MAIN, "fire", "pre_tool_use"],
             input=json.dumps(context).encode(),
             capture_output=True,
             cwd=project.root,

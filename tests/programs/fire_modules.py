@@ -1,4 +1,4 @@
-# Does what scripts/hookrun does, but with its modules one by one, and writes them down just before the end.
+# Does what scripts/hookrun does, and writes down the loaded modules just before the end.
 
 import os
 import sys
@@ -15,9 +15,6 @@ def tell(status: int) -> None:
 vars(os)["_exit"] = tell
 sys.argv = ["hookrun", "fire", *sys.argv[1:]]
 import hookrun.__main__  # noqa: E402  # after the change above
-import hookrun.boot  # noqa: E402  # after the change above
-
-vars(hookrun.boot)["attach"] = bool
 import hookrun.fire.invocation  # noqa: E402  # after the change above
 
 vars(hookrun.fire.invocation)["LONG"] = float("inf")  # what is loaded while a hook runs depends on the time

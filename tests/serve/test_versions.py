@@ -22,7 +22,7 @@ from tests.conftest import copy_package
 from tests.process.test_processes import alive
 from tests.serve.conftest import workers_of
 from tests.serve.test_lacking import until_idle
-from tests.serve.test_starting import COMMAND, START, Account, account, servers_of
+from tests.serve.test_starting import COMMAND, MAIN, Account, account, servers_of
 from tests.serve.warm_client import ColdError, WarmClient
 from tests.waiting import until
 
@@ -40,8 +40,8 @@ if not os.path.exists({marker!r}):
 
 def copied(account: Account, directory: Path) -> tuple[Path, list[str]]:
     """Return a copy of the package that the account's launchers start, and the command."""
-    package = copy_package(directory / "hookrun", "*.code")
-    command = [*COMMAND[:-2], str(package / "start.py"), "fire"]
+    package = copy_package(directory / "hookrun")
+    command = [*COMMAND[:-2], str(package / "__main__.py"), "fire"]
     launcher_file.write(str(account.conf), launcher_file.LauncherFile(command).text().encode())
     return package, command
 
@@ -214,7 +214,7 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
     code = "import sys; sys.path.append({!r}); sys.executable = {!r}; import added; from hookrun.cli import run; "
     code = code.format(str(packages), str(interpreter)) + "sys.exit(run(sys.argv[1:]))"
     argv = ["serve", "--foreground", "--home", str(account.home)]
-    server = subprocess.Popen([sys.executable, "-c", code, *argv], cwd=Path(START).parent.parent)
+    server = subprocess.Popen([sys.executable, "-c", code, *argv], cwd=Path(MAIN).parent.parent)
     path, _ = started(account)
     (tmp_path / changed).write_bytes(b"")
 
@@ -245,8 +245,8 @@ def test_a_launcher_of_another_version_is_renewed_before_it_finds_the_server(acc
 
 
 def test_the_server_renews_the_command_of_an_earlier_version(account: Account) -> None:
-    """Launchers have started `start.py` itself: a script is compiled at each start."""
-    earlier = [*COMMAND[:5], START, "fire"]
+    """It has other options of the interpreter."""
+    earlier = [COMMAND[0], "-I", MAIN, "fire"]
     launcher_file.write(str(account.conf), launcher_file.LauncherFile(earlier).text().encode())
     account.cold("off", earlier)
     account.until_served()

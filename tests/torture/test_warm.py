@@ -244,7 +244,7 @@ def test_variables_of_a_project_lead_to_no_other_server(warm: Project) -> None:
 def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Path) -> None:
     """The first caller after an upgrade runs cold, with the new code, and the server ends."""
     package = copy_package(tmp_path / "lib" / "hookrun")
-    with WarmServer(start=package / "start.py") as server:
+    with WarmServer(main=package / "__main__.py") as server:
         Project.server = server
         project = Project(tmp_path)
         project.user_hooks({"command": "echo old >&2; exit 2"})

@@ -1,3 +1,4 @@
+import os
 import posix
 import sys
 from importlib.machinery import SourceFileLoader
@@ -8,7 +9,7 @@ def preadv(*_: object) -> int:
 
 
 lacks = sys.argv.pop(1)
-for module in (posix, sys.modules.get("os", posix)):  # to load `os` here would be another start
+for module in (posix, os):
     if lacks == "preadv2":
         module.preadv = preadv  # type: ignore[attr-defined]
     else:
