@@ -48,8 +48,8 @@ class Bar:
 
 
 BARS = (
-    Bar("no hook for the event / bare", "fire-no-event", BASE, 1.4),
-    Bar("no hook matches / bare", "fire-no-match", BASE, 1.4),
+    Bar("no hook for the event / bare", "fire-no-event", BASE, 1.35),
+    Bar("no hook matches / bare", "fire-no-match", BASE, 1.35),
     Bar("one sh hook / bare", "fire-one", BASE, 1.7),
     Bar("ten parallel sh hooks / bare", "fire-ten-parallel", BASE, 2.5),
     Bar("1,000 declared of which 3 match / the 3 alone", "fire-three-of-1000", "fire-three", 1.2),

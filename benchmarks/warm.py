@@ -37,7 +37,7 @@ from measure import (
     verify,
 )
 from peers import PEERS, UnavailableError
-from warm_cases import Warm, fires
+from warm_cases import USUAL, Warm, fires
 
 COMPARED = frozenset({"lefthook", "prek"})
 """The peers that are as quick as a process without an interpreter can be; started as Claude Code starts hookrun."""
@@ -73,16 +73,17 @@ class Bar:
 
 
 BARS = (
-    Bar("cold: no match / bare", "no-match-wired", BASE, 1.0),
-    Bar("cold: one sh hook / bare", "sh-wired", BASE, 1.25),
-    Bar("cold: one sh hook / prek", "sh-wired", "prek-one", 1.0),
-    Bar("cold: five recipes, a harmless line / bare", "recipes-five-wired", BASE, 1.6),
+    Bar("cold: no match / bare", "no-match-wired", BASE, 1.35),
+    Bar("cold: one sh hook / bare", "sh-wired", BASE, 1.7),
     Bar("cold: eight recipes, a harmless line / bare", "recipes-eight-wired", BASE, 1.8),
-    Bar("cold: eight recipes, a line for their parser / bare", "recipes-parsed-wired", BASE, 2.8),
+    Bar("cold: eight recipes, a line for their parser / bare", "recipes-parsed-wired", BASE, 2.6),
     Bar("warm: no match / bare", "no-match-warm", BASE, 0.15),
-    Bar("warm: one sh hook - the hook alone", "sh-warm", "sh-direct", 3.0, MILLISECONDS),
-    Bar("warm: one sh hook / prek", "sh-warm", "prek-one", 0.5),
-    Bar("warm: eight recipes, a harmless line / bare", "recipes-eight-warm", BASE, 0.6),
+    Bar("warm: one sh hook - the hook alone", "sh-warm", "sh-direct", 2.0, MILLISECONDS),
+    Bar("warm: one sh hook / prek", "sh-warm", "prek-one", 0.4),
+    Bar("warm: eight recipes, a harmless line / bare", "recipes-eight-warm", BASE, 0.28),
+    Bar("warm: eight recipes, a line for their parser / bare", "recipes-parsed-warm", BASE, 0.6),
+    *(Bar(f"warm: seven recipes, {line} / bare", f"{name}-warm", BASE, 0.35) for name, line in USUAL.items()),
+    Bar("warm: one `python` hook / bare", "python-function-warm", BASE, 0.8),
     Bar("warm: five Node coprocesses / five processes", "node-five-served-warm", "node-five-direct", 0.1, PROCESSOR),
 )
 

@@ -33,6 +33,14 @@ EIGHT = (*FIVE, "commit-message-check", "package-manager", "rate-limit")
 LIMIT = {"calls": "100", "seconds": "0.2"}
 """The options of `rate-limit`, which no measurement reaches: with its default it would block all after 30 runs."""
 
+USUAL = {
+    "recipes-git-status": "git status",
+    "recipes-git-diff": "git diff",
+    "recipes-npm-test": "npm test",
+    "recipes-git-commit": "git commit -m x",
+}
+"""The lines that agents send most, by the names of their cases."""
+
 PARSED = "ls -la src && rm -f build/$(date +%F).log; git push origin main"
 """A line that recipes cannot judge without parsing it, and to which they have no objection."""
 
@@ -85,6 +93,11 @@ class Warm:
             *self.ways("recipes-five", "five recipes, a harmless line", _recipes(FIVE)),
             *self.ways("recipes-eight", "eight recipes, a harmless line", _recipes(EIGHT)),
             *self.ways("recipes-parsed", "eight recipes, a line for their parser", _recipes(EIGHT), command=PARSED),
+            *(
+                case
+                for name, line in USUAL.items()
+                for case in self.ways(name, f"seven recipes, `{line}`", _recipes(EIGHT[:-1]), command=line)
+            ),
             *self.ways("sh-1mb", "one sh hook, a context of 1 MB", [hook()], direct=HOOK, size=LARGE),
             *self.ways("unapproved", "a project's hook that nobody has approved", [hook()], layer="project"),
         ]
