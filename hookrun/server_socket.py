@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from stat import S_ISDIR
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from hookrun.state import STATE_DIR, file_name_for
+from hookrun.state import STATE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 """The version of the protocol between clients and server."""
 
-MAX_PATH = 100
-"""Bytes of a socket's path; the system allows 108, macOS 104."""
 DIGITS = 16
-SUFFIX = len("-.sock") + DIGITS
+"""Of the hash in a socket's name: as few as tell homes and installations apart."""
 SOCKET, LOCK = ".sock", ".sock.lock"
 """Ends of the names of a socket and its server's lock file."""
 END_WAIT = 5.0
@@ -37,13 +36,33 @@ def run_directory(home: str) -> str:
 
 
 def socket_base(home: str, python: str = sys.executable, identity: Sequence[str] | None = None) -> str | None:
-    """Return the beginning of the socket's path, as in launcher.conf; None if the path would be too long.
+    """Return the beginning of the socket's path, as in launcher.conf; None for a home whose name has a line break.
 
     `python` is the server's interpreter, `identity` its loaded package's, by default the present one.
     """
+    from hashlib import sha256
+
     texts = package_identity() if identity is None else identity
-    base = f"{run_directory(home)}/{file_name_for(str(os.geteuid()), python, str(PROTOCOL), home, *texts)[-DIGITS:]}"
-    return base if len(os.fsencode(base)) + SUFFIX <= MAX_PATH and "\n" not in base else None
+    whose = "\0".join((str(os.geteuid()), python, str(PROTOCOL), home, *texts))
+    base = f"{run_directory(home)}/{sha256(os.fsencode(whose)).hexdigest()[:DIGITS]}"
+    return base if "\n" not in base else None
+
+
+@contextmanager
+def directory_of(path: str) -> Iterator[str]:
+    """Make a socket's directory the working one for a moment, and yield the socket's name.
+
+    An address has room for about a hundred bytes, a home's path may have any length. Raises OSError.
+    """
+    before = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir(os.path.dirname(path))
+        try:
+            yield os.path.basename(path)
+        finally:
+            os.fchdir(before)
+    finally:
+        os.close(before)
 
 
 def socket_here(base: str) -> str:

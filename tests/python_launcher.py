@@ -31,7 +31,7 @@ def main() -> NoReturn:
     except OSError:
         _become(cold, argv, "directory")
     with socket.socket(socket.AF_UNIX) as server:
-        greeting = _greeting(server, bases[0]) if bases else "cold off"
+        greeting = _greeting(server, bases[0], here) if bases else "cold off"
         if greeting not in {"go 0", "go 1"}:
             _become(cold, argv, greeting.removeprefix("cold "))
         if sys.platform == "linux" and not _may_look_at(server):
@@ -57,7 +57,7 @@ def socket_path(base: str) -> str:
     return f"{base}-{digest:016x}.sock"
 
 
-def _greeting(server: socket.socket, base: str) -> str:
+def _greeting(server: socket.socket, base: str, here: int) -> str:
     """Return the server's first line, or a replacement if there is none."""
     path = socket_path(base)
     line = b""
@@ -66,7 +66,11 @@ def _greeting(server: socket.socket, base: str) -> str:
         if directory.st_uid != os.geteuid() or directory.st_mode != stat.S_IFDIR | 0o700:
             return "cold socket-directory"
         server.setblocking(False)
-        server.connect(path)
+        os.chdir(Path(path).parent)  # an address has no room for a long path
+        try:
+            server.connect(Path(path).name)
+        finally:
+            os.fchdir(here)
         server.settimeout(GREETING)
         while not line.endswith(b"\n") and (more := server.recv(LONGEST_GREETING - len(line))):
             line += more

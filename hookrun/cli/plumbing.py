@@ -87,7 +87,7 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
 
     base = socket_base(home, identity=package.identity) if socket is None else None
     if socket is None and base is None:
-        raise click.ClickException("the path of the socket is too long\nhint: give a short one with --socket")
+        raise click.ClickException("the path of the home has a line break\nhint: name a socket with --socket")
     path = os.path.abspath(socket) if socket is not None else socket_here(str(base))
     if socket is None:
         make_private_dir(os.path.dirname(path))

@@ -173,27 +173,37 @@ static struct ucred peer;
 static struct { uid_t uid; gid_t gid; } peer;
 #endif
 
-/* Connect to the server of this account, without waiting. */
-static int connect_server(void) {
+/* Connect to the server of this account, without waiting, by a name in its directory: an address has room for about a
+ * hundred bytes, and a home's path may be longer. */
+static int connect_server(int working_directory) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat status;
     char *slash = strrchr(socket_base, '/');
-    if (!slash || strlen(socket_base) + sizeof "-0123456789abcdef.sock" > sizeof address.sun_path)
+    if (!slash || strlen(slash) + sizeof "-0123456789abcdef.sock" > sizeof address.sun_path)
         go_cold("socket-path");
-    memcpy(address.sun_path, socket_base, (size_t)(slash - socket_base));
-    if (lstat(address.sun_path, &status) < 0)
-        go_cold("no-server");
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700)
+    *slash = 0;
+    int directory = open(socket_base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory < 0)
+        go_cold(errno == ENOENT ? "no-server" : "socket-directory");
+    if (fstat(directory, &status) < 0 || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700)
         go_cold("socket-directory");
-    append_surroundings(stpcpy(address.sun_path, socket_base));
+    append_surroundings(stpcpy(address.sun_path, slash + 1));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
         go_cold("socket");
 #ifdef SO_NOSIGPIPE
     setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
 #endif
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        go_cold(errno == ENOENT || errno == ECONNREFUSED ? "no-server" : errno == EAGAIN ? "busy" : "connect");
+    if (fchdir(working_directory) < 0) /* it could not come back */
+        go_cold("directory");
+    if (fchdir(directory) < 0)
+        go_cold("socket-directory");
+    int error = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ? errno : 0;
+    if (fchdir(working_directory) < 0)
+        gone(); /* not cold: in another directory are other hooks */
+    close(directory);
+    if (error)
+        go_cold(error == ENOENT || error == ECONNREFUSED ? "no-server" : error == EAGAIN ? "busy" : "connect");
 #ifdef SO_PEERCRED
     int unknown = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
 #else
@@ -366,7 +376,7 @@ int main(int argc, char **argv) {
     int working_directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (working_directory < 0)
         go_cold("directory");
-    server = connect_server();
+    server = connect_server(working_directory);
     char *request = make_request(&size); /* while the server looks at this process */
     int blocks = read_greeting(server);
     check_sandbox();

@@ -16,6 +16,7 @@ from hookrun.process.spawn import restore_signals
 from hookrun.recipes import RECIPES
 from hookrun.serve.server import IDLE_LIMIT, Server
 from hookrun.server_socket import (
+    directory_of,
     end_server,
     is_private,
     listening,
@@ -118,7 +119,8 @@ def answers(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWERS_WITHIN)
         try:
-            client.connect(path)
+            with directory_of(path) as name:
+                client.connect(name)
             if client.recv(1):
                 return True
         except OSError:
@@ -161,7 +163,7 @@ def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, 
         return f"a launcher cannot be renewed: {str(error).partition(os.linesep)[0]}"
     launcher_file.update_socket(launcher_file.path_in(home), command, base, renewed)
     if base is None:
-        return "the path of the socket is too long"
+        return "the path of the home has a line break"
     make_private_dir(os.path.dirname(base))
     if not is_private(os.path.dirname(base)):
         return f"{os.path.dirname(base)} is open to others"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hookrun.process.loop import ENDING
 from hookrun.serve import caller
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
-from hookrun.server_socket import release_lock, sign_lock
+from hookrun.server_socket import directory_of, release_lock, sign_lock
 from hookrun.state import CurrentRun, report_bug
 from hookrun.text import write_stderr
 
@@ -93,7 +93,8 @@ class Server:
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
         try:
-            listener.bind(temporary)
+            with directory_of(temporary) as name:
+                listener.bind(name)
             os.chmod(temporary, 0o600)
             listener.listen(BACKLOG)
             status = os.lstat(temporary)

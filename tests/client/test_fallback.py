@@ -45,6 +45,8 @@ def test_what_the_conf_says_of_the_socket(launcher: Launcher) -> None:
     launcher.write_conf([first, *others])
     assert run(launcher) == cold("off")
     launcher.write_conf([first, f"socket /{'x' * 100}/0123456789abcdef", *others])
+    assert run(launcher) == cold("no-server")
+    launcher.write_conf([first, f"socket /{'x' * 100}", *others])
     assert run(launcher) == cold("socket-path")
     launcher.write_conf([*launcher.lines(), "colour blue", "", "execute x"])
     assert run(launcher) == cold("no-server")

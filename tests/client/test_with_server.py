@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 import hookrun
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.serve.conftest import RunningServer
+from tests.serve.test_starting import MESSAGE, account_in
 from tests.waiting import limit, until
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from tests.client.conftest import Launcher
     from tests.conftest import Project
+    from tests.serve.test_starting import Account
 
 MAIN = str(Path(hookrun.__file__).with_name("__main__.py"))
 LS = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
@@ -76,3 +79,23 @@ def in_no_proc(*command: str) -> str:
     """Run a command where /proc is empty, and return its output."""
     hide = 'mount -t tmpfs none /proc && exec "$@"'
     return subprocess.check_output(["unshare", "--mount", "sh", "-c", hide, "sh", *command], text=True)
+
+
+def test_a_home_of_any_length_has_a_warm_server(client: Path, tmp_path: Path) -> None:
+    """A socket's address has room for about a hundred bytes: its directory's path is not in it."""
+    with account_in(tmp_path / ("home" * 60) / ("home" * 60)) as account:
+        launcher = account.conf.with_name("claude")
+        shutil.copy(client, launcher)
+        account.cold("off")
+        account.until_served()
+        records = account.home / ".local" / "state" / "hookrun" / "audit.jsonl"
+        until(lambda: _is_warm_after(account, launcher, records), "no run was warm")
+        assert "running (pid" in account.hookrun("serve")
+
+
+def _is_warm_after(account: Account, launcher: Path, records: Path) -> bool:
+    """Run the launcher in a directory that no socket is in, and return whether the server answered."""
+    line = [str(launcher), "PreToolUse", "--home", str(account.home)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(account.home)}
+    subprocess.run(line, input=MESSAGE, env=environment, cwd=account.home, check=True, capture_output=True)
+    return json.loads(records.read_text().splitlines()[-1]).get("warm") is True

@@ -373,7 +373,7 @@ def test_nothing_is_left_a_quarter_of_an_hour_after_the_last_run() -> None:
     assert IDLE_LIMIT + CHECK_EVERY < 16 * 60
 
 
-def test_a_socket_s_path_may_be_too_long(tmp_path: Path) -> None:
+def test_a_socket_s_name_may_be_too_long(tmp_path: Path) -> None:
     """The reason is Python's own: the system is not asked."""
     command = [sys.executable, "-m", "hookrun", "serve", "--foreground", "--socket", str(tmp_path / ("x" * 120))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

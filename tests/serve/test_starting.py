@@ -13,6 +13,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from string import ascii_letters
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,7 +47,7 @@ exec(compile(open(__file__).read(), __file__, "exec"))"""
 
 
 class Account:
-    """A home with launchers, whose path is short enough for a socket."""
+    """A home with launchers."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -106,12 +107,27 @@ class Account:
 @pytest.fixture
 def account() -> Iterator[Account]:
     """An account in a short directory; its server is ended with the test."""
-    directory = Path(tempfile.mkdtemp(prefix="hr"))
+    with account_in(Path(tempfile.mkdtemp(prefix="hr"))) as made:
+        yield made
+
+
+@contextmanager
+def account_in(directory: Path) -> Iterator[Account]:
+    """Make an account whose home is this directory; end its server, and remove it."""
     made = Account(directory)
-    yield made
-    if made.has_tried_to_start():
-        made.hookrun("serve", "--stop")
-    shutil.rmtree(directory)
+    try:
+        yield made
+    finally:
+        if made.has_tried_to_start():
+            made.hookrun("serve", "--stop")
+        shutil.rmtree(directory)
+
+
+def test_no_two_homes_have_a_socket_of_the_same_name() -> None:
+    """Their sockets may be in one directory: /run/user of the account."""
+    homes = [f"/home/{a}{'x' * 15}{b}" for a in ascii_letters for b in ascii_letters]
+    names = {os.path.basename(socket_base(home, identity=()) or home) for home in homes}
+    assert len(names) == len(homes)
 
 
 def test_a_cold_run_starts_the_server_which_ends_when_it_is_stopped(account: Account) -> None:
