@@ -170,21 +170,23 @@ class Evaluator:
 
 
 LAUNCHERS = {
-    **dict.fromkeys(("bundle", "mise", "npm", "pdm", "pnpm", "yarn"), "exec"),
-    **dict.fromkeys(("conda", "doppler", "hatch", "micromamba", "op", "pipenv", "pipx", "poetry", "rye", "uv"), "run"),
-    **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ""),
+    **dict.fromkeys(("asdf", "aws-vault", "bundle", "mise", "pdm", "pyenv", "rbenv"), ("exec", "x")),
+    **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx")),
+    **dict.fromkeys(("conda", "doppler", "hatch", "mamba", "micromamba", "op", "pipenv", "pipx", "poetry"), ("run",)),
+    **dict.fromkeys(("rye", "uv"), ("run",)),
+    **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ()),
 }
-"""Programs that run a command in an environment: after this word of theirs, and their options."""
+"""Programs that run a command in an environment: after one of these words of theirs, and their options."""
 
 
 def _launched(program: str, words: list[Word]) -> list[list[Word]]:
     """Return what a program of LAUNCHERS may run: a word after an option may be its value or the command."""
-    start = LAUNCHERS.get(program)
-    texts = [word.text for word in words]
-    if start is None or (start and start not in texts):
+    starts = LAUNCHERS.get(program)
+    if starts is None:
         return []
+    texts = [word.text for word in words]
+    first = 1 + next((index for index, text in enumerate(texts) if text in starts), len(texts) if starts else 0)
     found = []
-    first = texts.index(start) + 1 if start else 1
     for index in range(first, len(words)):
         after_option = index > first and texts[index - 1][:1] == "-" and texts[index - 1] != "--"
         if texts[index][:1] != "-":
