@@ -165,7 +165,7 @@ def _exists(path: str) -> bool:
 
 # --- the compiled configuration
 
-FORMAT = 6
+FORMAT = 7
 ROW_LENGTH = 8
 ALWAYS, ENFORCING = 1, 2
 """Flags in the table, known without parsing the hook."""

@@ -169,7 +169,7 @@ def _hook(values: Values, events: list[str], at: Location, scope: Scope) -> Hook
         if isinstance(fields.get("matcher"), list):
             fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
     hook = make_hook({**fields, "events": events}, kind, target, at, scope)
-    from hookrun.config.code_arguments import state_that_is_code
+    from hookrun.config.references import state_that_is_code
 
     for path in state_that_is_code(hook.words, texts(fields, "state")):
         message = f"the hook executes {quote(path)}, so it cannot be in `state`"

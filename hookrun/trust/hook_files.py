@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
 """Files that an interpreter reads in a directory it is given."""
 
-NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".json", ".node", ".ts")
+NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".json", ".node", ".ts", ".rb", ".lua", ".jq")
+MODULE_SUFFIXES = (".py", ".pyc", ".pm", ".rb", ".lua", ".class")
 
 MOST_LOOKED_AT = 10_000
 """Limit on directory entries read for a hook's globs."""
@@ -123,18 +124,22 @@ class _Finder:
 
     # --- the kinds of references
 
-    def path(self, value: str, cwd: str) -> None:
+    def _paths(self, value: str, cwd: str) -> Iterator[str]:
+        """Yield a path and, as it may be a glob, those that match it."""
         path = self.expand(value, cwd)
-        if self.add(path) == DIRECTORY:
-            for name in ENTRY_POINTS:
-                self.add(f"{path}/{name}")
+        yield path
+        if any(sign in value for sign in "*?["):
+            yield from self.matching(path)
+
+    def path(self, value: str, cwd: str) -> None:
+        for path in self._paths(value, cwd):
+            if self.add(path) == DIRECTORY:
+                for name in ENTRY_POINTS:
+                    self.add(f"{path}/{name}")
 
     def program(self, value: str, cwd: str, depth: int = 0) -> None:
-        if "/" in value:
-            paths = [self.expand(value, cwd)]
-        else:
-            paths = [path for path in (f"{each}/{value}" for each in self._on_path) if self._is_within_really(path)]
-        for path in paths:
+        on_path = (f"{each}/{value}" for each in self._on_path)
+        for path in self._paths(value, cwd) if "/" in value else filter(self._is_within_really, on_path):
             if self.add(path) == REGULAR and within(path, self._root) and depth < MAX_DEPTH:
                 self._interpreter(path, cwd, depth)
 
@@ -155,7 +160,8 @@ class _Finder:
         return os.path.exists(path) and within(os.path.realpath(path), os.path.realpath(self._root))
 
     def node(self, value: str, cwd: str) -> None:
-        self._node(self.expand(value, cwd))
+        for path in self._paths(value, cwd):
+            self._node(path)
 
     def _node(self, path: str, *, follow: bool = True) -> None:
         kinds = [self.add(path + suffix) for suffix in NODE_SUFFIXES]
@@ -183,15 +189,8 @@ class _Finder:
                 self._interpreter(path, cwd, 0)
             directory = os.path.dirname(directory)
 
-    def glob(self, value: str, cwd: str) -> None:
-        for path in self.matching(self.expand(value, cwd)):
-            self.add(path)
-
     def maybe(self, value: str, cwd: str) -> None:
-        self._if_code(self.expand(value, cwd))
-
-    def maybe_glob(self, value: str, cwd: str) -> None:
-        for path in self.matching(self.expand(value, cwd)):
+        for path in self._paths(value, cwd):
             self._if_code(path)
 
     def unread(self, value: str, cwd: str) -> None:  # noqa: ARG002  # for the table
@@ -247,9 +246,7 @@ FINDERS = {
     "node": _Finder.node,
     "module": _Finder.module,
     "up": _Finder.up,
-    "glob": _Finder.glob,
     "maybe": _Finder.maybe,
-    "maybeglob": _Finder.maybe_glob,
     "unread": _Finder.unread,
 }
 
@@ -338,10 +335,10 @@ def _git_index(root: str) -> tuple[str, bytes]:
 
 
 def _modules(name: str, directory: str) -> Iterator[str]:
-    """Yield the files of this directory that Python may load for a module and its packages, or run with `-m`."""
+    """Yield the files of this directory that a language may load for a module and its packages, or Python run."""
     from _imp import extension_suffixes
 
-    suffixes = (".py", ".pyc", *extension_suffixes())
+    suffixes = (*MODULE_SUFFIXES, *extension_suffixes())
     for part in name.split("."):
         for suffix in suffixes:
             yield f"{directory}/{part}{suffix}"
