@@ -6,7 +6,7 @@ import os
 from _imp import source_hash
 from time import gmtime, strftime, time_ns
 
-from hookrun.text import UserError, describe_exception
+from hookrun.text import UserError, describe_exception, shell_quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,6 +100,16 @@ def account_home() -> str:
         return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
         raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: give --home DIR") from None
+
+
+def home_option(named: str | None, home: str) -> str:
+    """Return a proposed command's `--home` option, nothing for the account's home, which launchers name too."""
+    try:
+        if not named or home == account_home():
+            return ""
+    except NoHomeError:
+        pass
+    return f" --home {shell_quoted(named or home)}"
 
 
 def cache_file(home: str, suffix: str, *parts: str) -> str:

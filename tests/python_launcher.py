@@ -37,13 +37,23 @@ def main() -> NoReturn:
         if sys.platform == "linux" and not _may_look_at(server):
             _become(cold, argv, "sandbox")
         _send(server, argv, here)
-        answer = b""
-        while len(answer) < 2 and (more := _received(server, 2 - len(answer))):
-            answer += more
-        if len(answer) == 2 and answer[:1] == b"X":
-            os._exit(answer[1])
-        os.write(2, b"hookrun: the server ended before it answered\n")
-        os._exit(2 if greeting == "go 1" else 1)
+        _end(server, cold, argv)
+
+
+def _end(server: socket.socket, cold: list[str], argv: list[str]) -> NoReturn:
+    """End with the server's answer, or as it said for the case that there is none."""
+    lost: tuple[int, bytes, bytes] | None = None
+    while (answer := _received(server, 2))[:1] == b"R":
+        out, err = struct.unpack("<2I", _received(server, 8))
+        lost = answer[1], _received(server, out), _received(server, err)
+    if len(answer) == 2 and answer[:1] == b"X":
+        os._exit(answer[1])
+    if lost is None and "--agent" in argv:
+        _become(cold, argv, "lost")
+    status, stdout, stderr = lost or (1, b"", b"hookrun: the server ended before it answered\n")
+    os.write(1, stdout)
+    os.write(2, stderr)
+    os._exit(status)
 
 
 def socket_path(base: str) -> str:
@@ -100,7 +110,7 @@ def _send(server: socket.socket, argv: list[str], here: int) -> None:
     environment = [name + b"=" + value for name, value in os.environb.items()]
     body = struct.pack("<3I", len(strings), len(environment), mask)
     body += b"".join(each + b"\0" for each in strings + environment)
-    request = b"HKR2" + struct.pack("<I", len(body)) + body
+    request = b"HKR3" + struct.pack("<I", len(body)) + body
     server.settimeout(None)
     signals = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -121,10 +131,14 @@ def _pass_on(server: socket.socket, number: int) -> None:
 
 
 def _received(server: socket.socket, size: int) -> bytes:
+    """Return so many bytes, fewer at the end."""
+    data = b""
     try:
-        return server.recv(size)
+        while len(data) < size and (more := server.recv(size - len(data))):
+            data += more
     except OSError:
-        return b""
+        pass
+    return data
 
 
 def _become(cold: list[str], argv: list[str], reason: str) -> NoReturn:

@@ -60,7 +60,6 @@ SIDEWAYS = frozenset(
 BACKWARDS = {
     ("hookrun.agents", "hookrun.agents.callers"): "it is loaded for agents without a module only",
     ("hookrun.state", "hookrun.crash"): "whatever has a bug can report it, and loads what does that only then",
-    ("hookrun.process.runner", "hookrun.recipes.looks"): "a recipe that cannot matter to a call starts no process",
 }
 """Imports of a row above, or in a circle, that are meant, and why."""
 

@@ -2,8 +2,9 @@
  *
  * Its file name is the agent's name, with an event where the agent passes no arguments, as in `claude.PreToolUse`, and
  * `launcher.conf` beside it names the server's socket and the cold command. From the first byte of the request on it
- * never starts a second run; up to there anything unexpected makes it the cold command, and where that cannot be
- * started, the script `gone` beside it. It never reads its standard input. */
+ * never starts a second run: if the server ends without an answer, the launcher refuses where the agent can be refused.
+ * Up to there anything unexpected makes it the cold command, and where that cannot be started, the script `gone` beside
+ * it. It never reads its standard input. */
 
 #ifdef __linux__
 #define _GNU_SOURCE /* struct ucred */
@@ -27,7 +28,7 @@
 #define MSG_NOSIGNAL 0 /* macOS has SO_NOSIGPIPE */
 #endif
 
-enum { CONF_BYTES = 32768, WORDS = 32, PATH_BYTES = 4096, GREETING_BYTES = 64, GREETING_MS = 2000 };
+enum { REFUSAL_BYTES = 32768, CONF_BYTES = 32768, WORDS = 32, PATH_BYTES = 4096, GREETING_BYTES = 64, GREETING_MS = 2000 };
 
 extern char **environ;
 
@@ -255,7 +256,7 @@ static void check_sandbox(void) {
 #endif
 }
 
-/* Return the request, `HKR2` and a counted body, and its size. */
+/* Return the request, `HKR3` and a counted body, and its size. */
 static char *make_request(size_t *size) {
     char *head[] = {"fire", "--agent", agent, NULL}, **lists[] = {head, argument, environ};
     size_t count[] = {0, 0, 0}, bytes = 8 + 12;
@@ -267,7 +268,7 @@ static char *make_request(size_t *size) {
         go_cold("memory");
     mode_t mask = umask(077);
     umask(mask);
-    at = put(memcpy(at, "HKR2", 4) + 4, bytes - 8, 4);
+    at = put(memcpy(at, "HKR3", 4) + 4, bytes - 8, 4);
     at = put(put(at, count[0] + count[1], 4), count[2], 4);
     at = put(at, mask, 4);
     for (int list = 0; list < 3; list++)
@@ -336,6 +337,67 @@ static void send_request(int working_directory, char *request, size_t size) {
     }
 }
 
+/* Receive exactly so many bytes; return whether they came. */
+static int receive(char *at, size_t size) {
+    while (size > 0) {
+        struct pollfd wait = {.fd = server, .events = POLLIN};
+        ssize_t got = poll(&wait, 1, -1) < 0 ? -1 : recv(server, at, size, 0);
+        if (got > 0) {
+            at += got;
+            size -= (size_t)got;
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void put_out(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t got = write(fd, text, size);
+        if (got < 0 && errno != EINTR)
+            return;
+        text += got < 0 ? 0 : got;
+        size -= got < 0 ? 0 : (size_t)got;
+    }
+}
+
+static size_t number(const char *at) {
+    size_t value = 0;
+    for (int byte = 3; byte >= 0; byte--)
+        value = value << 8 | (unsigned char)at[byte];
+    return value;
+}
+
+/* Wait for the answer, `X` and the exit status, and end with it.
+ *
+ * Before it may come what to answer if there is none: `R`, the status, the sizes of stdout and stderr, and both. The last
+ * one counts. Returns without either. */
+static void await_answer(void) {
+    static char head[10], text[REFUSAL_BYTES];
+    static struct { int known; unsigned char status; size_t out, err; } refusal;
+    while (receive(head, 2)) {
+        if (head[0] == 'X')
+            _exit((unsigned char)head[1]);
+        if (head[0] != 'R' || !receive(head + 2, 8))
+            break;
+        size_t out = number(head + 2), err = number(head + 6);
+        if (out > sizeof text || err > sizeof text - out)
+            break;
+        refusal.known = receive(text, out + err); /* half of one is none */
+        if (!refusal.known)
+            break;
+        refusal.status = (unsigned char)head[1];
+        refusal.out = out;
+        refusal.err = err;
+    }
+    if (refusal.known) {
+        put_out(STDOUT_FILENO, text, refusal.out);
+        put_out(STDERR_FILENO, text + refusal.out, refusal.err);
+        _exit(refusal.status);
+    }
+}
+
 /* Take the event out of the launcher's name, where it has one, and put it before the arguments, with the home in which
  * the launcher is: its agent reads the name alone, and so does another agent that runs the first one's hooks. */
 static void take_event(int argc) {
@@ -357,8 +419,7 @@ static void take_event(int argc) {
 
 int main(int argc, char **argv) {
     char *slash = argc > 0 && argv[0] ? strrchr(argv[0], '/') : NULL;
-    char answer[2];
-    size_t size, got = 0;
+    size_t size;
     if (!slash || slash + 1 - argv[0] >= PATH_BYTES || !slash[1])
         fail("hookrun: the launcher was started without its path, so no hook has run\n", 1);
     memcpy(directory, argv[0], (size_t)(slash + 1 - argv[0]));
@@ -381,15 +442,9 @@ int main(int argc, char **argv) {
     int blocks = read_greeting(server);
     check_sandbox();
     send_request(working_directory, request, size);
-    while (got < sizeof answer) {
-        struct pollfd wait = {.fd = server, .events = POLLIN};
-        ssize_t bytes = poll(&wait, 1, -1) < 0 ? -1 : recv(server, answer + got, sizeof answer - got, 0);
-        if (bytes > 0)
-            got += (size_t)bytes;
-        else if (bytes == 0 || (errno != EINTR && errno != EAGAIN))
-            break;
-    }
-    if (got == sizeof answer && answer[0] == 'X')
-        _exit((unsigned char)answer[1]);
+    await_answer();
+    /* The run was lost before it was known what it is about: the cold command runs no hook again, but refuses. */
+    if (access(cold[cold_words - 4], R_OK) == 0)
+        become(cold, cold_words, "lost");
     fail("hookrun: the server ended before it answered\n", blocks ? 2 : 1);
 }

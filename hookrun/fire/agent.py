@@ -20,8 +20,8 @@ from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_f
 from hookrun.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
 from hookrun.model import PRECEDENCE
-from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home
-from hookrun.text import one_line, print_for_agent, quote, shell_quoted, write_all, write_stderr
+from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, home_option
+from hookrun.text import one_line, print_for_agent, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ MARGIN = 0.5
 """Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about late ones."""
 
 
-def run(name: str, options: FireOptions, usage_error: str) -> int:
+def run(name: str, options: FireOptions, usage_error: str, kind: type[AgentFire] | None = None) -> int:
     """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
     try:
         agent = agents.load(name)
@@ -52,7 +52,7 @@ def run(name: str, options: FireOptions, usage_error: str) -> int:
         return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.EXIT_ZERO_ONLY:
         end_with_zero()
-    fire = AgentFire(agent, options, usage_error)
+    fire = (kind or AgentFire)(agent, options, usage_error)
     try:
         return fire.run()
     except KeyboardInterrupt:
@@ -114,7 +114,7 @@ class AgentFire:
 
     def _limit(self) -> float:
         """Return the default time limit of hooks in seconds: for a launcher with an event, its entry's."""
-        if self.options.event and (self.options.cold is not None or FireInvocation.warm):
+        if self.options.event and (self.options.cold is not None or FireInvocation.watch is not None):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(self.message.native, limits[""]) - MARGIN
@@ -126,6 +126,10 @@ class AgentFire:
         if self.options.deadline is None:
             command.deadline = command.started + self._limit()
         self._load()
+        if command.answer_if_lost is not None and self.message.event in GATES:
+            from hookrun.fire.lost import refusal  # only in a server's worker
+
+            command.answer_if_lost(*refusal(self.agent, self.message))
         if not self.tool_is_known:
             from hookrun.agents.mcp_names import name_mcp_tool
 
@@ -262,6 +266,8 @@ class AgentFire:
             status = REFUSED
         elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
             status = 128 + interrupted
+        if self.command.answer_if_lost is not None:
+            self.command.answer_if_lost(status, b"", b"")  # the agent has its answer
         if self.options.explain:
             self._explain(answer, stdout)
         self._audit(status, answer)
@@ -326,17 +332,9 @@ class AgentFire:
         if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
             return [], ""
         recorded = self.command.settings.get("audit") is not False
-        return fire.decided_by(verdict), f"hookrun why {fire.request_id[:8]}{self._home_option()}" if recorded else ""
-
-    def _home_option(self) -> str:
-        """Return a proposed command's `--home` option, nothing for the account's home, which launchers name too."""
-        home = self.options.home or ""
-        try:
-            if not home or self.command.home == account_home():
-                return ""
-        except NoHomeError:
-            pass
-        return f" --home {shell_quoted(home)}"
+        return fire.decided_by(
+            verdict
+        ), f"hookrun why {fire.request_id[:8]}{home_option(self.options.home, self.command.home)}" if recorded else ""
 
     def _kept_texts(self) -> Reply:
         """Return texts of the session's earlier events that this one can show."""

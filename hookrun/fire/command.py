@@ -91,6 +91,8 @@ class FireOptions:
         self.trust: list[str] = []
 
 
+LOST = "lost"
+"""Why a launcher starts this process after the server ended with its request in hand."""
 TAKE_VALUE = frozenset(
     {"--agent", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--repeat", "--scope", "--trust"}
 )
@@ -310,8 +312,10 @@ def main(argv: list[str]) -> int:
         error_text = internal_error(error, None, for_agent=agent_named(argv) is not None)
     agent = agent_named(argv)
     if agent is not None:
-        from hookrun.fire.agent import run
-
+        if options is not None and options.cold == LOST:
+            from hookrun.fire.lost_run import run
+        else:
+            from hookrun.fire.agent import run
         return run(agent, options or FireOptions(), error_text)
     contexts.drain_stdin()
     print_message(error_text)

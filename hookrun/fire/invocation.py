@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
     from hookrun.process.prepare import HookEnvironment
+    from hookrun.process.recipe_calls import CallSupervisor
     from hookrun.process.runner import ProcessRunner
     from hookrun.trust.approvals import UserDecisions
 
@@ -39,11 +40,12 @@ class FireInvocation:
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
     one per line; `warnings` are for people only. `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
-    `warm`: this process takes a caller's place; `cold`: why a launcher started one instead. `latest_settings` are the
-    last run's.
+    In a server's worker `watch` ends a recipe's call that runs too long, and `answer_if_lost` takes what the launcher
+    says if this process ends. `cold`: why a launcher started one instead. `latest_settings` are the last run's.
     """
 
-    warm = False
+    watch: CallSupervisor | None = None
+    answer_if_lost: Callable[[int, bytes, bytes], None] | None = None
     latest_settings: Mapping[str, object] | None = None
 
     def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
@@ -143,7 +145,7 @@ class FireInvocation:
         for runner in self.runners:
             runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known or wanted
-        if self.cold is not None and not settled and not self.warm:
+        if self.cold is not None and not settled and self.watch is None:
             from hookrun.server_start import after_cold_run
 
             after_cold_run(self.home, self.cold, self.settings)
@@ -223,6 +225,7 @@ class EventFire:
             on_background_end=self._record_background,
             on_outcomes=command.on_outcomes,
             catches_signals=True,
+            watch=command.watch,
             deadline=command.deadline,
             meanwhile=(
                 (0.0, __import__, ("hookrun.audit",)),
@@ -268,7 +271,6 @@ class EventFire:
             self.context,
             project=command.project_root(),
             request_id=self.request_id,
-            shares_python=True,
             settings=command.settings,
             home=command.home if command.agent is not None else None,
         )
@@ -388,7 +390,7 @@ class EventFire:
             project=command.project_root(),
             notes=self.chain.notes if self.chain is not None else (),
             setting=command.settings.get("audit"),
-            warm=command.warm,
+            warm=command.watch is not None,
             cold=command.cold,
             **more,
         )

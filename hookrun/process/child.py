@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hookrun.model import Outcome
     from hookrun.process.coprocess import Line
     from hookrun.process.orphans import ProcessFamily
-    from hookrun.process.python_host import HostLease
 
     Start = Callable[[int, int, int], int]
 
@@ -76,8 +75,8 @@ class Task:
 
     `start` starts the process in its own session with the given stdin, stdout and stderr, and returns its id; it raises
     CannotStart or OSError. `marker` is in the environment of the process and its descendants. `lock` is a file to hold
-    exclusively. `timeout` is in seconds, `deadline` a monotonic time, `max_output` in bytes of each stream. `lease` is
-    `start` if the process may run others after this one; `line` is for a program that answers lines (coprocess.py).
+    exclusively. `timeout` is in seconds, `deadline` a monotonic time, `max_output` in bytes of each stream. `line`
+    is for a program that answers lines (coprocess.py).
     """
 
     def __init__(
@@ -90,10 +89,8 @@ class Task:
         marker: bytes = b"",
         lock: str | None = None,
         deadline: float = NEVER,
-        lease: HostLease | None = None,
     ) -> None:
         self.start = start
-        self.lease = lease
         self.stdin = stdin
         self.timeout = timeout
         self.max_output = max_output
@@ -117,7 +114,7 @@ class Process:
         self.stdin = memoryview(task.stdin)
         self.out_data = bytearray()
         self.err_data = bytearray()
-        self.done = self.exited = False
+        self.exited = False
         self.status: int | None = None
         self.family: ProcessFamily | None = None
         self.ending = 0
@@ -220,8 +217,6 @@ class Process:
             outcome.exit_code = os.waitstatus_to_exitcode(self.status)
         if not (self.ending or kept):
             outcome.processes_left = self.count_leftovers(held=held)
-        if self.task.lease is not None:
-            self.task.lease.release(done=self.done, reusable=not (self.ending or held))
         if line is not None:
             line.settle(self)
         self.unlock()
@@ -244,15 +239,13 @@ class Process:
         `held`: another process had its streams open at its exit.
         """
         if not held:
-            if self.done:  # it has looked itself
-                return 0
             try:
                 os.killpg(self.pid, 0)
             except (ProcessLookupError, PermissionError):  # its group is empty
                 return 0
         from hookrun.process import orphans
 
-        return orphans.count(self.pid, self.task.marker, without=self.pid if self.done else 0)
+        return orphans.count(self.pid, self.task.marker)
 
     def unlock(self) -> None:
         """Release the lock, even if a child forked meanwhile has the file open."""

@@ -70,7 +70,7 @@ class Loop:
         wake: int = -1,
         meanwhile: Sequence[tuple[float, Callable[..., object], tuple[str, ...]]] = (),
     ) -> None:
-        self._deadline = deadline
+        self._deadline = self.deadline = deadline
         self._wake = wake
         self._meanwhile = [*meanwhile]
         self._polled: select.poll | None = None
@@ -220,7 +220,7 @@ class Loop:
             self._watch(process, process.inp, POLLOUT)
         if process.pidfd >= 0:
             self._watch(process, process.pidfd, POLLIN)
-        elif process.task.lease is not None or process.task.line is not None:
+        elif process.task.line is not None:
             self._watch_exit(process)
 
     # --- polling
@@ -257,10 +257,7 @@ class Loop:
                 self._unwatch(fd)
                 process.pidfd = CLOSED
                 os.close(fd)
-                if process.task.lease is None or _is_gone(process):
-                    self._on_exit(process)
-                else:  # it reports no more: it is about to exit, or has closed the descriptor
-                    self._watch_exit(process)
+                self._on_exit(process)
             else:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
         self._enforce_deadlines(monotonic())
@@ -340,13 +337,10 @@ class Loop:
 
     def _watch_exit(self, process: Process) -> None:
         # One more descriptor in the same poll shows the exit without thread or signal handler.
-        lease = process.task.lease
-        process.pidfd = lease.exit_fd() if lease is not None else NO_PIDFD
-        if process.pidfd < 0:
-            try:
-                process.pidfd = os.pidfd_open(process.pid)
-            except (AttributeError, OSError):  # macOS; too many open files
-                return
+        try:
+            process.pidfd = os.pidfd_open(process.pid)
+        except (AttributeError, OSError):  # macOS; too many open files
+            return
         self._watch(process, process.pidfd, POLLIN)
 
     def _on_exit(self, process: Process) -> None:
@@ -436,11 +430,7 @@ class Loop:
 
 
 def _is_gone(process: Process) -> bool:
-    """Return whether a process has exited and was reaped by anyone, or is `done` and waits for more."""
-    lease = process.task.lease
-    if lease is not None and not process.ending and lease.is_done():
-        process.done, process.status = True, 0
-        return True
+    """Return whether a process has exited and was reaped by anyone."""
     try:
         pid, status = os.waitpid(process.pid, os.WNOHANG)
     except ChildProcessError:

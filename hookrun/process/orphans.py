@@ -63,8 +63,8 @@ class ProcessFamily:
         self.known: frozenset[Member] = frozenset()
 
 
-def find(families: list[ProcessFamily], *, after: int = 0) -> None:
-    """Search all processes once, or only those started after one of ours; note each family's living members.
+def find(families: list[ProcessFamily]) -> None:
+    """Search all processes once; note each family's living members.
 
     These are its group, its session, processes with its marker, those found earlier, and all their descendants. Without
     /proc (macOS) none are found.
@@ -73,10 +73,7 @@ def find(families: list[ProcessFamily], *, after: int = 0) -> None:
     begun: dict[int, int] = {}
     found: list[set[int]] = [set() for _ in families]
     own = os.getpid()
-    numbers = _processes()
-    if after and int(_read("/proc/loadavg").rpartition(b" ")[2] or 0) > after:  # the last id given out
-        numbers = [number for number in numbers if number > after]
-    for number in numbers:
+    for number in _processes():
         stat = _read(f"/proc/{number}/stat")
         fields = stat[stat.rfind(b")") + 2 :].split()
         if len(fields) <= START_TIME or fields[0] in (b"Z", b"X") or number == own:
@@ -108,11 +105,11 @@ def kill(families: list[ProcessFamily]) -> None:
         sleep(BETWEEN_ROUNDS)
 
 
-def count(pid: int, marker: bytes, *, without: int) -> int:
-    """Return how many of a hook's processes are alive, not counting `without`."""
+def count(pid: int, marker: bytes) -> int:
+    """Return how many of a hook's processes are alive."""
     family = ProcessFamily(pid, marker)
     find([family])
-    return len([number for number, _ in family.known if number != without])
+    return len(family.known)
 
 
 def terminate(processes: Sequence[Process]) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.process.child import Start
     from hookrun.process.coprocess import Coprocesses
-    from hookrun.process.python_host import Hosts
 
 MAX_VALUE = 4096
 """Bytes of a value in a hook's environment; the context has all of it."""
@@ -69,8 +68,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
 class HookEnvironment:
     """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
-    Without `may_fork`, as with threads, Python functions and URLs run in a new interpreter. With `shares_python`,
-    Python functions of a layer run in one child, until `hosts` are closed. `settings` are the effective ones:
+    Without `may_fork`, as with threads, Python functions and URLs run in a new interpreter. `settings` are effective:
     `project_env_policy` limits what a project's hooks inherit, `claude_env` are the variables that Claude Code's
     settings above a project give its hooks. With an agent this process's environment is untrusted: `home` replaces
     HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited. `coprocesses` are the programs kept between runs, if any.
@@ -86,7 +84,6 @@ class HookEnvironment:
         request_id: str,
         program: Callable[[tuple[str, ...], Mapping[bytes, bytes], str], Start] = program,
         may_fork: bool = True,
-        shares_python: bool = False,
         settings: Mapping[str, object] | None = None,
         home: str | None = None,
     ) -> None:
@@ -96,8 +93,6 @@ class HookEnvironment:
         self._claude_env: Mapping[str, Mapping[str, str]] = given.get("claude_env") or {}  # type: ignore[assignment]
         self.program = program
         self.may_fork = may_fork
-        self.shares_python = shares_python
-        self.hosts: Hosts | None = None
         self.event = str(context.get("event") or "")
         self.event_directory = _directory(context.get("working_dir"), project)
         self._request_id = request_id.encode()
@@ -272,7 +267,6 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
-    lease = environment.hosts.leased(begin, marker) if environment.hosts is not None else None
     task = Task(
         begin,
         stdin,
@@ -280,7 +274,6 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
         max_output=hook.max_output,
         marker=marker,
         lock=_lock(hook, environment.project, locks()) if hook.exclusive else None,
-        lease=lease,
     )
     if hook.serve:
         from hookrun.process import coprocess
@@ -310,14 +303,10 @@ def _start_python(hook: Hook, variables: dict[bytes, bytes], cwd: str, environme
 
     target = str(hook.target)
     if hook.interpreter is None and environment.may_fork:
-        from hookrun.process import python_host
+        from hookrun.process import python_child
 
-        if hook.serve:
-            return spawn.function(lambda: python_host.serve(target, cwd), variables, cwd)
-        if environment.shares_python and not hook.background:
-            environment.hosts = environment.hosts or python_host.Hosts()
-            return python_host.HostLease(environment.hosts, hook.layer, target, variables, cwd)
-        return spawn.function(lambda: python_host.run(target, cwd), variables, cwd)
+        call = python_child.serve if hook.serve else python_child.run
+        return spawn.function(lambda: call(target, cwd), variables, cwd)
     if hook.interpreter is None and not sys.executable:
         return _no_python(hook)
     interpreter = resolve(hook.interpreter or sys.executable, variables, cwd)

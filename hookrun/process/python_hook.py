@@ -9,7 +9,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     Loads = Callable[[str], Any]
@@ -20,10 +20,17 @@ NOT_FOUND = 127
 NOT_FOUND_MARK = "hookrun: "
 
 
-def run(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dumps | None" = None) -> int:
+def run(
+    target: str,
+    directory: str,
+    loads: "Loads | None" = None,
+    dumps: "Dumps | None" = None,
+    *,
+    nothing: "str | None" = None,
+) -> int:
     """Call the function with the context on stdin, print its result as JSON, return the exit status.
 
-    What the function prints goes to stderr: stdout is for the verdict.
+    What the function prints goes to stderr: stdout is for the verdict. `nothing` is printed for None.
     """
     answer_to = os.dup(1)
     os.dup2(2, 1)
@@ -35,7 +42,7 @@ def run(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dumps
         function = _find(target)
         if function is None:
             return NOT_FOUND
-        text = _answer(function, context, dumps or _dumps)
+        text = answer(function, context, dumps or _dumps) or nothing
         if text is not None:
             with open(answer_to, "w", encoding="utf-8", closefd=False) as stdout:
                 stdout.write(text)
@@ -72,7 +79,7 @@ def serve(target: str, directory: str, loads: "Loads | None" = None, dumps: "Dum
         if not line:
             break
         asked = (loads or _loads)(line.decode())
-        text = _answer(function, asked["context"], dumps or _dumps)
+        text = answer(function, asked["context"], dumps or _dumps)
         sys.stdout.flush()
         stdout.write(f'{{"id":"{asked["id"]}","verdict":{text or "null"}}}\n'.encode())
         stdout.flush()
@@ -95,21 +102,21 @@ def _have_changed(directory: str, versions: "dict[str, object]") -> bool:
     return changed
 
 
-def _answer(function: "Callable[..., Any]", context: "dict[str, object]", dumps: "Dumps") -> "str | None":
+def answer(function: "Callable[..., Any]", context: "Mapping[str, object]", dumps: "Dumps") -> "str | None":
     """Call the function; return its verdict as JSON, None for nothing."""
     try:
-        answer = function(context)
-        if hasattr(answer, "__await__"):
+        found = function(context)
+        if hasattr(found, "__await__"):
             import asyncio
 
-            answer = asyncio.run(_awaited(answer))
+            found = asyncio.run(_awaited(found))
     except Exception as error:
-        answer = _meant(error, str(context.get("event")))
-        if answer is None:
+        found = _meant(error, str(context.get("event")))
+        if found is None:
             raise
-    if answer is None:
+    if found is None:
         return None
-    return _as_json(answer.to_dict() if hasattr(answer, "to_dict") else answer, dumps)
+    return _as_json(found.to_dict() if hasattr(found, "to_dict") else found, dumps)
 
 
 def _meant(error: Exception, event: str) -> "Any":  # it has `to_dict`

@@ -9,7 +9,6 @@ import _signal  # type: ignore[import-not-found]  # see child.py
 import os
 from time import monotonic
 
-from hookrun.fastjson import loads
 from hookrun.model import Failure, Interrupted, Outcome
 from hookrun.process.child import NEVER, STANDARD, WATCHER, Task, possible_descriptors
 from hookrun.process.loop import ENDING, Loop
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from hookrun.model import Hook
+    from hookrun.process.recipe_calls import CallSupervisor
 
     class Trust(Protocol):
         """Decides about each hook before it starts and after it has ended."""
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
             """Return the outcome, or its replacement."""
 
 
-RECIPES = "hookrun.recipes."
-"""Beginning of functions that may have a look (recipes/looks.py, above this room)."""
-MAX_LOOKED = 1 << 14
-"""Bytes of the longest context looked at."""
 NOT_EXECUTED = (126, 127)
 """Exit statuses of a shell that could not start a program."""
 _wakeup: list[int] = []
@@ -52,7 +48,8 @@ class ProcessRunner:
 
     `on_background_end` is called in another process when a background hook ends, `on_outcomes` with what hooks read and
     how they ended. `trust` decides about each hook. `waited` is the calls' time in seconds. With `catches_signals` the
-    ending signals interrupt the hooks, until `close`. `deadline` and `meanwhile` are the loop's.
+    ending signals interrupt the hooks, until `close`. With a `watch` recipes are called in this process. `deadline` and
+    `meanwhile` are the loop's.
     """
 
     def __init__(
@@ -63,6 +60,7 @@ class ProcessRunner:
         on_background_end: Callable[[Hook, Outcome], None],
         on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None,
         catches_signals: bool = False,
+        watch: CallSupervisor | None = None,
         deadline: float = NEVER,
         meanwhile: Sequence[tuple[float, Callable[..., object], tuple[str, ...]]] = (),
     ) -> None:
@@ -72,6 +70,8 @@ class ProcessRunner:
         self._environment = environment
         self._locks = locks
         self._on_background_end = on_background_end
+        self._watch = watch
+        self._deadline = deadline
         wake = -1
         if catches_signals:
             for fd in inheritable():  # a process left behind would keep them open
@@ -93,23 +93,24 @@ class ProcessRunner:
 
     def _run(self, jobs: list[tuple[Hook, bytes]]) -> list[Outcome]:
         tasks = [self._prepare(hook, stdin) for hook, stdin in jobs]
-        ended = self._loop.run([None if isinstance(task, Outcome) else task for task in tasks])
+        try:
+            ended = self._loop.run([None if isinstance(task, Outcome) else task for task in tasks])
+        except Interrupted as interrupted:  # a refusal survives the signal
+            both = zip(tasks, interrupted.outcomes, strict=True)
+            interrupted.outcomes = [task if isinstance(task, Outcome) else outcome for task, outcome in both]
+            raise
         return [
             task if isinstance(task, Outcome) else self._ended(hook, outcome)
             for (hook, _), task, outcome in zip(jobs, tasks, ended, strict=True)
         ]
 
     def close(self) -> None:
-        """End the Python functions' children and the watcher, to be reaped later; restore signals."""
-        if self._environment.hosts is not None:
-            self._environment.hosts.close()
+        """End the watcher, to be reaped later; restore signals."""
         WATCHER.release()
         release_signals()
 
     def reap(self) -> None:
         """Reap all children but hooks: called late, to give them time."""
-        if self._environment.hosts is not None:
-            self._environment.hosts.reap()
         WATCHER.close()
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
@@ -118,45 +119,32 @@ class ProcessRunner:
         if refused is not None:
             self._environment.discard_program(hook)
             return refused
-        if hook.kind == "python" and str(hook.target).startswith(RECIPES):
-            outcome = self._glance(hook, stdin)
-            if outcome is not None:
-                return self._ended(hook, outcome)
+        if hook.kind == "python" and (outcome := self._called(hook, stdin)) is not None:
+            return self._settled(hook, outcome)
         task = prepare(hook, stdin, self._environment, locks=self._locks)
         if hook.background and isinstance(task, Task):
             return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
         return task
 
-    def _glance(self, hook: Hook, stdin: bytes) -> Outcome | None:
-        """Return the outcome of a recipe whose look allows this context; None to run it.
+    def _called(self, hook: Hook, stdin: bytes) -> Outcome | None:
+        """Return the outcome of a recipe that needs no process of its own, else None."""
+        from hookrun.process.recipe_calls import RecipeCalls  # most hooks are programs
 
-        A look is a few string operations; on a long context it could take long, and is left out.
-        """
-        if len(stdin) > MAX_LOOKED or hook.interpreter is not None or hook.error is not None or hook.background:
-            return None
-        begun = monotonic()
-        may_matter = __import__("hookrun.recipes.looks", fromlist=["may_matter"]).may_matter
-        try:
-            context = loads(stdin.decode())
-            variables = self._environment.variables(hook, b"")
-        except ValueError:
-            return None
-        if may_matter(str(hook.target), context, variables):
-            return None
-        outcome = Outcome()
-        outcome.exit_code, outcome.bytes_in = 0, len(stdin)
-        outcome.ms = (monotonic() - begun) * 1000
-        return outcome
+        return RecipeCalls(self._environment, self._deadline, self._watch).outcome(hook, stdin)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
-        outcome = classify_failure(hook, outcome, self._environment)
+        return self._settled(hook, classify_failure(hook, outcome, self._environment))
+
+    def _settled(self, hook: Hook, outcome: Outcome) -> Outcome:
         return self.trust.check_after(hook, outcome) if self.trust is not None else outcome
 
 
 def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:
     """Return the outcome with a specific failure if the exit status alone hides the cause."""
-    if outcome.failure is not None or not outcome.exit_code:
+    if outcome.failure is not None or outcome.exit_code is None:
         return outcome
+    if not outcome.exit_code:
+        return _answered(hook, outcome, environment)
     said = outcome.stderr.decode("utf-8", "replace").strip()
     if hook.kind == "url" and outcome.exit_code > 0:
         outcome.failure = Failure("http", said)
@@ -167,6 +155,21 @@ def classify_failure(hook: Hook, outcome: Outcome, environment: HookEnvironment)
             outcome.failure = Failure("missing", said.removeprefix(NOT_FOUND_MARK))
     elif hook.kind == "command" and outcome.exit_code in NOT_EXECUTED and hook.look:
         outcome.failure = _no_interpreter(hook, environment)
+    return outcome
+
+
+def _answered(hook: Hook, outcome: Outcome, environment: HookEnvironment) -> Outcome:
+    """Return the outcome of a hook that exited with 0; a recipe's process fails if it did not get to its answer."""
+    if hook.kind != "python" or hook.interpreter is not None or hook.serve or not environment.may_fork:
+        return outcome
+    from hookrun.process.python_child import ALLOWED, RECIPES
+
+    if not str(hook.target).startswith(RECIPES):
+        return outcome
+    if not outcome.stdout:
+        outcome.failure = Failure("exit_code", "it ended without an answer")
+    elif outcome.stdout == ALLOWED.encode():
+        outcome.stdout, outcome.bytes_out = b"", 0
     return outcome
 
 

@@ -7,12 +7,9 @@ import os
 from hookrun.files import is_within
 from hookrun.globs import glob
 from hookrun.recipes import NO, unseen_code
-from hookrun.recipes.looks import FORMATTING, may_matter
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
-from hookrun.recipes.shell_recipe import block, parse, physical, project_directory, unreadable
-from hookrun.shell import lazy_re as re
-from hookrun.shell.named_files import with_target_last
-from hookrun.shell.prefilter import shell_line
+from hookrun.recipes.shell_recipe import BARE, block, line_of, parse, physical, project_directory, unreadable
+from hookrun.shell.prefilter import QUOTES, git_programs, may_run
 from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -83,6 +80,9 @@ RECIPE = Recipe(
     """,
 )
 
+FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
+"""Prefixes of programs that destroy a disk's content."""
+
 HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*", "std*", "tty*", "urandom", "zero")
 """Devices in /dev that are not disks."""
 
@@ -109,25 +109,42 @@ ERASING = (
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
-DANGER = re.compile(
-    r"\b(?:s?rm|mv|find|rsync|chmod|chown|chgrp)\b(?=.*\s(?:-\w*[rR]|--recursive|--del|-delete|-exec))"
+DANGER = (
+    r"(?s)\b(?:s?rm|mv|find|rsync|chmod|chown|chgrp)\b(?=.*\s(?:-\w*[rR]|--recursive|--del|-delete|-exec))"
     r".*\s(?:[/~*$]|\.{1,2}(?:[\s/]|$))"
-    r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)",
-    re.DOTALL,
+    r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)"
 )
 """Matches an unparsed part of a line that may be dangerous: a program with an option or path."""
 
-REMOVES_IT = re.compile(r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)")
+REMOVES_IT = r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)"
 """Matches a line that removes its arguments."""
 
 ADVICE = "Use a narrower command, or ask the user to run it."
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block")
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the line may be blocked or asked about. False is certain."""
+    line = line_of(context)
+    if line is None:
+        return False
+    refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
+    return refuses or _may_destroy(line)
+
+
+def _may_destroy(line: str) -> bool:
+    return (
+        may_run(line, (*RULES, *REMOVERS, *unseen_code.DOWNLOADERS, *git_programs(DISCARDING)))
+        or "/dev/" in line.translate(QUOTES)
+        or any(name in line.translate(BARE).lower() for name in FORMATTING)
+        or (("(" in line or "function" in line) and ("|" in line or "&" in line))  # a fork bomb
+    )
+
+
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or a question if it may be intended."""
-    line = shell_line(context.get("tool_args"))
-    if line is None or not may_matter(f"{__name__}:check", context, os.environb):
+    line = line_of(context)
+    if line is None or not concerns(context):
         return None
     guard = Guard(context, line)
     blocked = block(guard.reasons())
@@ -158,7 +175,7 @@ class Guard:
         for command, git in calls(self._context, parsed, Configuration()):
             yield from (f"{reason}. {ADVICE}" for reason in self._of_command(command, git))
             self.question = self.question or next(self._questions(command, git), None)
-        yield from unreadable(parsed, DANGER.search)
+        yield from unreadable(parsed, DANGER)
         yield from unseen_code.refusal(RECIPE, self._context, parsed)
 
     def _of_command(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
@@ -216,6 +233,8 @@ class Guard:
     def moved(self, command: SimpleCommand) -> Iterator[str]:
         """Yield the disk that `mv` would overwrite, and the trees it would move away."""
         yield from _overwritten(command.operands[-1:])
+        from hookrun.shell.named_files import with_target_last
+
         *paths, last = [word.text for word in with_target_last(command, [*map(Word, command.operands)])] or [""]
         within = (absolute(last, command.directory) or "").startswith(f"{self._project}/")
         for path in paths:
@@ -319,11 +338,13 @@ def _trees(command: SimpleCommand) -> list[str]:
 
 def _found(command: SimpleCommand) -> list[str]:
     """Return the trees that `find` removes without a filter."""
+    import re
+
     from hookrun.shell.wrappers import has_filter, start_directories
 
     words = command.arguments
     removes = "-delete" in words or any(
-        word.rpartition("/")[2] in REMOVING or REMOVES_IT.search(word) for word in words
+        word.rpartition("/")[2] in REMOVING or re.search(REMOVES_IT, word) for word in words
     )
     return [start.text for start in start_directories(command.words)] if removes and not has_filter(words) else []
 

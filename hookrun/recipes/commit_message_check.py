@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hookrun.recipes.looks import COMMITTING
 from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
-from hookrun.recipes.shell_recipe import block, parse
-from hookrun.shell.prefilter import may_run, shell_line
+from hookrun.recipes.shell_recipe import block, line_of, parse
+from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -41,6 +40,9 @@ RECIPE = Recipe(
     """,
 )
 
+COMMIT = "commit"
+"""Git's command."""
+
 EXEMPT = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
 """Prefixes of git's own first lines."""
 
@@ -64,11 +66,17 @@ MAX_BYTES = 1 << 20
 """Bytes read of a message's file."""
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue")
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the line may commit. False is certain."""
+    line = line_of(context)
+    return line is not None and may_run(line, git_programs((COMMIT,)))
+
+
+@RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a commit with a wrong message, else None."""
-    line = shell_line(context.get("tool_args"))
-    if line is None or not may_run(line, COMMITTING):
+    line = line_of(context)
+    if line is None or not concerns(context):
         return None
     return block(_reasons(context, line))
 
@@ -77,7 +85,7 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
     from hookrun.recipes.git_repository import Configuration, calls
 
     for command, git in calls(context, parse(context, line), Configuration()):
-        if git is None or git.command != "commit" or command.program == UNKNOWN:
+        if git is None or git.command != COMMIT or command.program == UNKNOWN:
             continue
         message = _message(git, command)
         if message is not None and (found := problems(message)):

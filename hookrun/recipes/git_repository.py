@@ -8,7 +8,6 @@ from time import monotonic
 
 from hookrun.process.child import RESTORED
 from hookrun.process.loop import KILL
-from hookrun.process.python_state import wait_for
 from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, parse, project_directory
 from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
 from hookrun.shell.words import UNKNOWN
@@ -73,13 +72,14 @@ def run(directory: str, *arguments: str) -> str | None:
         return None
     finally:
         os.close(write_end)
+    listed = None
     try:
         listed = _read(output, monotonic() + TIMEOUT)
-    finally:
+    finally:  # also where the time of the whole hook is up
         os.close(output)
-    if listed is None:
-        os.kill(pid, KILL)
-    status = wait_for(pid)
+        if listed is None:
+            os.kill(pid, KILL)
+        status = os.waitpid(pid, 0)[1]
     return os.fsdecode(listed) if listed is not None and status == 0 else None
 
 

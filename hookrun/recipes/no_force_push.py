@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from hookrun.globs import glob
 from hookrun.recipes import unseen_code
-from hookrun.recipes.looks import may_matter
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import block, parse, unreadable
-from hookrun.shell import lazy_re as re
-from hookrun.shell.prefilter import shell_line
+from hookrun.recipes.shell_recipe import block, line_of, parse, unreadable
+from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
@@ -58,7 +54,7 @@ RECIPE = Recipe(
 WITH_VALUE = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
 """Options of push whose value is the next word."""
 
-DANGER = re.compile(r"\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])", re.DOTALL)
+DANGER = r"(?s)\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])"
 """Matches an unparsed part of a line that may be dangerous."""
 
 LONG = {"force": 4, "force-with-lease": 7, "mirror": 1, "delete": 2, "prune": 3, "dry-run": 2}
@@ -68,11 +64,24 @@ SHORT = {"f": "force", "d": "delete", "n": "dry-run"}
 ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block")
+PUSHING = ("push", "send-pack")
+"""Git's commands that push."""
+
+
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the line may be blocked. False is certain."""
+    line = line_of(context)
+    if line is None:
+        return False
+    refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
+    return refuses or may_run(line, git_programs(PUSHING))
+
+
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that would overwrite or delete a remote branch, else None."""
-    line = shell_line(context.get("tool_args"))
-    if line is None or not may_matter(f"{__name__}:check", context, os.environb):
+    line = line_of(context)
+    if line is None or not concerns(context):
         return None
     return block(_reasons(context, line))
 
@@ -83,9 +92,9 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
     parsed = parse(context, line)
     configuration = Configuration()
     for command, git in calls(context, parsed, configuration):
-        if git is not None and git.command in {"push", "send-pack"}:
+        if git is not None and git.command in PUSHING:
             yield from (f"{reason}. {ADVICE}" for reason in _of_push(git, command, configuration))
-    yield from unreadable(parsed, DANGER.search)
+    yield from unreadable(parsed, DANGER)
     yield from unseen_code.refusal(RECIPE, context, parsed)
 
 

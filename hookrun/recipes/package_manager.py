@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 
 from hookrun.files import is_within, upwards
-from hookrun.recipes.looks import may_manage
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.recipes.shell_recipe import parse, project_directory
-from hookrun.shell import lazy_re as re
+from hookrun.recipes.shell_recipe import BARE, parse, project_directory
+from hookrun.shell.prefilter import may_run
 from hookrun.shell.wrappers import APART
 
 TYPE_CHECKING = False
@@ -117,10 +116,11 @@ REMOTE = {"pnpm": "pnpm dlx", "yarn": "yarn dlx", "bun": "bunx"}
 LOCAL = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
 """npx's replacement for a program not installed in the project, and for an installed one."""
 
+OF_NODE = ("npm", "npx")
 PIP = frozenset({"check", "freeze", "install", "list", "show", "uninstall"})
-PIP_PROGRAM = re.compile(r"pip(3(\.\d+)?)?")
-PYTHON = re.compile(r"python(3(\.\d+)?)?")
-MODULE = re.compile(r"-[IEsuBOx]*m")
+PIP_PROGRAM = r"pip(3(\.\d+)?)?"
+PYTHON = r"python(3(\.\d+)?)?"
+MODULE = r"-[IEsuBOx]*m"
 RUNNING = frozenset({"exec", "run", "start", "test"})
 """Commands after which other package managers pass options on to the program."""
 GLOBAL = frozenset({"-g", "--global", "--location=global"})
@@ -129,12 +129,25 @@ Change = tuple["list[Word]", str]
 """Consecutive words of a command, and their replacement."""
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash", priority=600, timeout=10, on_failure="continue")
-def check(context: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the change of a line that calls the wrong package manager, else None."""
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the line may run a package manager. False is certain."""
+    line = _line(context)
+    return line is not None and (
+        may_run(line, (*OF_NODE, "pip", "pip3")) or "pip3." in line.translate(BARE).lower()  # PIP_PROGRAM
+    )
+
+
+def _line(context: Mapping[str, object]) -> str | None:
     args = context.get("tool_args")
     line = args.get("command") if isinstance(args, dict) else None
-    if not isinstance(line, str) or not may_manage(line):
+    return line if isinstance(line, str) else None  # a list of words cannot be changed as text
+
+
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=600, timeout=10, on_failure="continue", concerns=concerns)
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the change of a line that calls the wrong package manager, else None."""
+    line = _line(context)
+    if line is None or not concerns(context):
         return None
     parsed = parse(context, line)
     if parsed.problem is not None:
@@ -176,25 +189,29 @@ def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:
 
 
 def _changes(command: SimpleCommand) -> list[Change]:
+    import re
+
     words = command.words
     program = words[0].text if words and not APART.intersection(command.wrappers) else ""
     directory = command.directory
-    if program in {"npm", "npx"}:
+    if program in OF_NODE:
         manager = _manager("node", LOCKS, directory)
         if manager in NODE:
             return _of_npm(words, manager) if program == "npm" else _of_npx(words, manager, directory)
         return []
     if _manager("python", PYTHON_LOCKS, directory) == "no":
         return []
-    count = 1 if PIP_PROGRAM.fullmatch(program) else _module(words) if PYTHON.fullmatch(program) else 0
+    count = 1 if re.fullmatch(PIP_PROGRAM, program) else _module(words) if re.fullmatch(PYTHON, program) else 0
     place = _first(words, count or 1, PIP_WITH_VALUE)
     return [(words[:count], "uv pip")] if count and place is not None and words[place].text in PIP else []
 
 
 def _module(words: list[Word]) -> int:
     """Return the number of words that run pip as a module, or 0: 4 for `python3 -I -m pip`."""
+    import re
+
     for index, word in enumerate(words[1:], 1):
-        if MODULE.fullmatch(word.text):
+        if re.fullmatch(MODULE, word.text):
             return index + 2 if [each.text for each in words[index + 1 : index + 2]] == ["pip"] else 0
         if word.text[:1] != "-":
             return 0

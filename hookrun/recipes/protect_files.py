@@ -6,10 +6,19 @@ import os
 
 from hookrun import settings_globs
 from hookrun.globs import glob
-from hookrun.recipes.looks import GLOB_ARGUMENTS, PATH_ARGUMENTS, may_name, texts_of
+from hookrun.recipes.path_prefilter import may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import LinkedFiles, block, line_directory, parse, spellings, unreadable
-from hookrun.shell.prefilter import ENDS, shell_line
+from hookrun.recipes.shell_recipe import (
+    LinkedFiles,
+    block,
+    line_directory,
+    line_of,
+    named_paths,
+    parse,
+    spellings,
+    unreadable,
+)
+from hookrun.shell.prefilter import ENDS
 from hookrun.shell.words import PLAIN, Piece, absolute, split_words
 
 TYPE_CHECKING = False
@@ -71,15 +80,39 @@ RECIPE = Recipe(
     """,
 )
 
+GLOB_ARGUMENTS = ("glob", "include")
+"""Arguments of searching tools with a pattern of the files to search."""
+
 READING = frozenset({"read", "grep", "glob"})
 """Tools that do not write."""
 
 ADVICE = "Ask the user if you need this."
 
 
-@RECIPE.hook("pre_tool_use", matcher="read|write|edit|delete|grep|bash", priority=20, timeout=10, on_failure="block")
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the call may read, change or search a protected file. False is certain."""
+    yes(RECIPE, "read")  # a wrong option always counts
+    line = line_of(context)
+    if named_paths(context) or named_paths(context, GLOB_ARGUMENTS):
+        return True
+    if line is None:
+        return False
+    texts = texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings")))
+    return may_name(line, os.environ.get("HOME", ""), line_directory(context), texts)
+
+
+@RECIPE.hook(
+    "pre_tool_use",
+    matcher="read|write|edit|delete|grep|bash",
+    priority=20,
+    timeout=10,
+    on_failure="block",
+    concerns=concerns,
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that reads or changes a protected file, else None."""
+    if not concerns(context):
+        return None
     return block(Files(context).reasons())
 
 
@@ -96,18 +129,14 @@ class Files:
 
     def reasons(self) -> Iterator[str]:
         """Yield why the call must not run: files it must not read, write or search."""
-        given = self._context.get("tool_args")
-        args = given if isinstance(given, dict) else {}
-        line, directory = shell_line(args), line_directory(self._context)
+        line, directory = line_of(self._context), line_directory(self._context)
         if line is not None:
-            yield from self._of_line(line, directory)
-        for name in PATH_ARGUMENTS:
-            if isinstance(path := args.get(name), str):
-                full = os.path.join(directory, os.path.expanduser(path))
-                yield from self._of_paths(spellings(full), written=self._context.get("tool_name") not in READING)
-        for name in GLOB_ARGUMENTS:
-            if isinstance(pattern := args.get(name), str):
-                yield from self._of_searched(pattern)
+            yield from self._of_line(line)
+        for path in named_paths(self._context):
+            full = os.path.join(directory, os.path.expanduser(path))
+            yield from self._of_paths(spellings(full), written=self._context.get("tool_name") not in READING)
+        for pattern in named_paths(self._context, GLOB_ARGUMENTS):
+            yield from self._of_searched(pattern)
 
     def _of_searched(self, pattern: str) -> Iterator[str]:
         """Yield a pattern's matches that must not be searched: `.env*`, `*.{ts,pem}`."""
@@ -115,10 +144,7 @@ class Files:
             yield from self._of_names(f"/{word.text}", written=False)
             yield from self._why(f"/{word.text}", written=False)
 
-    def _of_line(self, line: str, directory: str) -> Iterator[str]:
-        globs = (*self._secrets, *self._locked, *self._settings)
-        if not may_name(line, os.environ.get("HOME", ""), directory, texts_of(" ".join(globs))):
-            return
+    def _of_line(self, line: str) -> Iterator[str]:
         from hookrun.shell.named_files import named_files
 
         parsed = parse(self._context, line)

@@ -10,21 +10,21 @@ from itertools import pairwise
 
 from hookrun.files import is_within
 from hookrun.globs import glob
-from hookrun.recipes.looks import PATH_ARGUMENTS, may_decide
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
     LinkedFiles,
     block,
     line_directory,
+    line_of,
+    named_paths,
     parse,
     physical,
     project_directory,
     spellings,
     unreadable,
 )
-from hookrun.shell import lazy_re as re
-from hookrun.shell.named_files import CHANGING, IN_PLACE, ONTO_LAST, WRITING_OPTIONS, named_files
-from hookrun.shell.prefilter import ENDS, may_run, shell_line
+from hookrun.shell.file_programs import CHANGING, IN_PLACE, OF_GIT, ONTO_LAST, WRITING_OPTIONS
+from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, git_programs, may_run
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
@@ -77,23 +77,42 @@ RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
 STARTERS = frozenset({"bunx", "npx", "pipx", "script", "uvx"})
 """Programs that run another one, any of their words."""
 
-INTERPRETERS = re.compile(
+INTERPRETERS = (
     r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|g?awk|mawk|expect|tclsh|ex|vim?|emacs|sqlite3|gdb"
 )
 """Programs that run code in a word or file."""
 
-IN_CODE = re.compile(rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b")
+IN_CODE = rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b"
 
 OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl", "setfattr", "xattr"})
 """Programs that change the permissions or owner of a file."""
 
-PROGRAMS = (*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "git", "hub", "tar")
+PROGRAMS = (
+    *(*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "tar"),
+    *git_programs((*OF_GIT, "clean")),
+)
 """Programs that can change files named in the line."""
 
 
-@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block")
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the call may change a file, or decide about hooks. False is certain."""
+    line = line_of(context)
+    return bool(named_paths(context)) or (line is not None and _may_decide(line))
+
+
+def _may_decide(line: str) -> bool:
+    return (
+        any(sign in line for sign in (">", *MADE_UP, "*", "?", "["))
+        or may_run(line, (*PROGRAMS, "hookrun"))
+        or "hookrun" in line.replace("\\\n", "").translate(QUOTES)
+    )
+
+
+@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block", concerns=concerns)
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, else None."""
+    if not concerns(context):
+        return None
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 
@@ -114,14 +133,11 @@ class Watch:
 
     def reasons(self) -> Iterator[str]:
         """Yield why the call must not run."""
-        given = self._context.get("tool_args")
-        args = given if isinstance(given, dict) else {}
-        line = shell_line(args)
-        if line is not None and may_decide(line):
+        line = line_of(self._context)
+        if line is not None:
             yield from self._of_line(line)
-        for name in PATH_ARGUMENTS if self._context.get("tool_name") != "read" else ():
-            if isinstance(path := args.get(name), str):
-                yield from self._of_file(path)
+        for path in named_paths(self._context) if self._context.get("tool_name") != "read" else ():
+            yield from self._of_file(path)
 
     def _of_file(self, path: str) -> Iterator[str]:
         given = os.path.join(self._directory, self._from_home(path))
@@ -164,6 +180,8 @@ class Watch:
         yield from unreadable(parsed, self._may_change)
 
     def _of_changes(self, command: SimpleCommand) -> Iterator[str]:
+        from hookrun.shell.named_files import named_files
+
         directory = command.directory or self._directory
         for file in named_files(command):
             path = absolute(file.path, directory)
@@ -215,9 +233,11 @@ class Watch:
 
     def _may_change(self, text: str) -> bool:
         """Return whether an unparsed part of a line may be one to block."""
+        import re
+
         words = text.translate(ENDS).split()
         named = any(any(self._of_file(word)) for word in words if "." in word or "/" in word)
-        return IN_CODE.search(text) is not None or (named and (">" in text or may_run(text, PROGRAMS)))
+        return re.search(IN_CODE, text) is not None or (named and (">" in text or may_run(text, PROGRAMS)))
 
     def _held(self) -> Iterable[str]:
         """Yield paths not to be removed with their directory; in the project only existing ones."""
@@ -234,9 +254,11 @@ def _decides(command: SimpleCommand) -> bool:
     texts = [word.text for word in command.words]
     code = [*texts, command.stdin.text] if command.stdin is not None else texts
     if not any("hookrun" in text.lower() for text in code) and not (texts and command.words[0].globs):
-        return False  # as of most lines, without an expression
-    interprets = INTERPRETERS.fullmatch(command.program) is not None
-    if interprets and any(IN_CODE.search(text) for text in code):
+        return False
+    import re
+
+    interprets = re.fullmatch(INTERPRETERS, command.program) is not None
+    if interprets and any(re.search(IN_CODE, text) for text in code):
         return True
     if command.one_of(("hookrun",)) is not None:
         return _decisive(texts[1:])

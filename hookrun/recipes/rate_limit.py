@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.recipes.recipe import Environment
-
 NAME = "rate-limit"
 MAX_CALLS = 5000
 """The largest limit: calls within the time window are remembered."""
@@ -53,34 +51,29 @@ def most_calls(recipe: Recipe) -> int:
     return most
 
 
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the call's tool is limited."""
+    tool = context.get("tool_name")
+    return isinstance(tool, str) and any(glob(pattern, tool) for pattern in words(RECIPE, "tools"))
+
+
 # Late: calls blocked by other hooks do not count. A limit that cannot be checked blocks the call.
-@RECIPE.hook("pre_tool_use", "Limit how often a tool is called", priority=900, timeout=10, on_failure="block")
+@RECIPE.hook(
+    "pre_tool_use",
+    "Limit how often a tool is called",
+    priority=900,
+    timeout=10,
+    on_failure="block",
+    concerns=concerns,
+)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call over the limit; count one within it."""
-    return _verdict(RECIPE, context)
-
-
-def may_exceed(context: Mapping[str, object], environment: Environment) -> bool:
-    """Count a call within the limit and return False; else change nothing and return True, to have it checked.
-
-    This is the recipe's look (looks.py), with the hook's environment.
-    """
-    home = environment("HOME", "").rstrip("/")
-    if not home.startswith("/"):
-        return True
-    try:
-        return _verdict(RECIPE.configured(environment), context, home) is not None
-    except (Exception, SystemExit):  # `check` fails for the same reason, and reports it
-        return True
-
-
-def _verdict(recipe: Recipe, context: Mapping[str, object], ready_in: str | None = None) -> dict[str, object] | None:
-    tool = context.get("tool_name")
-    if not isinstance(tool, str) or not any(glob(pattern, tool) for pattern in words(recipe, "tools")):
+    if not concerns(context):
         return None
-    most, seconds = most_calls(recipe), number(recipe, "seconds")
+    tool = str(context.get("tool_name"))
+    most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
     session, request = str(context.get("session_id") or ""), context.get("request_id")
-    with recipe_state.LockedState(NAME, session, tool, ready_in=ready_in) as remembered:
+    with recipe_state.LockedState(NAME, session, tool) as remembered:
         wait = _wait(remembered, request, most, seconds)
     if wait is None:
         return None

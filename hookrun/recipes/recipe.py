@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Environment = Callable[[str, str], str]
     """Returns the value of a variable, or the default, as `os.environ.get` does."""
     Check = Callable[["Recipe", str], object]
+    Concerns = Callable[[Mapping[str, object]], bool]
     Function = TypeVar("Function", bound=Callable[[Mapping[str, object]], object])
 
 PREFIX = "HOOKRUN_OPTION_"
@@ -63,6 +64,10 @@ class Recipe:
     `hooks` are declarations as in coder.json; the decorator `hook` adds more. `catches` and `misses` are lists for the
     documentation, with `- ` before each item. Options are read from `environment`. `version` is raised when the recipe
     blocks more or less; an old version has its own module, and `until` is the last hookrun with it.
+
+    `concerns` has, by a function's name, the cheap test of a context that hookrun makes before it starts a process for
+    the function: False means that the function returns None and changes nothing. Functions with one only judge a
+    context, so that a server's worker calls them itself. See `process/recipe_calls.py`.
     """
 
     def __init__(
@@ -87,6 +92,7 @@ class Recipe:
         self.environment = environment
         self.version = version
         self.until = until
+        self.concerns: dict[str, Concerns] = {}
 
     @property
     def catches(self) -> tuple[str, ...]:
@@ -99,11 +105,17 @@ class Recipe:
         return _items(self._misses)
 
     def hook(
-        self, event: str | list[str], description: str = "", *, name: str = "", **fields: object
+        self,
+        event: str | list[str],
+        description: str = "",
+        *,
+        name: str = "",
+        concerns: Concerns | None = None,
+        **fields: object,
     ) -> Callable[[Function], Function]:
         """Return a decorator that adds a function to `hooks`; `fields` are further fields of its declaration.
 
-        Description and name default to the recipe's summary and name.
+        Description and name default to the recipe's summary and name. `concerns` is the function's cheap test.
         """
 
         def add(function: Function) -> Function:
@@ -112,6 +124,8 @@ class Recipe:
             if "matcher" in fields:
                 declaration["matcher"] = fields["matcher"]
             target = f"{function.__module__}:{function.__name__}"
+            if concerns is not None:
+                self.concerns[function.__name__] = concerns
             self.hooks = (*self.hooks, {**declaration, "python": target, "cwd": "/", **fields})
             return function
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from errno import EFBIG
 
 from hookrun.fastjson import dumps, loads
 from hookrun.state import STATE_DIR, NoHomeError, file_name_for, home_directory, open_private, remove_oldest
@@ -17,16 +16,14 @@ MAX_FILES = 256
 """Files of one recipe; beyond that the oldest are removed."""
 MAX_BYTES = 1 << 20
 """Larger files are not ours and are overwritten."""
-MAX_READY_BYTES = 1 << 14
-"""A larger file is not read in hookrun's own process."""
 MAX_ATTEMPTS = 100
 """How often a file is reopened after another process removed it."""
 
 
-def directory(recipe: str, home: str | None = None) -> str:
+def directory(recipe: str) -> str:
     """Return the directory of a recipe's files. The hook fails without a home directory."""
     try:
-        return f"{home or home_directory()}{STATE_DIR}/recipes/{recipe}"
+        return f"{home_directory()}{STATE_DIR}/recipes/{recipe}"
     except NoHomeError as error:
         raise SystemExit(f"{recipe}: {error}") from None
 
@@ -36,19 +33,16 @@ class LockedState:
 
     It is empty at first, or if the file holds something else, and written back at the end, unless an exception is
     raised. The hook fails, with the reason, if the file cannot be used.
-
-    With `ready_in`, a home directory, it must exist, small and unused: nothing is created or waited for.
     """
 
-    def __init__(self, recipe: str, *key: str, ready_in: str | None = None) -> None:
+    def __init__(self, recipe: str, *key: str) -> None:
         self._recipe = recipe
-        self._is_ready = ready_in is not None
-        self._directory = directory(recipe, ready_in)
+        self._directory = directory(recipe)
         self._path = f"{self._directory}/{file_name_for(*key)}"
 
     def __enter__(self) -> dict[str, object]:
         try:
-            self._fd = _open_locked(self._path, ready=self._is_ready)
+            self._fd = _open_locked(self._path)
         except OSError as error:
             raise _unusable(self._recipe, self._path, error) from None
         try:
@@ -102,16 +96,13 @@ def _unusable(recipe: str, path: str, error: OSError) -> SystemExit:
     return SystemExit(f"{recipe}: cannot store its state: {why}")
 
 
-def _open_locked(path: str, *, ready: bool) -> int:
+def _open_locked(path: str) -> int:
     for _ in range(MAX_ATTEMPTS):
-        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(path, flags) if ready else open_private(path, flags | os.O_CREAT)
+        fd = open_private(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_CREAT)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB * ready)
+            fcntl.flock(fd, fcntl.LOCK_EX)
             # Another process may have removed the file, as one of the oldest, before we got the lock.
             mine, there = os.fstat(fd), os.lstat(path)
-            if ready and mine.st_size > MAX_READY_BYTES:
-                raise OSError(EFBIG, os.strerror(EFBIG))  # noqa: TRY301  # one way out
             if (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino):
                 return fd
         except FileNotFoundError:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from hookrun.globs import glob
-from hookrun.recipes.looks import SCANS, scanned, scanned_texts
 from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+SCANS = ("block", "tell", "off")
+"""What is done with a credential."""
 
 RECIPE = Recipe(
     "secret-scan",
@@ -42,6 +44,15 @@ RECIPE = Recipe(
     """,
 )
 
+SCANNED = {
+    "prompt": ("user_prompt",),
+    "arguments": ("tool_args",),
+    "output": ("tool_result_output", "tool_result_error"),
+}
+"""What it scans -> the fields of the context."""
+REMOVED_TEXT = frozenset({"old_string", "old_str"})
+"""Arguments whose text is removed from a file."""
+
 MAX_SCANNED = 4 << 20
 """Characters."""
 
@@ -52,12 +63,24 @@ MESSAGES = {
 }
 
 
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether a scanned text may hold a credential. False is certain."""
+    source = _source(context)
+    action, by_place = one_of(RECIPE, source), yes(RECIPE, "places")
+    if action == "off":
+        return False
+    from hookrun.credentials import may_hold_secret
+
+    return by_place or any(may_hold_secret(text) for text in _texts(context, source))
+
+
 @RECIPE.hook(
     "post_tool_use",
     "Tell the model not to repeat a credential in tool output",
     name="secret-scan-output",
     timeout=10,
     on_failure="continue",
+    concerns=concerns,
 )
 @RECIPE.hook(
     "user_prompt_submit",
@@ -65,22 +88,28 @@ MESSAGES = {
     name="secret-scan-prompt",
     timeout=10,
     on_failure="block",
+    concerns=concerns,
 )
 @RECIPE.hook(
-    "pre_tool_use", "Block tool calls whose arguments contain a credential", priority=30, timeout=10, on_failure="block"
+    "pre_tool_use",
+    "Block tool calls whose arguments contain a credential",
+    priority=30,
+    timeout=10,
+    on_failure="block",
+    concerns=concerns,
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the verdict on an event that contains a credential, None for any other."""
-    source = scanned(context)
+    source = _source(context)
     action = one_of(RECIPE, source)
-    if action == "off":
+    if action == "off" or not concerns(context):
         return None
     from hookrun.credentials import find_secrets
 
     allowed = option(RECIPE, "allow").split()
     by_place = yes(RECIPE, "places")
     found: dict[str, None] = {}
-    for text in scanned_texts(context, source):
+    for text in _texts(context, source):
         for each in find_secrets(text[:MAX_SCANNED], by_place=by_place):
             if not any(glob(pattern, each.value) for pattern in allowed):
                 found[each.shown] = None
@@ -90,3 +119,28 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if action == "tell":
         return {"action": "continue", "system_message": f"secret-scan: {message}"}
     return {"action": "block", "message": message}
+
+
+def _source(context: Mapping[str, object]) -> str:
+    """Return what is scanned at an event, also the name of its option."""
+    return {"user_prompt_submit": "prompt", "pre_tool_use": "arguments"}.get(str(context.get("event")), "output")
+
+
+def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
+    """Yield the texts to scan."""
+    for name in SCANNED[source]:
+        yield from _strings(context.get(name))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every string in a value, with objects' keys, except text that an edit removes."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            yield from (name for name in each if isinstance(name, str))
+            waiting.extend(inner for name, inner in each.items() if name not in REMOVED_TEXT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.globs import glob
-from hookrun.shell.prefilter import QUOTES
+from hookrun.shell.prefilter import QUOTES, shell_line
 from hookrun.shell.words import absolute
 
 TYPE_CHECKING = False
@@ -18,12 +18,28 @@ KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 """Variables with the same value in an agent's shell and this process."""
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
 """The last line read."""
+BARE = str.maketrans("", "", "'\"\\\n")
+"""Removes what a shell may remove within a word."""
+PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
+"""Arguments of tools that name a file."""
 BRACES = str.maketrans("{,}", "   ")
 MAX_LISTED = 20_000
 """Files compared with a line's patterns, to follow links: some tens of milliseconds."""
 UNKNOWN_ALIAS = "Git cannot be run here to look up an alias of this line. Write the command that it stands for"
 MAX_SHOWN = 60
 """Characters shown of an unreadable part of a line."""
+
+
+def line_of(context: Mapping[str, object]) -> str | None:
+    """Return the shell line of a call, None without one."""
+    return shell_line(context.get("tool_args"))
+
+
+def named_paths(context: Mapping[str, object], arguments: Iterable[str] = PATH_ARGUMENTS) -> list[str]:
+    """Return the paths in a call's arguments."""
+    args = context.get("tool_args")
+    found = (args.get(name) for name in arguments) if isinstance(args, dict) else ()
+    return [each for each in found if isinstance(each, str)]
 
 
 def line_directory(context: Mapping[str, object]) -> str:
@@ -105,12 +121,16 @@ class LinkedFiles:
         return found
 
 
-def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object]) -> Iterator[str]:
+def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] | str) -> Iterator[str]:
     """Yield why a line cannot be checked.
 
     It is too long, nested too deeply, or has an unknown alias of git; or a part cannot be parsed as shell and is
-    `dangerous`, a function of that part without quotes.
+    `dangerous`: a function of that part without quotes, or a regular expression found in it.
     """
+    if isinstance(dangerous, str):
+        import re
+
+        dangerous = re.compile(dangerous).search
     if parsed.problem in {"too deep", "too long"}:
         yield f"This line is {parsed.problem} to check. Split it, or put it in a script"
     if parsed.problem == UNKNOWN_ALIAS:

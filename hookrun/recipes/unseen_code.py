@@ -9,9 +9,7 @@ from itertools import pairwise
 
 from hookrun import sends_typed_input
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.shell import lazy_re as re
-from hookrun.shell.named_files import option_targets
-from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS
+from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, may_read_terminal
 from hookrun.shell.words import UNKNOWN, absolute
 from hookrun.shell.wrappers import STDIN, nested_line
 
@@ -31,15 +29,13 @@ INTERACTIVE = Option(
 
 TERMINAL = STDIN | {"/dev/tty"}
 
-PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 """Python's modules that read code."""
 
 READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
 """Those that read code after a given file."""
 
-HAS_CODE = re.compile(r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)")
+HAS_CODE = r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)"
 """Options of other interpreters than Python that run a word, or end."""
 
 INTERACTIVE_OPTION = {
@@ -52,6 +48,12 @@ SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
 VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 """Options that show something and end; those of ssh without a shell; those whose value is the next word."""
+
+
+def may_refuse(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
+    """Return whether `refusal` may have a reason. False is certain."""
+    allowed = one_of(recipe, INTERACTIVE.name) == "allow"
+    return not allowed and may_read_terminal(line) and not sends_typed_input(str(context.get("agent")))
 
 
 def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:
@@ -90,13 +92,19 @@ def _reads(command: SimpleCommand) -> bool:
         return "/dev/tty" in texts
     if program in OPENING:  # `script FILE` starts one, too
         return len(command.operands) <= (program == "script")
-    if PYTHON.fullmatch(program):
+    if _is_python(program):
         return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
     return program in INTERPRETERS and (INTERACTIVE_OPTION.get(program) in texts[:1] or not _has_code(program, texts))
 
 
+def _is_python(program: str) -> bool:
+    return program.rstrip(".0123456789") in {"python", "pypy"}
+
+
 def _opens_python(texts: list[str]) -> bool:
     """Return whether Python reads code: it gets none, or continues with `-i` after it."""
+    import re
+
     waiting = iter(texts)
     interactive = False
     for text in waiting:
@@ -115,13 +123,15 @@ def _opens_python(texts: list[str]) -> bool:
 
 def _has_code(program: str, texts: list[str]) -> bool:
     """Return whether an interpreter gets its code in words or as a file."""
+    import re
+
     waiting = iter(texts)
     for text in waiting:
         if text in TERMINAL:
             return False
         if (
             (text[:1] != "-" and program not in READING_ON)
-            or HAS_CODE.match(text)
+            or re.match(HAS_CODE, text)
             or (program == "php" and text[:2] in {"-r", "-i", "-m"})
         ):
             return True
@@ -133,8 +143,11 @@ def _has_code(program: str, texts: list[str]) -> bool:
 # --- downloads: `curl ... | sh` and similar
 
 DOWNLOADERS = ("curl", "wget", "fetch", "aria2c", "http", "https", "xh")
-INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|osascript|pwsh|powershell")
-INLINE = re.compile(r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)")
+RUNNING_CODE = READERS | {
+    *(".", "source", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "osascript", "pwsh", "powershell"),
+}
+"""Programs that run code from a file or their input, besides Python."""
+INLINE = r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)"
 """Options of interpreters to run something other than their input."""
 
 INTO = frozenset({"--directory-prefix", "--output-dir", "-P"})
@@ -167,6 +180,8 @@ class Downloads:
         return self._runs_file(command) or _runs_stream(command)
 
     def _remember(self, command: SimpleCommand, program: str) -> None:
+        from hookrun.shell.named_files import option_targets
+
         named = {each.target.text for each in command.redirections if each.writes}
         named.update(option_targets(program, command.arguments))
         if program == "wget":  # without -O the address has the name
@@ -186,14 +201,16 @@ class Downloads:
 
 
 def _interprets(command: SimpleCommand) -> bool:
-    return command.program in READERS | SOURCES or INTERPRETER.fullmatch(command.program) is not None
+    return command.program in RUNNING_CODE or _is_python(command.program)
 
 
 def _runs_stream(command: SimpleCommand) -> bool:
     """Return whether a command runs its piped input or a process substitution."""
     if not _interprets(command):
         return False
-    if any(INLINE.match(word) for word in command.arguments):
+    import re
+
+    if any(re.match(INLINE, word) for word in command.arguments):
         return UNKNOWN in command.arguments  # `python3 -c "$(curl ...)"`
     first = "".join(command.operands[:1])
     if first == UNKNOWN:

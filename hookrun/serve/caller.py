@@ -2,7 +2,8 @@
 
 It is served only under the server's own limits, privileges and namespaces: differences are not imitated, such a caller
 runs cold. The server greets with one line. The client sends its request, with its working directory and standard
-streams as descriptors, then a byte for each signal it receives. The server answers with the exit status.
+streams as descriptors, then a byte for each signal it receives. The server answers with the exit status,
+and at a gate says before what the client is to answer if it ends before that.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAGIC = b"HKR2"
+MAGIC = b"HKR3"
 HEADER = Struct("<4sI")
 """The magic word and the length of what follows."""
 COUNTS = Struct("<3I")
@@ -36,6 +37,8 @@ DESCRIPTORS = 4
 GO, GO_BLOCK = b"go 0\n", b"go 1\n"
 """Greetings; after the second, a client without an answer refuses."""
 ANSWER = b"X"
+LOST, LOST_HEADER = b"R", Struct("<cBII")
+"""Before the answer: what the client is to say if there is none, with the sizes of stdout and stderr."""
 
 INTERRUPTED = 128
 """Added to a signal's number: from this exit status on, a run was cut off."""
@@ -63,6 +66,11 @@ def cold(reason: str) -> bytes:
 def answer(status: int) -> bytes:
     """Return the last line to a client."""
     return ANSWER + bytes((status & 0xFF,))
+
+
+def answer_if_lost(status: int, stdout: bytes, stderr: bytes) -> bytes:
+    """Return what a client is to answer if the last line does not come; a later one replaces it."""
+    return LOST_HEADER.pack(LOST, status & 0xFF, len(stdout), len(stderr)) + stdout + stderr
 
 
 class LastEnvironment:

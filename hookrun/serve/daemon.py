@@ -42,9 +42,9 @@ CHANGED = "hookrun was changed while it was loaded"
 """Why a server ends before it serves; the next run starts another."""
 PRELOADED = """
     hookrun.__main__ hookrun.audit hookrun.claude.answer hookrun.claude.matcher hookrun.credentials hookrun.engine
-    hookrun.fire.agent hookrun.fire.command hookrun.process.orphans hookrun.process.python_host hookrun.server_start
-    hookrun.session hookrun.shell.evaluate hookrun.shell.parse_line hookrun.trust.approvals hookrun.trust.digest
-    hookrun.trust.hook_files
+    hookrun.fire.agent hookrun.fire.command hookrun.fire.lost hookrun.process.orphans hookrun.process.python_child
+    hookrun.process.recipe_calls hookrun.server_start hookrun.session hookrun.shell.evaluate hookrun.shell.named_files
+    hookrun.shell.parse_line hookrun.trust.approvals hookrun.trust.digest hookrun.trust.hook_files
 """
 """What runs import late, each with what it imports itself."""
 ANSWERS_WITHIN = 2.0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.process.loop import ENDING
 from hookrun.serve import caller
+from hookrun.serve.call_watch import CallWatch
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.server_socket import directory_of, release_lock, sign_lock
 from hookrun.state import CurrentRun, report_bug
@@ -39,6 +40,10 @@ MAX_RUNS = 50_000
 """Runs after which the server ends; the next run starts a new one."""
 LONELY = 60.0
 """Seconds without a run after which a server that must decline a caller under other limits ends."""
+WATCH_EVERY = 0.5
+"""Seconds between looks at the calls of busy workers."""
+CALL_GRACE = 0.5
+"""Seconds for which a worker may end a call itself that runs too long."""
 CHECK_EVERY = 30.0
 """Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
@@ -49,11 +54,12 @@ WORKER_TIMEOUT = 10.0
 
 
 class Seat:
-    """A worker as the server sees it: its process, its line, and the connection it serves."""
+    """A worker as the server sees it: its process, its line, its present call, and the connection it serves."""
 
-    def __init__(self, pid: int, control: socket.socket) -> None:
+    def __init__(self, pid: int, control: socket.socket, watch: CallWatch) -> None:
         self.pid = pid
         self.control = control
+        self.watch = watch
         self.connection: socket.socket | None = None
         self.idle_since = monotonic()
 
@@ -168,6 +174,8 @@ class Server:
             return 0
         if self.waiting or monotonic() < self.accept_after:
             return int(PAUSE * 1000)
+        if len(self.seats) > len(self.idle):
+            return int(WATCH_EVERY * 1000)
         if self.listener is None:
             return 1000
         return int(min(BURST if len(self.idle) > KEPT_IDLE else CHECK_EVERY, self.idle_limit) * 1000) + 1
@@ -175,6 +183,9 @@ class Server:
     def _tend(self) -> None:
         """End surplus idle workers, and the server when it is due."""
         now = monotonic()
+        for seat in self.seats.values():
+            if 0 < seat.watch.deadline() < now - CALL_GRACE:
+                os.kill(seat.pid, signal.SIGKILL)
         if self.listener is None and not self.waiting:
             self._dismiss()
         while len(self.idle) > KEPT_IDLE and now - self.idle[0].idle_since > BURST:
@@ -246,16 +257,17 @@ class Server:
         except OSError:
             return False
         try:
+            watch = CallWatch()
             pid = os.fork()
         except OSError:
             ours.close()
             its.close()
             return False
         if not pid:
-            _become_worker(its, [ours, *self._sockets()])
+            _become_worker(its, watch, [ours, *self._sockets()])
         self.fork_after = 0.0
         its.close()
-        self.seats[ours.fileno()] = seat = Seat(pid, ours)
+        self.seats[ours.fileno()] = seat = Seat(pid, ours, watch)
         self.idle.append(seat)
         self.poll.register(ours, select.POLLIN)
         return True
@@ -312,7 +324,10 @@ class Server:
         self.last_call = monotonic()
 
     def _bury(self, seat: Seat) -> None:
-        """Reap a worker; answer for one that its caller's signal or the agent's own ending has ended."""
+        """Reap a worker; answer for one that its caller's signal or the agent's own ending has ended.
+
+        One that ended within a recipe gives no answer, not even by its exit status: the caller refuses where it can.
+        """
         self.poll.unregister(seat.control)
         del self.seats[seat.control.fileno()]
         seat.control.close()
@@ -325,7 +340,7 @@ class Server:
             return
         self._count_run()
         with seat.connection as connection:
-            if status == NO_ANSWER or (status < 0 and -status not in ENDING):
+            if seat.watch.deadline() or status == NO_ANSWER or (status < 0 and -status not in ENDING):
                 return
             try:
                 connection.send(caller.answer(status if status >= 0 else caller.INTERRUPTED - status))
@@ -351,7 +366,7 @@ def _catch_signals() -> int:
     return read_end
 
 
-def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
+def _become_worker(control: socket.socket, watch: CallWatch, others: list[socket.socket]) -> None:
     """Be a worker in a process forked for it, and exit."""
     status = NO_ANSWER
     try:
@@ -362,7 +377,7 @@ def _become_worker(control: socket.socket, others: list[socket.socket]) -> None:
             each.detach()
         line = os.dup2(control.detach(), 3, inheritable=False)
         os.closerange(4, os.sysconf("SC_OPEN_MAX"))
-        Worker(socket.socket(fileno=line)).work()
+        Worker(socket.socket(fileno=line), watch).work()
         status = 0
     except Exception as error:  # a bug of ours; with --foreground it is seen
         write_stderr(report_bug(error))

@@ -28,6 +28,7 @@ from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import reap_supervisors
 from hookrun.serve import caller
+from hookrun.serve.call_watch import CallWatch
 from hookrun.state import CurrentRun
 from hookrun.trust.hook_files import files_of
 
@@ -49,16 +50,17 @@ AFTER_A_BUG = "hookrun.crash"
 
 
 class Worker:
-    """One worker process. `control` is its line to the server, which sends it connections."""
+    """One worker process. `control` is its line to the server, which sends it connections and keeps a `watch`."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, watch: CallWatch) -> None:
         self.control = control
         self.connection: socket.socket | None = None
         self.runs = 0
         self.nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         HookEnvironment.coprocesses = self.coprocesses = Coprocesses(files_of)
         WATCHER.stays = True
-        FireInvocation.warm = True
+        FireInvocation.watch = watch
+        FireInvocation.answer_if_lost = self._answer_if_lost
         _signal.signal(_signal.SIGIO, self._on_input)
 
     def work(self) -> None:
@@ -156,6 +158,14 @@ class Worker:
         finally:
             self.connection = None
             fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR)
+
+    def _answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
+        """Have the launcher answer so if this process ends without an answer."""
+        if self.connection is not None:
+            try:
+                self.connection.send(caller.answer_if_lost(status, stdout, stderr))
+            except OSError:  # killed meanwhile
+                pass
 
     def _listen(self, connection: socket.socket) -> None:
         """Have the caller's signals and its end interrupt this process."""

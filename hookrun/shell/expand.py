@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookrun.shell import lazy_re as re
+import re
+
 from hookrun.shell.simple_command import Redirection, Streams
 from hookrun.shell.syntax_tree import substitutions
 from hookrun.shell.words import (

@@ -8,9 +8,9 @@ only its directories that are absolute and, links resolved, outside the reposito
 from __future__ import annotations
 
 import os
+import re
 
 from hookrun import launcher_file
-from hookrun.shell import lazy_re as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 
 from hookrun.files import is_within, read_or_none, upwards
-from hookrun.shell import lazy_re as re
+from hookrun.shell.prefilter import GIT
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -91,7 +92,7 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
     name = command.program.removeprefix("git-")
     if name != command.program and name in OWN:
         words = [Word(name), *words]
-    elif command.program != UNKNOWN and command.one_of(("git", "hub")) is None:
+    elif command.program != UNKNOWN and command.one_of(GIT) is None:
         return None
     made = None
     settings, variables = dict(_from_environment(command.assignments)), {**command.assignments}

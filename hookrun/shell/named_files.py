@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import pairwise
 
-from hookrun.shell import lazy_re as re
+from hookrun.shell.file_programs import (
+    ATTACHED,
+    CHANGING,
+    FILES_SEARCHED,
+    IN_PLACE,
+    MOUNTING,
+    NEITHER,
+    NOT_NEXT,
+    OF_GIT,
+    ONTO_LAST,
+    PATTERN_FIRST,
+    REMOVING,
+    SEARCHING,
+    TARGETED,
+    WRITING_OPTIONS,
+)
 from hookrun.shell.git_call import GitCall, parse_git_call, setting
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import found_paths, has_filter, start_directories
@@ -16,70 +32,16 @@ if TYPE_CHECKING:
 
     from hookrun.shell.simple_command import SimpleCommand
 
-CHANGING = frozenset({
-    "ed", "emacs", "ex", "nano", "patch", "rm", "rmdir", "shred", "sponge", "srm", "sudoedit", "tee", "touch", "trash",
-    "truncate", "unlink", "vi", "vim",
-})  # fmt: skip
-"""Programs that write or remove all their files."""
-
-REMOVING = frozenset({"rm", "rmdir", "srm", "trash", "unlink"})
-
-ONTO_LAST = frozenset({"cp", "install", "ln", "mv", "rsync", "scp"})
-"""Programs that write their last file and read the others; `mv` removes those."""
-
-TARGETED = frozenset({"cp", "install", "ln", "mv"})
 SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
-"""Those with an option `-t` for the target, and its form."""
+"""The short option of TARGETED for the target."""
 
 PATCHED = re.compile(r"^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)", re.MULTILINE)
 PATCHED_BY_AGENT = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):\s*(.*\S)", re.MULTILINE)
 STRIPPED = re.compile(r"(?:-p|--strip=)(\d+)")
 """A file's name in a patch, in one for `apply_patch`, and the option that strips directories from it."""
 
-IN_PLACE = {
-    **dict.fromkeys(("gsed", "sed"), re.compile(r"-[EnrsuzlH]*i|--in-p")),
-    **dict.fromkeys(("perl", "ruby"), re.compile(r"-(?:[acnpstuwWSUl]|0[0-7]*)*i")),
-    **dict.fromkeys(("awk", "gawk"), re.compile(r"inplace$|-iinplace|--include=inplace")),
-    "yq": re.compile(r"-[A-Za-z]*i|--inplace"),
-}
-"""Programs that write their files with an option, and its beginning."""
-
-WRITING_OPTIONS = {
-    **dict.fromkeys(("curl", "gpg", "patch", "sort"), ("-o", "--output")),
-    "wget": ("-O", "--output-document"),
-}
-"""Programs with an option for a file to write: its short and long name."""
-
 BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
 """Options of curl that write to a file named by the URL."""
-
-NEITHER = frozenset({
-    ":", "[", "alias", "apply_patch", "basename", "cd", "chgrp", "chmod", "chown", "command", "dirname", "du", "echo",
-    "exit", "export", "false", "fd", "file", "find", "hash", "kill", "locate", "ls", "mkdir", "printf", "pwd", "read",
-    "readlink", "realpath", "sleep", "ssh", "ssh-add", "ssh-keygen", "stat", "test", "tree", "true", "type", "whereis",
-    "which",
-})  # fmt: skip
-"""Programs that show nothing of their files' content."""
-
-PATTERN_FIRST = {
-    **dict.fromkeys(("ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"), ("-e", "-f", "--regexp", "--file")),
-    **dict.fromkeys(("awk", "gawk", "mawk"), ("-f", "--file")),
-    **dict.fromkeys(("gsed", "sed"), ("-e", "-f", "--expression", "--file")),
-    **dict.fromkeys(("jq", "yq"), ("-f", "--from-file")),
-    **dict.fromkeys(("perl", "ruby"), ("-e", "-E")),
-}
-"""Programs whose first operand is no file, unless one of these options is given."""
-
-OF_GIT = {
-    **dict.fromkeys(("add", "archive", "blame", "cat-file", "commit", "diff", "hash-object", "show", "stage"), "reads"),
-    **dict.fromkeys(("grep", "log", "stash"), "shows"),
-    **dict.fromkeys(("checkout", "restore"), "restores"),
-    **dict.fromkeys(("mv", "rm"), "writes"),
-}
-"""Git commands that read or write the files they name; what others do can be restored from git.
-
-`shows`: files are named only after `--`; `restores`: files get the content of some commit.
-"""
 
 SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
 """Options of `git log` and `git stash show` that show the files' content."""
@@ -93,19 +55,8 @@ MAGIC = re.compile(r"^:\([^)]*\)")
 SCRIPT_FILE = re.compile(r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$")
 """What a script of sed reads or writes."""
 
-MOUNTING = frozenset({"docker", "nerdctl", "podman"})
 MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^,]+)")
 """Outside files given to a container, in two words or one."""
-
-ATTACHED = {"curl": ("-K", "-T", "--config=", "--upload-file=")}
-"""Options followed by a file to read, without a space."""
-
-SEARCHING = frozenset({"ack", "ag", "egrep", "fgrep", "grep", "rg", "zgrep"})
-FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
-"""Programs that search, and their options before a pattern of the files searched."""
-
-NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
-"""Options whose next word is not shown as a file."""
 
 
 class NamedFile:
@@ -140,7 +91,7 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     if program in ONTO_LAST:
         operands = with_target_last(command, operands)
     option = IN_PLACE.get(program)
-    in_place = option is not None and any(option.match(word) for word in command.arguments)
+    in_place = option is not None and any(re.match(option, word) for word in command.arguments)
     for index, word in enumerate(operands):
         if program in ONTO_LAST:
             yield from _onto_last(program, operands, index)

@@ -35,6 +35,9 @@ OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
 INTERACTIVE = RUN_INPUT | INTERPRETERS | OPENING | {"python3"}
 """Programs that may read commands from the terminal, besides Python's other versions."""
 
+GIT = ("git", "hub")
+"""Programs with git's commands."""
+
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 
@@ -52,6 +55,11 @@ def shell_line(args: object) -> str | None:
         words = [str(each) for each in command]
         return words[0] if len(words) == 1 else " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     return command if isinstance(command, str) else None
+
+
+def git_programs(commands: Iterable[str]) -> tuple[str, ...]:
+    """Return the programs that may run one of git's commands, for `may_run`: any may be behind an alias of git's."""
+    return (*GIT, *(f"git-{name}" for name in commands))
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:

@@ -5,10 +5,10 @@ A text with an error is split so that the error hides no command.
 
 from __future__ import annotations
 
+import re
 from _frozen_importlib import module_from_spec  # as those of `importlib`, which would have to be loaded
 from _frozen_importlib_external import PathFinder
 
-from hookrun.shell import lazy_re as re
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False

@@ -40,7 +40,7 @@ class Request:
             self.close()
         while len(data) < 8:
             data += connection.recv(1)
-        assert data[:4] == b"HKR2"
+        assert data[:4] == b"HKR3"
         (length,) = struct.unpack("<I", data[4:8])
         while len(data) < 8 + length:
             more = connection.recv(8 + length - len(data))

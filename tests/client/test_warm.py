@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -87,13 +88,43 @@ def test_standard_input_is_left_alone(launcher: Launcher) -> None:
     os.close(read)
 
 
+def lost(answer: bytes, status: int, out: bytes, err: bytes = b"") -> bytes:
+    """Return what a worker says for the case that it ends, and then `answer`."""
+    return struct.pack("<cBII", b"R", status, len(out), len(err)) + out + err + answer
+
+
+LOST = "cold|fire|--agent|claude|--cold|lost|Stop\na message"
+
+
 def test_a_server_that_ends_before_it_answers(launcher: Launcher) -> None:
-    """There is no second run: the status is that of a failed one, under `on_error`."""
-    for greeting, number in ((b"go 0\n", 1), (b"go 1\n", 2)):
-        for answer in (b"", b"X", b"Y\0", b"\0\0"):
+    """There is no second run: the cold command learns that this one was lost."""
+    for greeting in (b"go 0\n", b"go 1\n"):
+        for answer in (b"", b"X", b"Y\0", b"\0\0", b"R", lost(b"", 0, b"deny\n")[:-1], b"R\0" + b"\xff" * 8):
             launcher.serve(answering(answer, greeting=greeting))
-            assert launcher.run("Stop") == (number, "", ENDED), (greeting, answer)
+            assert launcher.run("Stop") == (7, LOST, ""), (greeting, answer)
             launcher.close()
+
+
+def test_a_server_that_ends_without_a_cold_command(launcher: Launcher) -> None:
+    """The status is that of a failed run, under `on_error`."""
+    launcher.start.unlink()
+    for greeting, number in ((b"go 0\n", 1), (b"go 1\n", 2)):
+        launcher.serve(answering(b"", greeting=greeting))
+        assert launcher.run("Stop") == (number, "", ENDED)
+        launcher.close()
+
+
+def test_what_a_worker_said_for_the_case_that_it_ends(launcher: Launcher) -> None:
+    """The last of it is the answer, unless there is one."""
+    for said, expected in (
+        (lost(b"", 2, b"deny\n", b"why\n"), (2, "deny\n", "why\n")),
+        (lost(lost(b"", 0, b""), 2, b"deny\n"), (0, "", "")),
+        (lost(b"X\x05", 2, b"deny\n"), (5, "", "")),
+        (lost(b"", 0, b"x" * 30_000), (0, "x" * 30_000, "")),
+    ):
+        launcher.serve(answering(said))
+        assert launcher.run("Stop") == expected
+        launcher.close()
 
 
 def test_a_server_that_ends_within_the_request(launcher: Launcher) -> None:
@@ -110,7 +141,7 @@ def test_a_server_that_ends_within_the_request(launcher: Launcher) -> None:
     launcher.serve(serve)
     environment = {f"V{number}": "x" * 100_000 for number in range(15)}
     found = {size: launcher.run("Stop", env=environment) for size in sizes}
-    assert found == dict.fromkeys(sizes, (2, "", ENDED))
+    assert found == dict.fromkeys(sizes, (7, LOST, ""))
 
 
 def test_an_answer_counts_that_came_before_the_request_was_read(launcher: Launcher) -> None:
@@ -130,7 +161,7 @@ def test_the_message_cannot_end_it_by_a_signal(launcher: Launcher) -> None:
     """Its stderr has no reader: the status is still the answer."""
     read, write = os.pipe()
     os.close(read)
-    launcher.serve(answering(b"", greeting=b"go 1\n"))
+    launcher.serve(answering(lost(b"", 2, b"", b"why\n")))
     assert subprocess.run([launcher.program, "Stop"], stderr=write, check=False).returncode == 2
     os.close(write)
 

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from tests.serve.test_starting import Account
 
 MAIN = str(Path(hookrun.__file__).with_name("__main__.py"))
+LOST = "hookrun: its server ended before it answered, so the call was not run; try again\n"
 LS = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
-ENDED = "hookrun: the server ended before it answered\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("on_error", "status"), [("continue", 1), ("block", 2)])
-def test_a_server_that_is_killed_within_a_run(project: Project, launcher: Launcher, on_error: str, status: int) -> None:
-    """The run has failed, under `on_error` as the server last saw it; its hooks are ended."""
+@pytest.mark.parametrize("on_error", ["continue", "block"])
+def test_a_server_that_is_killed_within_a_run(project: Project, launcher: Launcher, on_error: str) -> None:
+    """The call is refused, whatever `on_error` says; its hooks are ended."""
     launcher.use(*HookrunProgram.started_by([sys.executable, MAIN, "fire"]).cold_command())
     server = RunningServer(launcher.socket)
     words, environment = ("PreToolUse", "--home", str(project.home)), project.environment(CI="1")
@@ -51,7 +51,7 @@ def test_a_server_that_is_killed_within_a_run(project: Project, launcher: Launch
     for each in (*server.children(), server.process.pid):
         os.kill(each, signal.SIGKILL)
     _, stderr = process.communicate(timeout=limit())
-    assert (process.returncode, stderr) == (status, ENDED)
+    assert (process.returncode, stderr) == (2, LOST)  # the message does not say which agent sent it
     until(lambda: not Path("/proc", pid_file.read_text().strip()).exists(), "the hook runs on")
     server.process.communicate()
 

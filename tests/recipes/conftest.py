@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes.looks import LOOKS, may_matter
+from hookrun.recipes import RECIPES
 from tests.recipes.account import Account
 from tests.recipes.channels import WebhookServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+    from types import ModuleType
 
     Check = Callable[[Mapping[str, object]], object]
+    Concerns = Callable[[Mapping[str, object]], bool]
+
+CONCERNS = [
+    (module, name, concerns)
+    for module in (importlib.import_module(f"hookrun.recipes.{each}") for each in RECIPES)
+    for name, concerns in module.RECIPE.concerns.items()
+]
+"""Each module of a recipe, its functions that have a cheap test, and that."""
 
 
 @pytest.fixture
@@ -46,29 +54,27 @@ def webhook() -> Iterator[WebhookServer]:
 
 
 @pytest.fixture(autouse=True)
-def _looks_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Check at each call of a recipe in these tests that its look does not skip a call that its check answers."""
+def _tests_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Check at each call of a recipe here that its cheap test is true for a call that the full check answers."""
     hidden = []
 
-    def checked(target: str, check: Check) -> Check:
+    def compared(concerns: Concerns, check: Check, module: ModuleType) -> Check:
         @functools.wraps(check)
         def check_and_compare(context: Mapping[str, object]) -> object:
-            matters = may_matter(target, context, dict(os.environb))
             try:
+                matters = concerns(context)
+            except SystemExit:  # a wrong option: the check reports it
+                matters = True
+            with monkeypatch.context() as patch:
+                patch.setattr(module, "concerns", lambda _: True)
                 answer = check(context)
-            except BaseException as error:
-                answer = error
-                raise
-            finally:
-                if not matters and answer is not None:
-                    hidden.append((target, context, answer))
+            if not matters and answer is not None:
+                hidden.append((module.__name__, context, answer))
             return answer
 
         return check_and_compare
 
-    for target in LOOKS:
-        module, _, name = target.partition(":")
-        loaded = importlib.import_module(module)
-        monkeypatch.setattr(loaded, name, checked(target, getattr(loaded, name)))
+    for module, name, concerns in CONCERNS:
+        monkeypatch.setattr(module, name, compared(concerns, getattr(module, name), module))
     yield
-    assert not hidden, "looks hide what the recipes answer"
+    assert not hidden, "the cheap tests hide what the recipes answer"

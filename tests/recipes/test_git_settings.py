@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from tests.recipes.account import Account
@@ -174,25 +171,6 @@ def test_settings_that_git_does_not_read_hide_no_work_tree(repository: Account) 
     git = ["git", "-C", str(repository.work), "rev-parse", "--show-toplevel"]
     assert subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip() == str(tree)
     assert repository.answer("protect_hooks:guard", CHECKOUT) is not None
-
-
-def test_a_repository_that_names_no_work_tree_loads_no_regular_expressions(repository: Account) -> None:
-    """They would take longer to load than a recipe takes to judge the line."""
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from hookrun.shell.git_call import parse_git_call; from hookrun.shell.words import Word\n"
-        "from hookrun.shell.simple_command import ShellScope, SimpleCommand, Streams\n"
-        "command = SimpleCommand([Word('git'), Word('add')], Streams(), ShellScope({}, sys.argv[2], None))\n"
-        "print([parse_git_call(command).work_tree, 're' in sys.modules])"
-    )
-
-    def found() -> str:
-        line = [sys.executable, "-I", "-S", "-c", code, str(ROOT), str(repository.work)]
-        return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
-
-    assert found() == "[None, False]"
-    configure(repository, {"core.worktree": "/elsewhere"})
-    assert found() == "['/elsewhere', True]"
 
 
 def test_a_work_tree_that_the_call_names_comes_before_the_configured_one(repository: Account) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from hookrun.recipes import recipe_state
-from hookrun.recipes.rate_limit import NAME, RECIPE
+from hookrun.recipes.rate_limit import NAME, RECIPE, check
+from hookrun.state import file_name_for
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -79,3 +83,46 @@ def test_foreign_memories_are_none(account: Account) -> None:
     with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
         remembered["calls"] = {"r1": 1}
     assert calls(account, "r1", "r2") == ["continue", "block"]
+
+
+class KilledError(BaseException):
+    """Ends a call as a signal would."""
+
+
+def killed(*_: object) -> None:
+    """End the call."""
+    raise KilledError
+
+
+def test_a_call_that_is_killed_while_it_writes_leaves_a_whole_file(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between writing and cutting the file, and before: counted calls stay counted, and its lock is free again."""
+    context = {"session_id": "s1", "tool_name": "bash", "request_id": "r9"}
+    path = account.home / ".local/state/hookrun/recipes" / NAME / file_name_for("s1", "bash")
+    with recipe_state.LockedState(NAME, "s1", "bash") as remembered:
+        remembered["calls"] = [[time.time() - age, f"r{age}"] for age in (100, 100, 100, 5)]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", killed)
+        with pytest.raises(KilledError):
+            check(context)
+    assert [each[1] for each in json.loads(path.read_bytes())["calls"]] == ["r5", "r9"]
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", killed)
+        with pytest.raises(KilledError):
+            check(context | {"request_id": "r10"})
+    assert path.read_bytes() == before
+    assert calls(account, "r9") == ["continue"]
+
+
+@pytest.mark.slow
+def test_a_hundred_calls_at_once_are_a_hundred(project: Project) -> None:
+    """Real runs, some of which find no file, or find it in use."""
+    options = {"HOOKRUN_OPTION_CALLS": "101", "HOOKRUN_OPTION_SECONDS": "3600"}
+    project.user_hooks({**RECIPE.hooks[0], "env": options})
+    with ThreadPoolExecutor(8) as pool:
+        fired = list(pool.map(lambda _: project.fire(), range(103)))
+    assert sorted((each.action, each.status) for each in fired) == [("block", 2)] * 2 + [("continue", 0)] * 101
+    path = project.home / ".local/state/hookrun/recipes" / NAME / file_name_for("s1", "bash")
+    assert len(json.loads(path.read_bytes())["calls"]) == 101

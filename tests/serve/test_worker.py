@@ -172,7 +172,7 @@ def test_a_warm_run_starts_no_server_whatever_its_arguments_say(warm: WarmProjec
 
 def test_a_client_that_says_nothing_or_half_does_no_harm(warm: WarmProject) -> None:
     """Wherever a client disconnects, the next one is served."""
-    for sent in (b"", b"H", b"HKR2", b"HKR2\x10\0\0\0", b"HKR2\xff\xff\xff\xff", b"garbage and more of it" * 10):
+    for sent in (b"", b"H", b"HKR3", b"HKR3\x10\0\0\0", b"HKR3\xff\xff\xff\xff", b"garbage and more of it" * 10):
         client = warm.server.client()
         client.greeting()
         client.socket.sendall(sent) if sent else None

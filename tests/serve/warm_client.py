@@ -74,14 +74,18 @@ class WarmClient:
 
     def answer(self) -> int | None:
         """Return the exit status, None if the server ended before it answered."""
+        while (head := self._receive(2))[:1] == caller.LOST:
+            sizes = self._receive(caller.LOST_HEADER.size - len(head))
+            *_, out, err = caller.LOST_HEADER.unpack(head + sizes)
+            self._receive(out + err)
+        assert head[:1] in {b"", caller.ANSWER}
+        return head[1] if len(head) > 1 else None
+
+    def _receive(self, size: int) -> bytes:
         data = b""
-        while len(data) < 2:
-            chunk = self.socket.recv(2 - len(data))
-            if not chunk:
-                return None
+        while len(data) < size and (chunk := self.socket.recv(size - len(data))):
             data += chunk
-        assert data[:1] == caller.ANSWER
-        return data[1]
+        return data
 
     def close(self) -> None:
         """Be gone, as a client that was killed."""

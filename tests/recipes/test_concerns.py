@@ -1,33 +1,33 @@
-"""The cheap looks of recipes: they know all that the recipes know, hide nothing, and save the child."""
+"""The cheap tests of recipes: they know all that the recipes know, hide nothing, and save a process."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from base64 import b64encode
 from inspect import signature
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hookrun.credentials import FORMS, may_hold_secret
 from hookrun.recipes import (
-    RECIPES,
     block_destructive_commands,
     commit_message_check,
-    looks,
     no_force_push,
     package_manager,
+    path_prefilter,
     protect_files,
     protect_hooks,
     secret_scan,
-    unseen_code,
 )
-from hookrun.recipes.looks import LOOKS, may_matter
+from hookrun.recipes.recipe import WrongOptionError
 from hookrun.shell import prefilter, wrappers
 from hookrun.shell.words import Word
-from tests.recipes import shipped
+from tests.recipes.conftest import CONCERNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,35 +36,26 @@ if TYPE_CHECKING:
     from tests.recipes.account import Account
 
 FIVE = ("block-destructive-commands", "no-force-push", "protect-files", "secret-scan", "protect-hooks")
+COUNT_FORKS = Path(__file__).parent / "programs" / "count_forks.py"
 HARMLESS = ("ls -la src", "cargo build --release", "echo done", "make test", "rg TODO src", "go vet ./...")
 
 
-def test_a_look_knows_every_program_that_its_recipe_has_rules_for() -> None:
-    """A rule for another program needs that program in the look."""
-    destructive = {
-        *block_destructive_commands.RULES,
-        *block_destructive_commands.REMOVERS,
-        *unseen_code.DOWNLOADERS,
-        "git",
-        "hub",
-    }
-    assert destructive == set(looks.DESTRUCTIVE)
-    assert {*protect_hooks.PROGRAMS, "hookrun"} == set(looks.WRITING)
+def test_each_test_is_of_a_function_that_its_recipe_declares() -> None:
+    """A renamed function would lose its test."""
+    for module, name, _ in CONCERNS:
+        declared = {hook.get("python") for hook in module.RECIPE.hooks}
+        assert f"{module.__name__}:{name}" in declared
 
 
-def test_a_look_knows_every_file_that_is_protected_by_default() -> None:
-    """One of its texts is in what every path has that a default glob matches, and in a directory that must stay."""
-    settings = protect_files.SETTINGS.split()
-    directories = [pattern.rpartition("/")[0] for pattern in settings if "/" in pattern]
-    protected = [*protect_files.SECRETS.split(), *protect_files.LOCKED.split(), *settings, *directories]
-    unknown = [name for name in protected if not any(each in name.casefold() for each in looks.PROTECTED)]
-    assert unknown == []
+PROTECTED = ("secrets", "locked", "settings")
 
 
-def test_every_look_is_of_a_function_that_a_recipe_declares() -> None:
-    """A renamed function would lose its look."""
-    declared = {hook.get("python") for module in RECIPES for hook in shipped.recipe(module).hooks}
-    assert set(LOOKS) <= declared
+def test_every_file_that_is_protected_by_default_is_seen(answers: Answers) -> None:
+    """By its whole name, and a directory that must stay by its own."""
+    globs = [each for name in PROTECTED for each in protect_files.RECIPE.option(name).default.split()]
+    directories = [each.rpartition("/")[0] for each in protect_files.SETTINGS.split() if "/" in each]
+    names = [each.replace("*", "x") for each in (*globs, *directories)]
+    assert [name for name in names if not answers.matters(f"rm -r {name}")] == []
 
 
 def test_a_harmless_line_concerns_no_recipe() -> None:
@@ -74,8 +65,7 @@ def test_a_harmless_line_concerns_no_recipe() -> None:
         for agent in ("claude", "codex")
         for line in HARMLESS
     ]
-    targets = LOOKS.keys() - {"hookrun.recipes.rate_limit:check"}
-    assert [(target, call) for target in targets for call in calls if may_matter(target, call, {})] == []
+    assert [(name, call) for name, module in MODULES.items() for call in calls if module.concerns(call)] == []
 
 
 @pytest.mark.parametrize(
@@ -91,38 +81,38 @@ def test_a_harmless_line_concerns_no_recipe() -> None:
     ],
 )
 def test_a_command_may_be_a_list_of_words(account: Account, target: str, command: list[str]) -> None:
-    """The look lets the recipe see it, and the recipe blocks it."""
+    """The test lets the recipe see it, and the recipe blocks it."""
     call = {"event": "pre_tool_use", "agent": "claude", "tool_name": "bash", "tool_args": {"command": command}}
-    assert may_matter(f"hookrun.recipes.{target}", call, os.environb)
     answer = account.call(target, **call)
     assert answer is not None
     assert answer["action"] == "block"
 
 
 @pytest.mark.parametrize(
-    ("target", "name"),
+    ("recipe", "name"),
     [
-        ("no_force_push:check", "INTERACTIVE"),
-        ("block_destructive_commands:check", "INTERACTIVE"),
-        ("protect_files:check", "READ"),
-        ("secret_scan:check", "ARGUMENTS"),
-        ("secret_scan:check", "PLACES"),
+        ("no-force-push", "INTERACTIVE"),
+        ("block-destructive-commands", "INTERACTIVE"),
+        ("protect-files", "READ"),
+        ("secret-scan", "ARGUMENTS"),
+        ("secret-scan", "PLACES"),
     ],
 )
-def test_a_wrong_option_is_not_hidden(target: str, name: str) -> None:
-    """The hook runs and fails, as it does without a look."""
+def test_a_wrong_option_is_not_hidden(recipe: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test fails, so that the hook runs and reports it."""
     context = {"event": "pre_tool_use", "agent": "claude", "tool_args": {"command": "ls"}}
-    assert not may_matter(f"hookrun.recipes.{target}", context, {})
-    assert may_matter(f"hookrun.recipes.{target}", context, {f"HOOKRUN_OPTION_{name}".encode(): b"perhaps"})
+    concerns = MODULES[recipe].RECIPE.concerns["check"]
+    assert not concerns(context)
+    monkeypatch.setenv(f"HOOKRUN_OPTION_{name}", "perhaps")
+    with pytest.raises(WrongOptionError):
+        concerns(context)
 
 
-def test_a_protected_file_of_an_option_is_looked_for() -> None:
-    """As are all those that are protected by default."""
-    variables = {b"HOOKRUN_OPTION_SECRETS": b"*.vault private/*"}
-    target = "hookrun.recipes.protect_files:check"
+def test_a_protected_file_of_an_option_is_looked_for(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As are those of the other options."""
+    monkeypatch.setenv("HOOKRUN_OPTION_SECRETS", "*.vault private/*")
     lines = {"cat a.vault": True, "ls Private": True, "cat a.txt": False, "cat uv.lock": True}
-    for line, matters in lines.items():
-        assert may_matter(target, {"tool_args": {"command": line}}, variables) == matters
+    assert {line: answers.matters(line) for line in lines} == lines
 
 
 def test_a_credential_in_any_argument_is_seen() -> None:
@@ -130,11 +120,11 @@ def test_a_credential_in_any_argument_is_seen() -> None:
     token = "ghp_" + "a1B2c3D4" * 5
     arguments = ({"a": [{"b": token}]}, {token: 1}, [token], token)
     for args in arguments:
-        assert may_matter("hookrun.recipes.secret_scan:check", {"event": "pre_tool_use", "tool_args": args}, {})
+        assert secret_scan.concerns({"event": "pre_tool_use", "tool_args": args})
     assert all(may_hold_secret(f"x {words[0].upper()}@") for words, *_ in FORMS)
 
 
-MODULES = {
+MODULES: dict[str, Any] = {
     module.RECIPE.name: module
     for module in (
         block_destructive_commands,
@@ -146,31 +136,30 @@ MODULES = {
         secret_scan,
     )
 }
-PREFILTERS = ("may_destroy", "may_run", "may_name", "may_decide", "may_manage", "may_read_terminal")
+FUNCTIONS = {each.RECIPE.name: name for each, name, _ in CONCERNS}
 
 
 class Answers:
-    """Asks a recipe with its look and without."""
+    """Asks a recipe with its test and without."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
         self.root = root
+        self._patch = monkeypatch
         monkeypatch.setenv("HOME", str(root))
         monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(root / "p"))
         for name in [each for each in os.environ if each.startswith("HOOKRUN_OPTION_")]:
             monkeypatch.delenv(name)
-        for module in (*MODULES.values(), unseen_code):
-            for name in PREFILTERS:
-                if hasattr(module, name) and (module, name) != (protect_hooks, "may_run"):
-                    monkeypatch.setattr(module, name, lambda *_, **__: True)
 
     def hidden(self, name: str, line: str, directory: str = "p", agent: str = "claude") -> object:
-        """Return the full answer of a recipe to a line where its look is False, None where it is True."""
+        """Return the full answer of a recipe to a line that its test leaves out, None for another line."""
         context: dict[str, object] = {"event": "pre_tool_use", "tool_name": "bash", "tool_args": {"command": line}}
         context |= {"working_dir": str(self.root / directory), "agent": agent}
-        hook = next(each for each in LOOKS if MODULES[name].__name__ == each.partition(":")[0])
-        if may_matter(hook, context, dict(os.environb)):
+        module = MODULES[name]
+        if module.concerns(context):
             return None
-        answer: object = getattr(MODULES[name], hook.partition(":")[2])(context)
+        with self._patch.context() as patch:
+            patch.setattr(module, "concerns", lambda _: True)
+            answer: object = getattr(module, FUNCTIONS[name])(context)
         return answer
 
     def protects(self, line: str, directory: str = "p") -> bool:
@@ -178,9 +167,9 @@ class Answers:
         return bool(protect_files.check({"tool_args": {"command": line}, "working_dir": str(self.root / directory)}))
 
     def matters(self, line: str) -> bool:
-        """Return whether the look has protect-files see a line."""
+        """Return whether a line concerns protect-files."""
         context = {"event": "pre_tool_use", "tool_args": {"command": line}, "working_dir": str(self.root / "p")}
-        return may_matter("hookrun.recipes.protect_files:check", context, dict(os.environb))
+        return protect_files.concerns(context)
 
 
 @pytest.fixture
@@ -203,7 +192,7 @@ IN_DIRECTORIES = [
 
 
 def test_a_file_is_found_from_the_directory_where_the_line_runs(answers: Answers) -> None:
-    """The recipe blocks the line, and the look does not hide it."""
+    """The recipe blocks the line, and its test does not hide it."""
     hidden = [(name, *row) for name in MODULES for row in IN_DIRECTORIES if answers.hidden(name, row[1], row[0])]
     assert hidden == []
     assert [(directory, line) for directory, line in IN_DIRECTORIES if not answers.protects(line, directory)] == []
@@ -324,13 +313,13 @@ def test_other_links_cost_no_run(linked: Answers) -> None:
 
 
 def test_a_line_of_many_words_is_not_looked_up(linked: Answers) -> None:
-    """The recipe runs: a look has no time limit."""
-    assert linked.matters(" ".join(f"w{number}" for number in range(looks.MAX_LOOKUPS + 1)))
+    """The recipe runs: the test has no time limit."""
+    assert linked.matters(" ".join(f"w{number}" for number in range(path_prefilter.MAX_LOOKUPS + 1)))
 
 
 def test_a_large_directory_is_not_listed(linked: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listing only finds names of more than one word, which need a quote or a special character in the line."""
-    monkeypatch.setattr(looks, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(path_prefilter, "MAX_ENTRIES", 3)
     assert not linked.matters("make all")
     assert linked.matters("make 'all'")
 
@@ -342,7 +331,7 @@ RUNNING_INPUT = (
 )  # fmt: skip
 
 
-def test_a_look_knows_every_program_that_runs_what_it_reads(answers: Answers) -> None:
+def test_every_program_that_runs_what_it_reads_is_known(answers: Answers) -> None:
     """What it reads need not be in the line as it will be run."""
     octal = ["".join(f"\\0{ord(char):03o}" for char in hidden) for hidden in HIDDEN_IN_INPUT]
     prints = [f"echo {b64encode(hidden.encode()).decode()} | base64 -d" for hidden in HIDDEN_IN_INPUT]
@@ -353,7 +342,7 @@ def test_a_look_knows_every_program_that_runs_what_it_reads(answers: Answers) ->
 
 
 def test_the_parser_gives_a_line_to_no_other_program() -> None:
-    """One table is the parser's and the look's."""
+    """One table is the parser's and the test's."""
     reading = {name for name, line in wrappers.LINES.items() if "stdin" in signature(line).parameters}
     assert {*reading, *prefilter.READERS, *prefilter.COMMAND_OPTIONS} <= prefilter.RUN_INPUT
     unlisted = wrappers.nested_line("unlisted", [Word("unlisted")], Word("rm -rf /"))
@@ -375,11 +364,11 @@ def test_a_fork_bomb_is_not_hidden(answers: Answers) -> None:
     ids=range(8),
 )
 def test_odd_patterns_cost_no_comparison(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    """A look has no time limit: long patterns and many different ones mean that the recipe runs."""
+    """The test has no time limit: long patterns and many different ones mean that the recipe runs."""
     compared = []
     monkeypatch.setattr(prefilter, "glob", lambda *given: compared.append(given))
-    for target in LOOKS:
-        may_matter(target, {"event": "pre_tool_use", "tool_args": {"command": line}}, {})
+    for module in MODULES.values():
+        module.concerns({"event": "pre_tool_use", "tool_args": {"command": line}})
     assert len(compared) < 20 * prefilter.MAX_PATTERNS * prefilter.MAX_PATTERN
     assert max((len(pattern) for pattern, _ in compared), default=0) <= prefilter.MAX_PATTERN
 
@@ -413,10 +402,10 @@ DIRECTORIES = ("p", "", ".aws", ".config", "p/.git", "p/.git/hooks", ".claude")
     st.sampled_from(DIRECTORIES),
 )
 @settings(max_examples=500, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_look_hides_an_answer(
+def test_no_test_hides_an_answer(
     linked: Answers, command: str, forms: list[str], changes: list[tuple[tuple[str, str], int]], directory: str
 ) -> None:
-    """Where a look is False the full answer is none, in every way of writing a line that we know."""
+    """Where a line concerns no recipe the full answer is none, in every way of writing a line that we know."""
     line = command
     for form in forms:
         line = form.replace("{}", line)
@@ -437,8 +426,11 @@ def add(project: Project, *names: str) -> None:
 def test_recipes_that_have_nothing_to_say_start_no_process(project: Project) -> None:
     """They are in the audit like any other run."""
     add(project, *FIVE)
-    fired = project.fire(context={"tool_name": "bash", "tool_args": {"command": "ls -la"}})
-    assert fired.action == "continue"
+    forks = project.root / "forks"
+    forks.write_text("")
+    context = {"tool_name": "bash", "tool_args": {"command": "ls -la"}}
+    fired = project.fire(context=context, wrap=(sys.executable, str(COUNT_FORKS)))
+    assert (fired.action, forks.read_text()) == ("continue", "")
     for name in FIVE:
         record = fired.record(name)
         assert (record["action"], record["exit"]) == ("continue", 0)

@@ -1,4 +1,4 @@
-"""Consecutive `python` hooks of one layer run in one child; changes by one do not reach the next."""
+"""`python` hooks one after the other: each has a process of its own, and changes by one do not reach the next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEN = (PROGRAMS / "seen_by_hooks.py").read_text()
 """A hook that reports all that an earlier one may have changed."""
 
 CHANGES = "import os, sys, signal, threading, builtins, subprocess, atexit, time\nimport helper\ndef change(context):\n"
-UNDONE = {
+CHANGED = {
     "nothing": "pass",
     "cwd": "os.chdir('/')",
     "umask": "os.umask(0)",
@@ -37,9 +37,6 @@ UNDONE = {
     "at_exit": "atexit.register(lambda: os.write(2, b'at exit'))",
     "runs_program": "subprocess.run(['true'])",
     "zombie": "os.waitid(os.P_PID, os.spawnlp(os.P_NOWAIT, 'true', 'true'), os.WEXITED | os.WNOWAIT)",
-}
-"""Changes that are undone: the next hook runs in the same child."""
-RETIRED = {
     "closed_stdout": "sys.stdout.close()",
     "file": "globals()['kept'] = sys.kept = open('/dev/null')",
     "thread": "threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
@@ -56,7 +53,7 @@ RETIRED = {
     "exits": "sys.exit(0)",
     "killed": "os.kill(os.getpid(), 9)",
 }
-"""Changes that cannot be undone: the next hook runs in another child."""
+"""What a hook may do to its process."""
 
 
 def seen(fired: Fired, index: int = -1) -> dict[str, object]:
@@ -75,20 +72,20 @@ def declare(project: Project, *hooks: dict[str, object], change: str = "pass") -
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("change", [*UNDONE, *RETIRED])
+@pytest.mark.parametrize("change", CHANGED)
 def test_a_hook_finds_nothing_that_the_one_before_left_behind(project: Project, change: str) -> None:
-    """It sees the same as the first one did; what cannot be undone ends the child."""
+    """It sees the same as the first one did."""
     declare(
         project,
         {"python": "seen:look", "name": "before"},
         {"python": "changes:change", "on_failure": "continue", "timeout": 20},
         {"python": "seen:look", "name": "after"},
-        change={**UNDONE, **RETIRED}[change],
+        change=CHANGED[change],
     )
     fired = project.fire()
     before, after = seen(fired, 0), seen(fired, 1)
-    assert (before.pop("pid") == after.pop("pid")) == (change in UNDONE)
-    assert (before.pop("session") == after.pop("session")) == (change in UNDONE)
+    assert before.pop("pid") != after.pop("pid")
+    assert before.pop("session") != after.pop("session")
     assert after == before
     assert b"at exit" not in fired.stderr.encode()
 
@@ -119,7 +116,7 @@ def test_what_a_hook_wrote_and_how_it_failed_is_its_own(project: Project) -> Non
 
 @pytest.mark.slow
 def test_a_hook_that_hangs_is_killed_and_those_after_it_run(project: Project) -> None:
-    """The child is killed with it, and the next hook gets another child."""
+    """With what it has started."""
     project.script(
         "guards.py", SEEN + "\nimport time\ndef hang(context):\n    os.system('sleep 600 &'); time.sleep(600)\n"
     )
@@ -135,7 +132,7 @@ def test_a_hook_that_hangs_is_killed_and_those_after_it_run(project: Project) ->
 
 @pytest.mark.slow
 def test_hooks_side_by_side_have_a_child_each(project: Project) -> None:
-    """Parallel hooks run at the same time, in children that later hooks use again."""
+    """Parallel hooks run at the same time."""
     project.script("guards.py", SEEN + "\nimport time\ndef slow(context):\n    time.sleep(0.5); return look(context)\n")
     several: list[dict[str, object]] = [
         {"name": f"n{number}", "python": "guards:slow", "parallel": True} for number in range(3)
@@ -143,31 +140,11 @@ def test_hooks_side_by_side_have_a_child_each(project: Project) -> None:
     project.hooks(*several, {"name": "last", "python": "guards:look"})
     fired = project.fire()
     pids = [seen(fired, index)["pid"] for index in range(4)]
-    assert len(set(pids[:3])) == 3
-    assert pids[3] in pids[:3]
-
-
-def test_a_child_is_not_shared_across_layers_directories_and_environments(project: Project) -> None:
-    """The user's hooks and the project's never meet in one process."""
-    project.script("seen.py", SEEN)
-    module = Path(project.root) / "other"
-    module.mkdir()
-    (module / "seen.py").write_text(SEEN)
-    project.user_hooks({"name": "user", "python": "seen:look", "cwd": str(project.root)})
-    project.hooks(
-        {"name": "a", "python": "seen:look"},
-        {"name": "b", "python": "seen:look", "cwd": "other"},
-        {"name": "c", "python": "seen:look", "env": {"OTHER": "1"}},
-        {"name": "d", "python": "seen:look", "env": {"HOOKRUN_OPTION_X": "1"}},
-    )
-    fired = project.fire()
-    user, a, b, c, d = (seen(fired, index)["pid"] for index in range(5))
-    assert len({user, a, b, c}) == 4
-    assert d == a
+    assert len(set(pids)) == 4
 
 
 def test_a_module_of_the_project_is_loaded_anew_for_each_hook(project: Project) -> None:
-    """Only the interpreter's, installed and hookrun's modules stay loaded."""
+    """As are the interpreter's own."""
     project.script("state.py", "import sys, decimal\ncount = 0\n")
     project.script(
         "guards.py",
@@ -178,22 +155,28 @@ def test_a_module_of_the_project_is_loaded_anew_for_each_hook(project: Project) 
         "    return {'action': 'continue', 'additional_context': f'{state.count} {loaded}'}\n",
     )
     project.hooks({"name": "a", "python": "guards:check"}, {"name": "b", "python": "guards:check"})
-    assert project.fire().verdict["additional_context"] == "1 False\n1 True"
+    assert project.fire().verdict["additional_context"] == "1 False\n1 False"
 
 
 @pytest.mark.slow
 def test_no_child_is_left_after_a_run(project: Project) -> None:
-    """The children that wait are ended and reaped, also where the run is killed."""
+    """They are reaped, also where the run is killed."""
     declare(project, {"python": "seen:look"}, {"python": "seen:look", "name": "again"})
     fired = project.fire()
     pids = {int(str(seen(fired, index)["pid"])) for index in range(2)}
-    assert len(pids) == 1
+    assert len(pids) == 2
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
-    project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
-    project.hooks({"python": "guards:note"}, {"command": f"kill -9 {'$PPID'}; sleep 5", "name": "killer"})
+    project.script(
+        "guards.py",
+        "import os, signal, time\n"
+        "def kill(context):\n"
+        "    open('pid', 'w').write(str(os.getpid()))\n"
+        "    os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)\n",
+    )
+    project.hooks({"python": "guards:kill"})
     project.fire()
-    waiting = int((project.root / "pid").read_text())
-    until(lambda: not Path(f"/proc/{waiting}").exists(), "a child that waits is left")
+    running = int((project.root / "pid").read_text())
+    until(lambda: not Path(f"/proc/{running}").exists(), "a hook outlives its run")
 
 
 TWO_EVENTS = (PROGRAMS / "two_events.py").read_text()
@@ -216,24 +199,8 @@ def test_the_children_of_every_event_of_a_call_are_reaped(project: Project) -> N
 
 
 @pytest.mark.slow
-def test_a_killed_child_is_replaced(project: Project) -> None:
-    """A child that is gone before the next hook, whatever ended it, costs no hook its run."""
-    project.script("guards.py", "import os\ndef note(context):\n    open('pid', 'w').write(str(os.getpid()))\n")
-    project.script("seen.py", SEEN)
-    ends = "while grep '^State' /proc/$(cat pid)/status 2>/dev/null | grep -qv Z; do :; done"
-    project.hooks(
-        {"python": "guards:note", "name": "first"},
-        {"command": f"kill -9 $(cat pid); {ends}", "name": "kill"},
-        {"python": "seen:look", "name": "last"},
-    )
-    fired = project.fire()
-    assert fired.action == "continue"
-    assert seen(fired)["pid"] != int((project.root / "pid").read_text())
-
-
-@pytest.mark.slow
-def test_recipes_and_other_python_hooks_share_a_child_where_python_starts_without_site(project: Project) -> None:
-    """As agents run it: the child becomes an ordinary Python when a hook needs one, with the hook's environment."""
+def test_recipes_and_other_python_hooks_run_side_by_side(project: Project) -> None:
+    """As agents run it: each hook's process is an ordinary Python, with the hook's environment."""
     declare(
         project,
         {"python": "seen:look", "name": "first", "priority": 1},
@@ -265,6 +232,8 @@ def test_recipes_and_other_python_hooks_share_a_child_where_python_starts_withou
     allowed = run("git push -f origin main")
     assert allowed["action"] == "continue"
     before, after = (json.loads(line) for line in str(allowed["system_message"]).splitlines())
+    assert before.pop("pid") != after.pop("pid")
+    assert before.pop("session") != after.pop("session")
     assert before == after
     assert run("git push -f origin release")["action"] == "block"
     assert "limited to 2 calls" in str(run("ls")["message"])

@@ -1,0 +1,38 @@
+"""Answer an agent whose run was lost before anything was known of it. No hook runs a second time."""
+
+from __future__ import annotations
+
+from hookrun import context as contexts
+from hookrun.agents.base import UnreadableMessageError
+from hookrun.agents.formats import Reply
+from hookrun.events import GATES
+from hookrun.fire import agent
+from hookrun.fire.lost import reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.fire.command import FireOptions
+
+WAIT = 2.0
+"""Seconds to wait for the message: the worker may have read it, and the agent may keep its end open."""
+
+
+def run(name: str, options: FireOptions, usage_error: str) -> int:
+    """Answer the agent and return the exit status. Raises nothing."""
+    return agent.run(name, options, usage_error, LostFire)
+
+
+class LostFire(agent.AgentFire):
+    """The message of a lost run, as far as it can still be read."""
+
+    def _fire(self) -> None:
+        self.command.deadline = min(self.command.deadline, self.command.started + WAIT)
+        try:
+            self.message = self._read()
+        except (contexts.ContextError, UnreadableMessageError, RecursionError):
+            pass  # of the event for which hookrun is installed, else of a tool call
+        self.errors.append(reason(self.message.event))
+
+    def _own_failure(self) -> Reply:
+        text = "; ".join(self.errors)
+        return Reply("block", text) if self.message.event in GATES else Reply(user_message=text)

@@ -1,0 +1,169 @@
+"""Call recipes in hookrun's own process, as far as that is safe.
+
+A recipe's function may have a cheap test, `concerns` (see `recipes/recipe.py`). A process of its own makes the test and
+leaves the rest to a forked child: native code reads shell lines, and a guard that crashes or hangs must still refuse.
+A server's worker calls the whole function: if it crashes the launcher refuses, if it hangs the server ends it.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # see child.py
+import os
+from collections.abc import Mapping
+from time import monotonic
+
+from hookrun.fastjson import dumps, loads
+from hookrun.model import Failure, Outcome
+from hookrun.process.loop import ENDING, TERM, Loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import NoReturn, Protocol
+
+    from hookrun.model import Hook
+    from hookrun.process.prepare import HookEnvironment
+
+    Context = Mapping[str, object]
+
+    class CallSupervisor(Protocol):
+        """Ends this process from outside if a call runs too long, however it hangs."""
+
+        def begin(self, deadline: float) -> None:
+            """CallSupervisor a call that must end by this (monotonic) time."""
+
+        def end(self) -> None:
+            """CallSupervisor no longer."""
+
+
+RECIPES = "hookrun.recipes."
+"""Beginning of the functions of recipes, a room above this one."""
+MAX_CONTEXT = 1 << 16
+"""Bytes of the longest context that is looked at here: on a longer one even a cheap test takes long."""
+SHORTEST, LONGEST = 1e-6, 1e6
+"""Seconds that a timer takes; 0 would switch it off."""
+
+
+class _OverdueError(BaseException):
+    """The time of a call is up. No recipe catches this."""
+
+
+class _InterruptedError(BaseException):
+    """A signal to end came during a call. No recipe catches this."""
+
+
+class _Variables(Mapping[str, str]):
+    """A hook's environment in the form of `os.environ`; decoding all of it would take longer than a test."""
+
+    def __init__(self, variables: Mapping[bytes, bytes]) -> None:
+        self._variables = variables
+
+    def __getitem__(self, name: str) -> str:
+        return os.fsdecode(self._variables[os.fsencode(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(os.fsdecode, self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+
+class RecipeCalls:
+    """Calls recipes in this process for one run; `deadline` is a monotonic time. Without a `watch` it only tests."""
+
+    def __init__(self, environment: HookEnvironment, deadline: float, watch: CallSupervisor | None) -> None:
+        self._environment = environment
+        self._deadline = deadline
+        self._watch = watch
+
+    def outcome(self, hook: Hook, stdin: bytes) -> Outcome | None:
+        """Return a hook's outcome, as of a process of its own; None if it has to have one."""
+        begun = monotonic()
+        functions = _functions(str(hook.target)) if _is_usual(hook, stdin) and begun < self._deadline else None
+        if functions is None:
+            return None
+        concerns, check = functions
+        before = os.environ
+        try:
+            context: Context = loads(stdin.decode())  # type: ignore[assignment]  # an object
+            variables = self._environment.variables(hook, self._environment.new_marker())
+            os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
+            if self._watch is not None:
+                outcome = self._checked(hook, check, context, self._watch)
+            elif concerns(context):
+                return None
+            else:
+                outcome = _ended(hook, None)
+        except (Exception, SystemExit):  # a wrong option, or a bug: a process of its own reports it as any hook's
+            return None
+        finally:
+            os.environ = before  # noqa: B003
+        outcome.bytes_in = len(stdin)
+        outcome.ms = (monotonic() - begun) * 1000
+        return outcome
+
+    def _checked(
+        self, hook: Hook, check: Callable[[Context], object], context: Context, watch: CallSupervisor
+    ) -> Outcome:
+        """Call a recipe's function, until its time is up or a signal to end comes."""
+        from hookrun.process import python_hook
+
+        own_end = monotonic() + hook.timeout
+        until = min(own_end, self._deadline)
+        handlers = {_signal.SIGALRM: _overdue, **dict.fromkeys(ENDING, _interrupted)}
+        before = {number: _signal.getsignal(number) for number in handlers}
+        watch.begin(until)
+        try:
+            for number, handler in handlers.items():
+                if before[number] != _signal.SIG_IGN or number == _signal.SIGALRM:
+                    _signal.signal(number, handler)
+            _signal.setitimer(_signal.ITIMER_REAL, min(max(until - monotonic(), SHORTEST), LONGEST))
+            return _ended(hook, python_hook.answer(check, context, dumps))
+        except _InterruptedError:  # the loop gets the signal as well
+            outcome = Outcome()
+            outcome.exit_code = -TERM
+            return outcome
+        except _OverdueError:
+            Loop.has_ended_hooks = True
+            when = f"after {hook.timeout:g} s" if until == own_end else "by the deadline"
+            return Outcome(Failure("timeout", f"no answer {when}"))
+        finally:
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
+            for number, handler in before.items():
+                _signal.signal(number, handler)
+            watch.end()
+
+
+def _is_usual(hook: Hook, stdin: bytes) -> bool:
+    """Return whether a hook is a recipe's, as a recipe declares it, with a context of usual size."""
+    return (
+        str(hook.target).startswith(RECIPES)
+        and len(stdin) <= MAX_CONTEXT
+        and hook.cwd == "/"
+        and not (hook.error or hook.interpreter or hook.background or hook.serve or hook.exclusive)
+    )
+
+
+def _functions(target: str) -> tuple[Callable[[Context], bool], Callable[[Context], object]] | None:
+    """Return the test of a recipe's function and the function itself, None without one."""
+    module, _, name = target.partition(":")
+    try:
+        loaded = __import__(module, fromlist=[name])
+        return loaded.RECIPE.concerns[name], getattr(loaded, name)
+    except (ImportError, AttributeError, LookupError, ValueError):  # a process of its own reports it
+        return None
+
+
+def _ended(hook: Hook, text: str | None) -> Outcome:
+    outcome, data = Outcome(), (text or "").encode()
+    outcome.exit_code, outcome.stdout = 0, data[: hook.max_output]
+    outcome.bytes_out, outcome.truncated = len(data), len(data) > hook.max_output
+    return outcome
+
+
+def _overdue(_number: int, _frame: object) -> NoReturn:
+    raise _OverdueError
+
+
+def _interrupted(_number: int, _frame: object) -> NoReturn:
+    raise _InterruptedError
