@@ -43,7 +43,7 @@ WORKER = """from hookrun.serve import server
 from hookrun.state import CurrentRun
 def fail(*_): raise ZeroDivisionError("an error of ours")
 server.Worker, CurrentRun.home = fail, server.os.environ["HOME"]
-ours, its = __import__("socket").socketpair(); server._become_worker(its, [ours])"""
+ours, its = __import__("socket").socketpair(); server._become_worker(its, server.CallWatch(), [ours])"""
 CASE = {"name": "a", "event": "pre_tool_use", "tool": "bash", "expect": {"action": "continue"}}
 
 

@@ -263,15 +263,15 @@ LOOSE = {
 """Rooms that are counted together, among them the modules that are in none."""
 
 BUDGETS = {
-    "core": 4050, "launch": 1900, "config": 5570, "agents": 5030, "shell": 3140, "process": 3930, "trust": 1810,
-    "fire": 1720, "wiring": 1860, "doctor": 1020, "scaffold": 900, "edit": 820, "library": 3200, "cli": 6670,
-    "testing": 2020, "recipes": 5810, "compat": 3560, "rest": 540,
+    "core": 4060, "launch": 1990, "config": 5260, "agents": 5030, "shell": 3120, "process": 3660, "trust": 1810,
+    "fire": 1800, "wiring": 1860, "doctor": 1020, "scaffold": 900, "edit": 820, "library": 3200, "cli": 6670,
+    "testing": 2020, "recipes": 5800, "compat": 3560, "rest": 540,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 
 
 def test_no_room_outgrows_its_budget() -> None:
-    """What one room gains, it loses elsewhere, or somebody has decided otherwise."""
+    """What one room gains, it loses elsewhere, or its number is raised on purpose."""
     home = {name: room for room, names in LOOSE.items() for name in names.split()}
     lines: Counter[str] = Counter()
     for path in PACKAGE.rglob("*.py"):
