@@ -1,7 +1,7 @@
 """Call recipes in hookrun's own process, as far as that is safe.
 
 A recipe's function may have a cheap test, `concerns` (see `recipes/recipe.py`). A process of its own makes the test and
-leaves the rest to a forked child: native code reads shell lines, and a guard that crashes or hangs must still refuse.
+leaves the rest to one forked child: native code reads shell lines, and a guard that crashes or hangs must still refuse.
 A server's worker calls the whole function: if it crashes the launcher refuses, if it hangs the server ends it.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # see child.py
 import os
-from collections.abc import Mapping
+from _collections_abc import Mapping  # `collections` costs a tenth of a run
 from time import monotonic
 
 from hookrun.fastjson import dumps, loads
 from hookrun.model import Failure, Outcome
+from hookrun.process import python_hook
 from hookrun.process.loop import ENDING, TERM, Loop
+from hookrun.process.recipe_child import RecipeChild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +71,23 @@ class _Variables(Mapping[str, str]):
 
 
 class RecipeCalls:
-    """Calls recipes in this process for one run; `deadline` is a monotonic time. Without a `watch` it only tests."""
+    """Calls recipes for one run; `deadline` is a monotonic time. With a `watch` it calls them in this process.
 
-    def __init__(self, environment: HookEnvironment, deadline: float, watch: CallSupervisor | None) -> None:
+    Without one it makes the tests, and has one child for the rest if it `forks`.
+    """
+
+    def __init__(
+        self, environment: HookEnvironment, deadline: float, watch: CallSupervisor | None, *, forks: bool
+    ) -> None:
         self._environment = environment
         self._deadline = deadline
         self._watch = watch
+        self._child = RecipeChild(_answer) if forks and watch is None else None
+
+    def close(self) -> None:
+        """End the child."""
+        if self._child is not None:
+            self._child.close()
 
     def outcome(self, hook: Hook, stdin: bytes) -> Outcome | None:
         """Return a hook's outcome, as of a process of its own; None if it has to have one."""
@@ -89,11 +102,14 @@ class RecipeCalls:
             variables = self._environment.variables(hook, self._environment.new_marker())
             os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
             if self._watch is not None:
-                outcome = self._checked(hook, check, context, self._watch)
-            elif concerns(context):
-                return None
-            else:
+                outcome = self._checked(hook, self._watch, lambda: python_hook.answer(check, context, dumps))
+            elif not concerns(context):
                 outcome = _ended(hook, None)
+            elif self._child is not None:
+                child = self._child
+                outcome = self._checked(hook, child, lambda: child.ask(str(hook.target), stdin, variables))
+            else:
+                return None
         except (Exception, SystemExit):  # a wrong option, or a bug: a process of its own reports it as any hook's
             return None
         finally:
@@ -102,12 +118,8 @@ class RecipeCalls:
         outcome.ms = (monotonic() - begun) * 1000
         return outcome
 
-    def _checked(
-        self, hook: Hook, check: Callable[[Context], object], context: Context, watch: CallSupervisor
-    ) -> Outcome:
-        """Call a recipe's function, until its time is up or a signal to end comes."""
-        from hookrun.process import python_hook
-
+    def _checked(self, hook: Hook, watch: CallSupervisor, answer: Callable[[], str | None]) -> Outcome:
+        """Wait for the answer of a recipe's function, until its time is up or a signal to end comes."""
         own_end = monotonic() + hook.timeout
         until = min(own_end, self._deadline)
         handlers = {_signal.SIGALRM: _overdue, **dict.fromkeys(ENDING, _interrupted)}
@@ -118,7 +130,7 @@ class RecipeCalls:
                 if before[number] != _signal.SIG_IGN or number == _signal.SIGALRM:
                     _signal.signal(number, handler)
             _signal.setitimer(_signal.ITIMER_REAL, min(max(until - monotonic(), SHORTEST), LONGEST))
-            return _ended(hook, python_hook.answer(check, context, dumps))
+            return _ended(hook, answer())
         except _InterruptedError:  # the loop gets the signal as well
             outcome = Outcome()
             outcome.exit_code = -TERM
@@ -152,6 +164,15 @@ def _functions(target: str) -> tuple[Callable[[Context], bool], Callable[[Contex
         return loaded.RECIPE.concerns[name], getattr(loaded, name)
     except (ImportError, AttributeError, LookupError, ValueError):  # a process of its own reports it
         return None
+
+
+def _answer(target: str, stdin: bytes, variables: Mapping[bytes, bytes]) -> str | None:
+    """Return what a recipe's function says of a context, in the child."""
+    functions = _functions(target)
+    if functions is None:
+        raise LookupError(target)
+    os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # this process is for recipes only
+    return python_hook.answer(functions[1], loads(stdin.decode()), dumps)  # type: ignore[arg-type]  # an object
 
 
 def _ended(hook: Hook, text: str | None) -> Outcome:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from hookrun.model import Hook
-    from hookrun.process.recipe_calls import CallSupervisor
+    from hookrun.process.recipe_calls import CallSupervisor, RecipeCalls
 
     class Trust(Protocol):
         """Decides about each hook before it starts and after it has ended."""
@@ -71,6 +71,8 @@ class ProcessRunner:
         self._locks = locks
         self._on_background_end = on_background_end
         self._watch = watch
+        self._forks = catches_signals  # a process of hookrun's own, without threads
+        self._calls: RecipeCalls | None = None
         self._deadline = deadline
         wake = -1
         if catches_signals:
@@ -111,6 +113,8 @@ class ProcessRunner:
 
     def reap(self) -> None:
         """Reap all children but hooks: called late, to give them time."""
+        if self._calls is not None:
+            self._calls.close()
         WATCHER.close()
 
     def _prepare(self, hook: Hook, stdin: bytes) -> Task | Failure | Outcome:
@@ -128,9 +132,11 @@ class ProcessRunner:
 
     def _called(self, hook: Hook, stdin: bytes) -> Outcome | None:
         """Return the outcome of a recipe that needs no process of its own, else None."""
-        from hookrun.process.recipe_calls import RecipeCalls  # most hooks are programs
+        if self._calls is None:
+            from hookrun.process.recipe_calls import RecipeCalls  # most hooks are programs
 
-        return RecipeCalls(self._environment, self._deadline, self._watch).outcome(hook, stdin)
+            self._calls = RecipeCalls(self._environment, self._deadline, self._watch, forks=self._forks)
+        return self._calls.outcome(hook, stdin)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         return self._settled(hook, classify_failure(hook, outcome, self._environment))
