@@ -32,10 +32,10 @@ if TYPE_CHECKING:
         """Ends this process from outside if a call runs too long, however it hangs."""
 
         def begin(self, deadline: float) -> None:
-            """CallSupervisor a call that must end by this (monotonic) time."""
+            """Have the next call end by this (monotonic) time."""
 
         def end(self) -> None:
-            """CallSupervisor no longer."""
+            """Take note that it has ended."""
 
 
 RECIPES = "hookrun.recipes."

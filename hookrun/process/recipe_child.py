@@ -24,7 +24,7 @@ STANDARD = 2
 LONGEST = 1e6
 """Seconds that a timer takes."""
 LATER = 1.0
-"""Seconds after the deadline at which the system ends the child, if hookrun is not there to do it."""
+"""Seconds after the deadline at which the system ends the child, if hookrun has ended before."""
 
 
 class ChildError(Exception):

@@ -1,4 +1,4 @@
-"""The child in which a cold run calls recipes: one for all, whatever becomes of it."""
+"""The one child in which a cold run calls its recipes, and how it ends."""
 
 from __future__ import annotations
 
