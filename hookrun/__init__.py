@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
     )
     from hookrun.process.pool import ClosedError as ClosedError
 
+# Module -> its public names.
 PUBLIC = {
     "hookrun.agents": "agent_events sends_typed_input settings_globs",
     "hookrun.guarded": "guarded_files",
@@ -72,10 +73,9 @@ PUBLIC = {
     "hookrun.model": "Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
 }
-"""Module -> its public names."""
 
+# Public names of the previous release -> their new names, until the next release.
 RENAMED = {"Run": "HookResult"}
-"""Public names of the previous release -> their new names, until the next release."""
 
 
 def __getattr__(name: str) -> object:

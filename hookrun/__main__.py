@@ -8,8 +8,8 @@ import gc
 import os
 import sys
 
+# ENFILE and EMFILE.
 NO_DESCRIPTOR = (23, 24)
-"""ENFILE and EMFILE."""
 
 
 def main() -> None:

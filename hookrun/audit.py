@@ -15,36 +15,37 @@ if TYPE_CHECKING:
     from hookrun.model import Hook, HookResult, Outcome
 
 VERSION = 1
+# Bytes after which the file is rotated.
 MAX_BYTES = 10 << 20
-"""Bytes after which the file is rotated."""
+# Rotated files kept: audit.jsonl.1 is the newest.
 KEEP = 5
-"""Rotated files kept: audit.jsonl.1 is the newest."""
+# Seconds for which a long-running program trusts that its open file is still the audit.
 RECHECK_AFTER = 0.02
-"""Seconds for which a long-running program trusts that its open file is still the audit."""
+# Characters of a message or other text from outside.
 MAX_TEXT = 500
-"""Characters of a message or other text from outside."""
 
+# How much of a call is kept (the setting `audit.details`): only the tool's name; its file and its command's beginning;
+# the whole context.
 NONE, SUMMARY, FULL = "none", "summary", "full"
-"""How much of a call is kept (the setting `audit.details`): only the tool's name; its file and its command's beginning;
-the whole context."""
 
+# Characters of a command that a summary keeps.
 MAX_COMMAND = 200
-"""Characters of a command that a summary keeps."""
+# Characters of a command searched for credentials; the rest is not kept.
 MAX_READ = 1 << 13
-"""Characters of a command searched for credentials; the rest is not kept."""
+# Bytes of a context that `full` keeps; of a larger one it keeps the size.
 MAX_CONTEXT_BYTES = 1 << 20
-"""Bytes of a context that `full` keeps; of a larger one it keeps the size."""
+# Characters of a changed argument that `full` keeps.
 MAX_VALUE = 1 << 14
-"""Characters of a changed argument that `full` keeps."""
+# Characters of the shortest credential known by its form alone.
 SHORTEST_CREDENTIAL = 15
-"""Characters of the shortest credential known by its form alone."""
 
+# Parts of the words before a credential that follows neither `=` nor `:`.
 CREDENTIAL_WORDS = (
     *("bearer", "basic", "authorization", "pass", "token", "secret", "key", "credential", "cookie"),
     *("mysql", "mariadb", "login"),
 )
-"""Parts of the words before a credential that follows neither `=` nor `:`."""
 
+# Fields of every record, and the context's fields behind them.
 ABOUT = (
     ("request_id", "request_id"),
     ("agent", "agent"),
@@ -53,7 +54,6 @@ ABOUT = (
     ("session_id", "session_id"),
     ("tool", "tool_name"),
 )
-"""Fields of every record, and the context's fields behind them."""
 
 
 def path(home: str) -> str:

@@ -14,17 +14,17 @@ from hookrun import audit
 Record = dict[str, object]
 Identity = tuple[int, int]
 
+# The kinds of records.
 HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
-"""The kinds of records."""
 
+# Bytes read at once.
 BLOCK = 1 << 18
-"""Bytes read at once."""
 
+# Bytes of the longest line; longer ones are no records of ours.
 MAX_LINE = 1 << 26
-"""Bytes of the longest line; longer ones are no records of ours."""
 
+# Milliseconds: a longer run may have a start record, further up in the file.
 START_AFTER = 900
-"""Milliseconds: a longer run may have a start record, further up in the file."""
 
 
 class FireRecords:

@@ -134,8 +134,8 @@ def tool_names(context: Mapping[str, object]) -> list[str]:
     return names + [name for name in possible if isinstance(name, str)] if isinstance(possible, list) else names
 
 
+# Digits of a list index in a path; more are a key.
 LONGEST_INDEX = 9
-"""Digits of a list index in a path; more are a key."""
 
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:

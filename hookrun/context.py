@@ -19,21 +19,22 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BOM = b"\xef\xbb\xbf"
+# Seconds without more on stdin after which a complete object is accepted.
 PAUSE = 0.02
-"""Seconds without more on stdin after which a complete object is accepted."""
+# Milliseconds to wait for the first byte of discarded input.
 FIRST_BYTE = 500
-"""Milliseconds to wait for the first byte of discarded input."""
+# Seconds to wait for more of an incomplete context.
 SILENCE = 60.0
-"""Seconds to wait for more of an incomplete context."""
+# Limit on the bytes of a context.
 LARGEST = 256 << 20
-"""Limit on the bytes of a context."""
+# Bytes: what a pipe holds.
 CHUNK = 1 << 16
-"""Bytes: what a pipe holds."""
+# The type of a regular file, in its mode (not worth loading the module `stat`).
 REGULAR = 8
-"""The type of a regular file, in its mode (not worth loading the module `stat`)."""
+# Bytes of a read that does not wait.
 PIECE = 1 << 13
-"""Bytes of a read that does not wait."""
 
+# Fields of every context -> their type if not null.
 FIELDS = {
     "session_id": str,
     "tool_name": str,
@@ -51,7 +52,7 @@ FIELDS = {
     "timestamp": str,
     "metadata": dict,
 }
-"""Fields of every context -> their type if not null."""
+# Common wrong names of fields -> the field.
 MISNAMED = {
     "args": "tool_args",
     "arguments": "tool_args",
@@ -71,9 +72,8 @@ MISNAMED = {
     "tool_input": "tool_args",
     "url": "tool_args.url",
 }
-"""Common wrong names of fields -> the field."""
+# A context without values, in hooks' order.
 EMPTY: dict[str, object] = {"version": VERSION, "event": None, **dict.fromkeys(FIELDS), "request_id": None}
-"""A context without values, in hooks' order."""
 
 
 OBJECT = 'give one JSON object, such as {"tool_name": "bash"}'

@@ -19,14 +19,14 @@ from hookrun.state import (
 )
 from hookrun.text import describe_exception, escape, write_stderr
 
+# Bytes of crash.log after which it is rotated to crash.log.1.
 MAX_BYTES = 1 << 20
-"""Bytes of crash.log after which it is rotated to crash.log.1."""
 
+# Characters written of a traceback.
 MAX_ENTRY = 64 << 10
-"""Characters written of a traceback."""
 
+# Exceptions of a chain (`raise ... from`) in a traceback.
 MAX_CAUSES = 8
-"""Exceptions of a chain (`raise ... from`) in a traceback."""
 
 
 def report(error: BaseException, home: str | None, *, debug: bool) -> str:

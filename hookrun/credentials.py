@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 HIDDEN = "[redacted]"
 
+# Credentials known by form, hidden whole: lower-case words of which the text has one, a pattern, and the kind; those
+# without a kind are public.
 FORMS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("sk-", "rk-", "pk-"), r"\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}", "an API key"),
     (("sk_",), r"\bsk_(?:live|test)_[A-Za-z0-9]{16,}", "a secret key of Stripe"),
@@ -56,21 +58,19 @@ FORMS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("gocspx-",), r"\bGOCSPX-[A-Za-z0-9_-]{20,}", "an OAuth secret of Google"),
     (("ya29.",), r"\bya29\.[A-Za-z0-9_-]{30,}", "an access token of Google"),
 )
-"""Credentials known by form, hidden whole: lower-case words of which the text has one, a pattern, and the kind; those
-without a kind are public."""
 
+# Beginnings with another kind than their row's. They share a row because one may hold another.
 KINDS = {"sk-ant-": "an API key of Anthropic", "pk-": "", "pypi-": "a token of PyPI"}
-"""Beginnings with another kind than their row's. They share a row because one may hold another."""
 
+# What precedes a password in a URL; an `@` follows.
 URL = ("://",)
-"""What precedes a password in a URL; an `@` follows."""
 
 NAME_WORDS = (
     "token", "secret", "passw", "passphrase", "credential", "cookie", "authorization", "api_key", "apikey",
     "access_key", "accesskey", "private_key", "privatekey", "signing_key", "encryption_key", "session_key",
 )  # fmt: skip
+# Parts and ends of names of credentials. `process.prepare`, which is on the hot path, has its own table of them.
 NAME_ENDS = ("_key", "_pat", "_auth", "_pass", "_pw", "_dsn", "database_url")
-"""Parts and ends of names of credentials. `process.prepare`, which is on the hot path, has its own table of them."""
 
 NAME_HINTS = (*NAME_WORDS, *(each.replace("_", "-") for each in NAME_WORDS if "_" in each), *NAME_ENDS)
 NAME = (
@@ -79,10 +79,11 @@ NAME = (
     .replace("credential", "credentials?")
     .replace("authorization", r"authorization(?!\s*:)")  # a header: see PLACES
 )
+# Words of which a text with such a name has one, and patterns. In a text, the ends count in capitals only, as variables
+# have them: small letters name a program's own values, such as `sort_key=`.
 NAMES = f"(?:{NAME}|(?-i:{'|'.join(NAME_ENDS).upper()}))"
-"""Words of which a text with such a name has one, and patterns. In a text, the ends count in capitals only, as
-variables have them: small letters name a program's own values, such as `sort_key=`."""
 
+# The same for values revealed by the name or place before them: the first group is kept.
 PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("authorization",), r"(?i)(\bauthorization\s*:\s*[a-z]+\s+)[A-Za-z0-9._~+/=-]{4,}"),
     (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s+)(?=[^\s]*[0-9])[A-Za-z0-9._~+/=-]{8,}"),
@@ -90,11 +91,11 @@ PLACES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("cookie",), r"(?i)(\bcookie\s*:\s*)[^\r\n\"']{4,}"),
     (NAME_HINTS, rf"(?i)({NAMES}[\"']?\s*[=:]\s*[\"']?)[^\s\"',;&}}]{{4,}}"),
 )
-"""The same for values revealed by the name or place before them: the first group is kept."""
 
+# An argument in a shell command, quoted or not.
 ARGUMENT = r"""(?:"[^"]*"?|'[^']*'?|[^\s"'|;&]+)"""
-"""An argument in a shell command, quoted or not."""
 
+# The same for quoted values and commands' arguments; only redacted, not reported by `secret-scan`.
 ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
     (NAME_HINTS, rf"(?is)({NAMES}\"?\s*[=:]\s*\")(?:[^\"\\]|\\.){{4,}}"),
     (NAME_HINTS, rf"(?i)({NAMES}'?\s*[=:]\s*')[^']{{4,}}"),
@@ -113,25 +114,24 @@ ARGUMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
         ),
     ),
 )
-"""The same for quoted values and commands' arguments; only redacted, not reported by `secret-scan`."""
 
+# All of these in the order of redaction, each with its replacement.
 REDACTIONS = (
     *((words, pattern, HIDDEN) for words, pattern, _ in FORMS),
     *((words, pattern, rf"\g<1>{HIDDEN}") for words, pattern in (*ARGUMENTS, *PLACES)),
 )
-"""All of these in the order of redaction, each with its replacement."""
 
+# Found in placeholders for credentials.
 PLACEHOLDERS = r"(?i)example|placeholder|redacted|dummy|fake|your|x{4,}|\*{3,}|\.{3,}|0{8,}|(.)\1{7,}|1234567890"
-"""Found in placeholders for credentials."""
 
+# A team's, bot's or channel's number in a credential: any digits will do.
 NUMBERS = r"^xox[a-z]-(?:[0-9]+-)*|^[0-9]+(?=:)|(?<=/webhooks/)[0-9]+"
-"""A team's, bot's or channel's number in a credential: any digits will do."""
 
+# Different characters of a credential; values with fewer are made up.
 MIN_DIFFERENT = 8
-"""Different characters of a credential; values with fewer are made up."""
 
+# Beginnings of ordinary words, too: these credentials must have digits.
 AMBIGUOUS = ("sk-", "rk-")
-"""Beginnings of ordinary words, too: these credentials must have digits."""
 
 
 class SecretMatch:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
+# The states of a prediction; with DEPENDS the hook runs if unknown fields match.
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
-"""The states of a prediction; with DEPENDS the hook runs if unknown fields match."""
 
 UNAPPROVED = "not approved"
 
+# Keys that a hint lists.
 MAX_KEYS = 6
-"""Keys that a hint lists."""
 
 
 class KnownFields:

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 
 HAD_ENDED = "already ended the chain"
+# Hooks' most frequent outputs, in hookrun's dialect.
 PLAIN = frozenset(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))
-"""Hooks' most frequent outputs, in hookrun's dialect."""
 
 
 def _encode(context: Mapping[str, object]) -> bytes:

@@ -8,9 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# Characters of an unknown name in a message.
 MAX_SHOWN = 60
-"""Characters of an unknown name in a message."""
 
+# Canonical event -> its other names.
 ALIASES: dict[str, tuple[str, ...]] = {
     "session_start": ("SessionStart", "sessionStart", "agentSpawn", "TaskStart", "session.created"),
     "session_end": ("SessionEnd", "sessionEnd", "session.deleted"),
@@ -75,11 +76,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "pre_search_query": ("PreSearchQuery", "preSearchQuery"),
     "pre_session_end": ("PreSessionEnd", "preSessionEnd"),
 }
-"""Canonical event -> its other names."""
 
+# Every name of an event -> its canonical name.
 EVENTS: dict[str, str] = {alias: event for event, aliases in ALIASES.items() for alias in (event, *aliases)}
-"""Every name of an event -> its canonical name."""
 
+# Claude Code's name of an event, used by other agents too -> its canonical name.
 CLAUDE_EVENTS = {
     "SessionStart": "session_start",
     "SessionEnd": "session_end",
@@ -99,8 +100,8 @@ CLAUDE_EVENTS = {
     "PostCompact": "post_compact",
     "Notification": "notification",
 }
-"""Claude Code's name of an event, used by other agents too -> its canonical name."""
 
+# Events that can have a tool: on others a `matcher` never matches.
 WITH_TOOL = frozenset(
     {
         "pre_tool_use",
@@ -113,22 +114,21 @@ WITH_TOOL = frozenset(
         "error",
     }
 )
-"""Events that can have a tool: on others a `matcher` never matches."""
 
+# Events whose arguments a hook may change: elsewhere `modify` is a bad verdict.
 WITH_ARGUMENTS = frozenset({"pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"})
-"""Events whose arguments a hook may change: elsewhere `modify` is a bad verdict."""
 
+# Events at which a block prevents something.
 REFUSABLE = frozenset(
     {
         *("pre_tool_use", "permission_request", "user_prompt_submit", "tool_call_requested", "pre_compact"),
         *("before_request", "before_inference", "pre_checkpoint", "pre_reflection_store", "pre_search_query"),
     }
 )
-"""Events at which a block prevents something."""
 
 
+# Events of agents whose answer can refuse the call or the prompt.
 GATES = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
-"""Events of agents whose answer can refuse the call or the prompt."""
 
 
 class UnknownEventError(UserError, LookupError):

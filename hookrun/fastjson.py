@@ -14,8 +14,8 @@ WHITESPACE = " \t\n\r"
 
 INFINITY = float("inf")
 
+# How deep a text may be nested. Our own limit: that of `json` differs among Pythons.
 MAX_DEPTH = 200
-"""How deep a text may be nested. Our own limit: that of `json` differs among Pythons."""
 
 
 def _reject_constant(name: str) -> object:
@@ -123,8 +123,8 @@ def scan(text: str, start: int) -> tuple[object, int]:
         raise ValueError("nested too deeply") from None
 
 
+# The same for files of hookrun's with a right checksum: may raise StopIteration instead of ValueError.
 scan_own = _scan or scan
-"""The same for files of hookrun's with a right checksum: may raise StopIteration instead of ValueError."""
 
 
 def dumps(value: object) -> str:

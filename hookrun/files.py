@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+# Beginning and end of a temporary file's name; no agent reads such a file.
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
-"""Beginning and end of a temporary file's name; no agent reads such a file."""
 
 
 def is_within(path: str, directory: str) -> bool:

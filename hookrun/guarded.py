@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 CONFIG, OWN, SETTINGS, HOOK = "a declaration of hooks", "hookrun's own", "an agent's settings", "part of a hook"
 
+# hookrun's own files in the home directory: the user's config files, approvals, audit, cache.
 OWN_DIRECTORIES = (".config/hookrun", ".local/share/hookrun", ".local/state/hookrun", ".cache/hookrun")
-"""hookrun's own files in the home directory: the user's config files, approvals, audit, cache."""
 
 
 def guarded_files(directory: str | None = None) -> dict[str, str]:

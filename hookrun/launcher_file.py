@@ -9,14 +9,14 @@ import os
 
 from hookrun.state import DATA_DIR
 
+# The file's name, in the launchers' directory.
 NAME = "launcher.conf"
-"""The file's name, in the launchers' directory."""
 
+# The first line; any other is not understood.
 VERSION = "hookrun-launcher 1"
-"""The first line; any other is not understood."""
 
+# The required `st_mode`: a regular file that only its owner reads.
 PRIVATE_FILE = 0o100600
-"""The required `st_mode`: a regular file that only its owner reads."""
 
 MAX_BYTES = 1 << 14
 

@@ -10,24 +10,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
+# Where a hook is configured; earlier layers take precedence.
 LAYERS = ("managed", "user", "project", "local")
-"""Where a hook is configured; earlier layers take precedence."""
 
+# Layers whose hooks need the user's approval before they run.
 UNTRUSTED_LAYERS = frozenset({"project", "local"})
-"""Layers whose hooks need the user's approval before they run."""
 
+# Every action and its strength: of several answers the strongest wins.
 PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "block": 4, "stop": 5}
-"""Every action and its strength: of several answers the strongest wins."""
 
+# Actions that end the chain: after them only `always` hooks run.
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
-"""Actions that end the chain: after them only `always` hooks run."""
 
+# Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them.
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
-"""Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them."""
 
+# Actions that may come with other arguments.
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
-"""Actions that may come with other arguments."""
 
+# Every kind of failure and its meaning. A failure is not a verdict: `on_failure` decides what follows.
 FAILURES = {
     "bad_verdict": "it exited normally, but its answer is not a valid verdict",
     "exit_code": "it exited with a status other than 0 and 2",
@@ -40,7 +41,6 @@ FAILURES = {
     "http": "the HTTP request failed",
     "exception": "its function raised an exception",
 }
-"""Every kind of failure and its meaning. A failure is not a verdict: `on_failure` decides what follows."""
 
 
 class Failure:
@@ -193,8 +193,8 @@ VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
 VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
 
 
+# The verdict of a function that returns nothing.
 NO_OBJECTION = Verdict()
-"""The verdict of a function that returns nothing."""
 
 
 class Hook:
@@ -275,8 +275,8 @@ class Hook:
         return f"Hook({self.name!r}, {self.kind}={self.target!r})"
 
 
+# A hook's optional fields, with their defaults.
 HOOK_DEFAULTS = {name: value for name, value in vars(Hook).items() if name[0] != "_" and not hasattr(value, "__get__")}
-"""A hook's optional fields, with their defaults."""
 
 
 class Outcome:

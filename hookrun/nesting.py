@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
+# The variable with a marker for each enclosing hook: a process's nesting depth and hook.
 NESTING = b"HOOKRUN_CHAIN"
-"""The variable with a marker for each enclosing hook: a process's nesting depth and hook."""
 
+# Hooks may start agents that run hooks, up to this depth.
 MAX_NESTING = 3
-"""Hooks may start agents that run hooks, up to this depth."""
 
 
 class CallerProcess:

@@ -17,11 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Replaces objects and lists in malformed JSON: no verdict's field accepts it.
 UNREADABLE = "(unreadable)"
-"""Replaces objects and lists in malformed JSON: no verdict's field accepts it."""
 
+# A string (the last may be unterminated), a punctuation mark, or anything up to the next of these.
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]:,]|[^"{}\[\]:,\s]+', re.DOTALL)
-"""A string (the last may be unterminated), a punctuation mark, or anything up to the next of these."""
 
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:

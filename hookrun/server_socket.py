@@ -18,15 +18,15 @@ from hookrun.state import STATE_DIR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# The version of the protocol between clients and server.
 PROTOCOL = 1
-"""The version of the protocol between clients and server."""
 
+# Of the hash in a socket's name: as few as tell homes and installations apart.
 DIGITS = 16
-"""Of the hash in a socket's name: as few as tell homes and installations apart."""
+# Ends of the names of a socket and its server's lock file.
 SOCKET, LOCK = ".sock", ".sock.lock"
-"""Ends of the names of a socket and its server's lock file."""
+# Seconds for a server to release its lock: it does so before its last runs end.
 END_WAIT = 5.0
-"""Seconds for a server to release its lock: it does so before its last runs end."""
 
 
 def run_directory(home: str) -> str:

@@ -16,19 +16,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Reasons for a cold run for which a new server helps; `off` is a launcher without a socket.
 WANTED = frozenset({"off", "no-server", "no-greeting", "outdated", "socket-directory", "stopping", "timeout"})
-"""Reasons for a cold run for which a new server helps; `off` is a launcher without a socket."""
+# Seconds after which a failed start is tried again.
 RETRY_AFTER = 60.0
-"""Seconds after which a failed start is tried again."""
+# The server's descriptor of `lock_path`, while it starts.
 LOCK = 3
-"""The server's descriptor of `lock_path`, while it starts."""
+# The reason for a cold run of the script `gone`.
 DAMAGED = "no-launcher-file"
-"""The reason for a cold run of the script `gone`."""
+# Lines of /proc/PID/status that a sandbox changes.
 CONFINEMENT = (b"NoNewPrivs:", b"Seccomp:", b"Seccomp_filters:")
-"""Lines of /proc/PID/status that a sandbox changes."""
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+# The variable that marks build servers.
 CI = "CI"
-"""The variable that marks build servers."""
 
 
 def lock_path(home: str) -> str:

@@ -13,17 +13,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# Files kept; older ones are removed.
 MAX_SESSION_FILES = 1024
-"""Files kept; older ones are removed."""
 
+# Consecutive blocks of a stop that count; after them the agent may end its turn.
 MAX_STOP_BLOCKS = 8
-"""Consecutive blocks of a stop that count; after them the agent may end its turn."""
 
+# Bytes of texts kept for a session's later event.
 MAX_KEPT = 1 << 16
-"""Bytes of texts kept for a session's later event."""
 
+# Files of long texts kept; older ones are removed.
 MAX_OVERFLOW_TEXTS = 64
-"""Files of long texts kept; older ones are removed."""
 
 
 def sessions_dir(home: str) -> str:

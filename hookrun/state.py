@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 # Where an account's files are: each is added to the path of its home directory.
 
+# Of the user layer.
 CONFIG_DIR = "/.config/hookrun"
-"""Of the user layer."""
+# Of the audit, session markers, locks and backups.
 STATE_DIR = "/.local/state/hookrun"
-"""Of the audit, session markers, locks and backups."""
+# Of texts that wait for an event of their session; exists only while some do.
 KEPT_TEXTS_DIR = STATE_DIR + "/kept"
-"""Of texts that wait for an event of their session; exists only while some do."""
+# Of compiled configs and digests; all can be recreated.
 CACHE_DIR = "/.cache/hookrun"
-"""Of compiled configs and digests; all can be recreated."""
+# Of the user's decisions (the trust store).
 DATA_DIR = "/.local/share/hookrun"
-"""Of the user's decisions (the trust store)."""
+# The file of the user's approvals and other decisions about hooks.
 TRUST_STORE = DATA_DIR + "/trust.json"
-"""The file of the user's approvals and other decisions about hooks."""
 
 
 class CurrentRun:
@@ -48,8 +48,8 @@ def report_bug(error: BaseException, home: str | None = None) -> str:
         return f"internal error, please report it: {describe_exception(error)}"
 
 
+# The last nanosecond of Python's clock, in 2262.
 END_OF_TIME = (1 << 63) - 1
-"""The last nanosecond of Python's clock, in 2262."""
 
 
 def now_ns() -> int:
@@ -70,11 +70,11 @@ def timestamp() -> str:
     return f"{text}.{milliseconds:03d}Z"
 
 
+# The last second and its text: a program fires many events in one.
 _LATEST: dict[int, str] = {}
-"""The last second and its text: a program fires many events in one."""
 
+# Nanoseconds within which a file can change with the same times (FAT has a resolution of 2 s).
 YOUNG = 2_000_000_000
-"""Nanoseconds within which a file can change with the same times (FAT has a resolution of 2 s)."""
 
 
 class NoHomeError(UserError, LookupError):
@@ -207,8 +207,8 @@ def identity_of(status: os.stat_result) -> Identity:
 
 # --- cache files: a checksum before the text, as damage could hide a hook
 
+# Characters of the checksum and the line end after it.
 SEAL = 17
-"""Characters of the checksum and the line end after it."""
 SEAL_KEY = 6
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rich.console import Console
 
+# What `--color` takes.
 CHOICES = ("auto", "always", "never")
-"""What `--color` takes."""
 
+# Our styles, besides rich's own (`bold`, `dim`).
 STYLES = {"ok": "green", "error": "red", "warning": "yellow"}
-"""Our styles, besides rich's own (`bold`, `dim`)."""
 
 LABEL_COLORS = {"error": 31, "warning": 33, "hint": 36, "note": 36}
 

@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+# Characters of a value in a message.
 MAX_QUOTED = 60
-"""Characters of a value in a message."""
+# Characters shown of an exception's text.
 MAX_EXCEPTION_TEXT = 2000
-"""Characters shown of an exception's text."""
 
 
 class UserError(Exception):

@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
 
+# Beginnings of notes on a refusal that are also for the user.
 NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
-"""Beginnings of notes on a refusal that are also for the user."""
 
+# Action -> message of a refusal without a reason.
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
-"""Action -> message of a refusal without a reason."""
 
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
+# Limit on the lines of stderr in a failure.
 STDERR_LINES = 5
-"""Limit on the lines of stderr in a failure."""
+# Limit on their characters.
 MAX_STDERR_TAIL = 2000
-"""Limit on their characters."""
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
+# Characters of a reason: of longer output only the beginning and end are used.
 MAX_REASON = 10_000
-"""Characters of a reason: of longer output only the beginning and end are used."""
 
 
+# Bytes of an invalid output in a failure.
 EXCERPT = 80
-"""Bytes of an invalid output in a failure."""
 
 
 class BadVerdictError(ValueError):

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from functools import cache
 from graphlib import TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -278,6 +279,18 @@ def test_no_room_outgrows_its_budget() -> None:
         name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
         lines[home.get(name, name)] += len(path.read_text().splitlines())
     assert {room: count for room, count in lines.items() if count > BUDGETS.get(room, 0)} == {}
+
+
+def test_what_a_constant_means_is_a_comment_above_it() -> None:
+    """No string below it, which a reader takes for code."""
+    wrong = [
+        f"{module}:{below.lineno}"
+        for module in MODULES
+        for above, below in pairwise(parsed(module).body)
+        if isinstance(above, (ast.Assign, ast.AnnAssign)) and isinstance(below, ast.Expr)
+        if isinstance(below.value, ast.Constant)
+    ]
+    assert wrong == []
 
 
 BY_NAME = {

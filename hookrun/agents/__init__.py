@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from hookrun.agents.types import Agent
 
+# An agent's name -> the module with everything specific to it.
 AGENTS = {
     "claude": "hookrun.agents.claude",
     "codex": "hookrun.agents.codex",
@@ -19,8 +20,10 @@ AGENTS = {
     "cline": "hookrun.agents.cline",
     "opencode": "hookrun.agents.opencode",
 }
-"""An agent's name -> the module with everything specific to it."""
 
+# An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
+#
+# One table: hooks that protect these files would otherwise load every agent's module at each call.
 SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "claude": (".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/*"),
     "codex": (".codex/config.toml", ".codex/hooks.json"),
@@ -39,20 +42,16 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }
-"""An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
 
-One table: hooks that protect these files would otherwise load every agent's module at each call.
-"""
-
+# An agent without a module here -> the environment variables it sets for its commands.
 MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
     "grok": ("GROK_AGENT",),
     "kilo": ("KILO",),
     "pi": ("AI_AGENT", "PI_CODING_AGENT"),
 }
-"""An agent without a module here -> the environment variables it sets for its commands."""
 
+# Agents whose hooks miss what the model types into a running program.
 KEEPS_TYPED_INPUT = frozenset({"codex"})
-"""Agents whose hooks miss what the model types into a running program."""
 
 
 class UnknownAgentError(UserError, LookupError):

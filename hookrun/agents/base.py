@@ -57,18 +57,18 @@ def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dic
     return renamed
 
 
+# Tools after whose success `file_changed` is fired if the agent lacks the event.
 CHANGES_FILES = frozenset({"write", "edit", "delete"})
-"""Tools after whose success `file_changed` is fired if the agent lacks the event."""
 
+# Context fields that hookrun sets and never takes from a message.
 RESERVED_FIELDS = frozenset(
     {"version", "event", "hook", "request_id", "metadata", "payload", "agent", "agent_event", "agent_tool_name",
      "possible_tool_names", "fired_through", "arguments_cut_off"}
 )  # fmt: skip
-"""Context fields that hookrun sets and never takes from a message."""
 
+# Context fields that are strings; any other value in a message counts as missing.
 TEXT_FIELDS = ("session_id", "root_session_id", "user_prompt", "assistant_response", "tool_result_output",
          "tool_result_error", "file_path", "working_dir", "timestamp", "tool_use_id")  # fmt: skip
-"""Context fields that are strings; any other value in a message counts as missing."""
 
 
 class UnreadableMessageError(UserError, ValueError):
@@ -124,11 +124,11 @@ class Message:
         return session_id if isinstance(session_id, str) else None
 
 
+# Timeout in seconds that install gives hookrun; hooks' own timeouts or the deadline end them sooner.
 MAX_TIMEOUT = 600.0
-"""Timeout in seconds that install gives hookrun; hooks' own timeouts or the deadline end them sooner."""
 
+# An agent's timeout, from so many seconds on -> seconds by which hookrun's deadline is earlier.
 MARGINS = ((60.0, 5.0), (10.0, 2.0), (2.0, 1.0), (0.0, 0.5))
-"""An agent's timeout, from so many seconds on -> seconds by which hookrun's deadline is earlier."""
 
 
 def timeout_for(agent: Agent, event: str) -> float:
@@ -251,8 +251,8 @@ def fields_of(
     return fields
 
 
+# Why hooks do not get the arguments of a call.
 CUT_OFF = "the agent does not pass all of its arguments: do it in smaller parts"
-"""Why hooks do not get the arguments of a call."""
 
 
 def tool_message(
@@ -304,16 +304,16 @@ def text_of_blocks(value: object) -> str | None:
     return None
 
 
+# Fields translated in other ways than by renaming.
 TRANSLATED = frozenset({"hook_event_name", "tool_name", "tool_input", "tool_response", "error"})
-"""Fields translated in other ways than by renaming."""
 
+# A field's name -> hookrun's. Others keep their names.
 FIELDS = {
     "cwd": "working_dir",
     "prompt": "user_prompt",
     "last_assistant_message": "assistant_response",
     "agent_type": "agent_name",
 }
-"""A field's name -> hookrun's. Others keep their names."""
 
 
 def read_claude_style(

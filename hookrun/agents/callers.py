@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hookrun.agents.formats import Json, Reply
     from hookrun.agents.types import InstallSpec
 
+# A message's field -> Claude Code's name, which takes precedence.
 RENAMED = {
     "hookEventName": "hook_event_name",
     "sessionId": "session_id",
@@ -39,16 +40,15 @@ RENAMED = {
     "lastAssistantMessage": "last_assistant_message",
     "error_message": "error",
 }
-"""A message's field -> Claude Code's name, which takes precedence."""
 
+# Keys of the text in a tool's response, at its top or one level below.
 OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content", "output")
-"""Keys of the text in a tool's response, at its top or one level below."""
 
 
 NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
 READS_USER_SETTINGS: InstallSpec = {**NO_FILES, "reads_user_settings": True}
+# The installation of an agent without hook files of its own.
 REFUSED_BY_STATUS: InstallSpec = {**NO_FILES, "refused_by_status": True}
-"""The installation of an agent without hook files of its own."""
 
 
 class Caller:
@@ -129,8 +129,8 @@ def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
     return to_native_args
 
 
+# Reasons of a Stop that ends the session, not a turn: Grok Build sends one after its SessionEnd.
 ENDS_OF_SESSION = ("shutdown", "channel_closed")
-"""Reasons of a Stop that ends the session, not a turn: Grok Build sends one after its SessionEnd."""
 
 
 def _output(_tool: str, response: object) -> str:
@@ -186,6 +186,7 @@ GROK_FORMATS = {
     "Stop": "block, stop",
     "SubagentStop": "block, stop",
 }
+# The second: Grok Build without questions; with `--always-approve` an `ask` runs the tool.
 GROK, GROK_UNASKED = (
     Caller(
         "grok",
@@ -202,8 +203,8 @@ GROK, GROK_UNASKED = (
     )
     for before_tool in ("ask, modify, block, context", "modify, block, context")
 )
-"""The second: Grok Build without questions; with `--always-approve` an `ask` runs the tool."""
 
+# An agent with other tools than Claude Code's: only a block is surely obeyed.
 UNKNOWN = Caller(
     "unknown",
     {
@@ -217,8 +218,8 @@ UNKNOWN = Caller(
         "read_by": lambda _payload: None,
     },
 )
-"""An agent with other tools than Claude Code's: only a block is surely obeyed."""
 
+# Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by name.
 CALLERS = {
     caller.NAME: caller
     for caller in (
@@ -259,7 +260,6 @@ CALLERS = {
         ),
     )
 }
-"""Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by name."""
 
 
 def load(name: str, payload: Mapping[str, object]) -> Caller:

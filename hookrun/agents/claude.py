@@ -63,6 +63,7 @@ NOTES = (
     "Text for the model beyond 10,000 characters goes into a file of which it sees the beginning.",
 )
 
+# A tool -> the paths of the text in its response; for other tools, the whole response is the text.
 RESPONSES = {
     "Bash": ("stdout", "stderr"),
     "PowerShell": ("stdout", "stderr"),
@@ -72,7 +73,6 @@ RESPONSES = {
     "Agent": ("content",),
     "Task": ("content",),
 }
-"""A tool -> the paths of the text in its response; for other tools, the whole response is the text."""
 
 
 def _response_text(tool: str, response: object) -> str:
@@ -132,6 +132,7 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
 
 DEVINS = ("exec", "read", "write", "edit", "apply_patch", "glob", "grep", "webfetch")
 
+# Agents that also run the hooks in Claude Code's settings -> whether a message is theirs; the first match wins.
 OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
     # Grok Build names the workspace, and the event twice.
     "grok": lambda payload: "hookEventName" in payload and "workspaceRoot" in payload,
@@ -153,7 +154,6 @@ OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
         "hook_event_name" not in payload and not {"hookEventName", "toolName", "tool_name"}.isdisjoint(payload)
     ),
 }
-"""Agents that also run the hooks in Claude Code's settings -> whether a message is theirs; the first match wins."""
 
 
 INSTALL: InstallSpec = {

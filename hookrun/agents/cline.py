@@ -33,6 +33,7 @@ EVENTS = {
     "PostToolUse": "post_tool_use",
     "PreCompact": "pre_compact",
 }
+# An event's name in a message -> the hook's file name.
 HOOK_NAMES = {
     "agent_start": "TaskStart",
     "agent_resume": "TaskResume",
@@ -44,10 +45,9 @@ HOOK_NAMES = {
     "tool_call": "PreToolUse",
     "tool_result": "PostToolUse",
 }
-"""An event's name in a message -> the hook's file name."""
 
+# A subagent's event, identified by its parent -> hookrun's name.
 SUBAGENTS = {"TaskStart": "subagent_start", "TaskComplete": "subagent_stop"}
-"""A subagent's event, identified by its parent -> hookrun's name."""
 
 SYNTHESIZED_FROM = {
     "post_tool_failure": ("PostToolUse",),
@@ -73,20 +73,20 @@ ARGUMENTS = {
 }
 NAMES = base.NameMap({**TOOLS, AS_WRITE: "write"}, ARGUMENTS)
 
+# Its tools that take a list -> the arguments that may hold it, the usual one first; hookrun's name of an item's
+# argument; its key in an item that is an object.
 LISTS = {
     COMMANDS: (("commands", "command", "cmd"), "command", ""),
     "read_files": (("files", "file_paths", "paths"), "file_path", "path"),
     "search_codebase": (("queries",), "pattern", ""),
     "fetch_web_content": (("requests",), "url", "url"),
 }
-"""Its tools that take a list -> the arguments that may hold it, the usual one first; hookrun's name of an item's
-argument; its key in an item that is an object."""
 
+# Its tools with a required argument: a call without it fails.
 STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content"})
-"""Its tools with a required argument: a call without it fails."""
 
+# Arguments that all of STRICT reject.
 FAILING: Arguments = {"refused_by_a_hook": True}
-"""Arguments that all of STRICT reject."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CLINE_CONNECTOR_CLI_LAUNCH", "CLINE_ACTIVE")

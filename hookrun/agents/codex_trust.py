@@ -13,8 +13,8 @@ from hashlib import sha256
 
 from hookrun.agents.codex import DEFAULT_TIMEOUTS
 
+# The file in Codex's directory with its trust in all hooks, the user's and projects'.
 CONFIG = "config.toml"
-"""The file in Codex's directory with its trust in all hooks, the user's and projects'."""
 
 DIGEST = "trusted_hash"
 ENABLED = "enabled"

@@ -21,18 +21,18 @@ NAME = "copilot"
 DISPLAY_NAME = "Copilot CLI"
 TESTED_VERSIONS = "1.0.102, `copilot -p`"
 
+# Its events with Claude Code's names.
 SHARED_EVENTS = (
     "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
     "PermissionRequest", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "Notification",
 )  # fmt: skip
-"""Its events with Claude Code's names."""
 EVENTS = {**{native: CLAUDE_EVENTS[native] for native in SHARED_EVENTS}, "ErrorOccurred": "error"}
 IRREGULAR = {"UserPromptSubmit": "userPromptSubmitted", "Stop": "agentStop"}
+# An event's name in the camelCase dialect -> in the other.
 CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENTS}
-"""An event's name in the camelCase dialect -> in the other."""
 
+# An event also sent for a subagent, besides its own -> hookrun's name of that.
 SUBAGENTS = {"UserPromptSubmit": "subagent_start", "Stop": "subagent_stop"}
-"""An event also sent for a subagent, besides its own -> hookrun's name of that."""
 
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 PRE_TOOL_EVENT = "PreToolUse"
@@ -40,6 +40,7 @@ PRE_TOOL_EVENT = "PreToolUse"
 PATH = {"path": "file_path"}
 WRITE = {**PATH, "file_text": "content"}
 EDIT = {**PATH, "old_str": "old_string", "new_str": "new_string"}
+# A tool -> hookrun's name. The second dialect has Claude's names for tools, not for arguments.
 TOOLS = {
     "bash": "bash",
     "Bash": "bash",
@@ -60,7 +61,6 @@ TOOLS = {
     "Task": "task",
     "Agent": "task",
 }
-"""A tool -> hookrun's name. The second dialect has Claude's names for tools, not for arguments."""
 ARGUMENTS = {"view": PATH, "Read": PATH, "create": WRITE, "Write": WRITE, "edit": EDIT, "Edit": EDIT}
 NAMES = base.NameMap(TOOLS, ARGUMENTS)
 

@@ -97,17 +97,17 @@ def join_paragraphs(*texts: str | None) -> str | None:
     return "\n\n".join(text for text in texts if text) or None
 
 
+# Text that a response cannot express is kept for the session's next event that can.
 KEPT = frozenset({"context later", "user_message later"})
-"""Text that a response cannot express is kept for the session's next event that can."""
 
+# What a response may express: actions, with and without changed arguments, and text for the model and the user.
 CAPABILITIES = frozenset(
     {"allow", "allow with arguments", "ask", "ask with arguments", "modify", "block", "stop", "context", "user_message"}
     | KEPT
 )
-"""What a response may express: actions, with and without changed arguments, and text for the model and the user."""
 
+# Events at which a block makes the agent continue.
 STOP_EVENTS = frozenset({"stop", "subagent_stop"})
-"""Events at which a block makes the agent continue."""
 
 
 class ResponseFormat:
@@ -192,6 +192,7 @@ def render_notification(reply: Reply, message: Message) -> Json:
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
+# An event of Claude Code -> how it is rendered; others by `render_notification`.
 RENDERERS = {
     "PreToolUse": render_pre_tool,
     "PreSkillShellCommand": render_pre_tool,
@@ -203,7 +204,6 @@ RENDERERS = {
     "Stop": render_stop,
     "SubagentStop": render_stop,
 }
-"""An event of Claude Code -> how it is rendered; others by `render_notification`."""
 
 
 def claude_formats(capabilities: Mapping[str, str], **own: Render) -> dict[str, ResponseFormat]:

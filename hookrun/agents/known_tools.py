@@ -27,6 +27,7 @@ def _pairs(text: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in text.split())
 
 
+# A tool -> its arguments, all by hookrun's names.
 ARGUMENTS = {
     "bash": ("command",),
     "read": ("file_path",),
@@ -39,8 +40,8 @@ ARGUMENTS = {
     "web_search": ("query",),
     "task": ("prompt",),
 }
-"""A tool -> its arguments, all by hookrun's names."""
 
+# hookrun's name of a tool -> agents' arguments that keep their names.
 PASSED_THROUGH = {
     "bash": _words(
         "background cwd dangerouslyDisableSandbox description detach dir_path directory initial_wait is_background "
@@ -62,8 +63,8 @@ PASSED_THROUGH = {
     "web_search": _words("allowed_domains blocked_domains contextMaxCharacters livecrawl numResults type"),
     "task": _words("agent_name agent_type command description isolation model name run_in_background subagent_type"),
 }
-"""hookrun's name of a tool -> agents' arguments that keep their names."""
 
+# An agent -> its tools without a name of hookrun's.
 MORE_TOOLS = {
     "claude": _words(
         "Artifact AskUserQuestion ClaudeDesign CronCreate CronDelete CronList EndConversation EnterPlanMode "
@@ -89,8 +90,8 @@ MORE_TOOLS = {
     "cline": _words("apply_patch ask_question skills submit_and_exit"),
     "opencode": _words("apply_patch invalid list lsp patch question skill todoread todowrite"),
 }
-"""An agent -> its tools without a name of hookrun's."""
 
+# Agents that run Claude Code's hooks (see callers.py) -> title, and tools with hookrun's names.
 OTHER_CALLERS = {
     "cursor": (
         "Cursor",
@@ -116,11 +117,10 @@ OTHER_CALLERS = {
         ),
     ),
 }
-"""Agents that run Claude Code's hooks (see callers.py) -> title, and tools with hookrun's names."""
 
 
+# Results of `native_tools`. Importing functools would cost each call of an agent in OTHER_CALLERS 3 ms.
 NATIVE: dict[str, dict[str, str]] = {}
-"""Results of `native_tools`. Importing functools would cost each call of an agent in OTHER_CALLERS 3 ms."""
 
 
 def native_tools(agent: str) -> dict[str, str]:
@@ -141,6 +141,7 @@ def title(agent: str) -> str:
 # In case of doubt the tool is taken for the one that can do more harm: a guard may see an irrelevant call, but misses
 # none.
 
+# hookrun's name of an argument -> other agents' names for it.
 OTHER_NAMES = {
     "command": ("cmd", "command_line", "commandLine", "shell_command", "script"),
     "file_path": ("filePath", "path", "target_file", "targetFile", "absolute_path", "absolutePath", "file", "filename"),
@@ -151,22 +152,21 @@ OTHER_NAMES = {
     "url": ("uri",),
     "query": ("search_term", "searchTerm"),
 }
-"""hookrun's name of an argument -> other agents' names for it."""
 
+# Arguments that may list several items -> hookrun's name for a string in the list.
 LISTS = {
     **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
     "urls": "url",
 }
-"""Arguments that may list several items -> hookrun's name for a string in the list."""
 
+# An editor's `command`, used with a path -> hookrun's tool.
 EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"}
-"""An editor's `command`, used with a path -> hookrun's tool."""
 
+# hookrun's tool -> parts of tool names that imply it, with a path.
 IMPLYING = (
     ("delete", ("delete", "remove", "unlink")),
     ("edit", ("write", "create", "edit", "replace", "insert", "append", "patch", "move", "rename")),
 )
-"""hookrun's tool -> parts of tool names that imply it, with a path."""
 
 
 def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
@@ -211,8 +211,8 @@ def beginning(text: str) -> Arguments:
     return {}
 
 
+# Grok Build's mark at the end of a cut object.
 CUT = " [truncated]"
-"""Grok Build's mark at the end of a cut object."""
 
 
 def is_mcp(tool: str) -> bool:

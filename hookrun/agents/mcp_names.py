@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent, McpForm
 
+# Characters of a guessed name that are examined.
 LONGEST = 512
-"""Characters of a guessed name that are examined."""
 
 HEXADECIMAL = frozenset("0123456789abcdef")
+# Digits of the digest that some agents append to a changed name.
 DIGEST = 8
-"""Digits of the digest that some agents append to a changed name."""
 
 
 def name_mcp_tool(agent: Agent, message: Message, *, home: str = "", project: str = "") -> None:

@@ -64,8 +64,8 @@ ARGUMENTS = {
     "edit": {**PATH, "oldString": "old_string", "newString": "new_string"},
 }
 NAMES = base.NameMap(TOOLS, ARGUMENTS)
+# Its tools that take a patch -> the patch's argument.
 PATCHES = {"patch": "patchText", "apply_patch": "patchText"}
-"""Its tools that take a patch -> the patch's argument."""
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("OPENCODE", "OPENCODE_PID")  # it sets AGENT too, a name that other programs use
@@ -84,9 +84,10 @@ NOTES = (
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
+# The constants in the plugin's source that hold the installation, and the template's values.
 CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
-"""The constants in the plugin's source that hold the installation, and the template's values."""
 
+# SHA-256 of earlier versions' templates: such a plugin is hookrun's, too.
 EARLIER_TEMPLATES = frozenset(
     {
         "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
@@ -97,7 +98,6 @@ EARLIER_TEMPLATES = frozenset(
         "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
     }
 )
-"""SHA-256 of earlier versions' templates: such a plugin is hookrun's, too."""
 
 
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:

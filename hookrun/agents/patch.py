@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
 
 ADD, UPDATE, DELETE, MOVE = "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"
+# The start of a line that names a file -> hookrun's name of the tool.
 HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}
-"""The start of a line that names a file -> hookrun's name of the tool."""
 
 
 def split_by_file(message: Message, text: object) -> None:

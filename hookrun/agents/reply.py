@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
 
+# A fallback for a part of a verdict that an event cannot express -> its effect.
 DEGRADATIONS = {
     "allow -> continue": "the agent cannot take an approval: it asks or decides as it would without hooks",
     "ask -> block": 'it cannot ask: the call is blocked, with a reason that begins "needs the user\'s approval"',
@@ -34,10 +35,9 @@ DEGRADATIONS = {
     "system_message -> later": "no text reaches the user here: they see it at the next event that shows one",
     "system_message -> nothing": "no text reaches the user here: it is only in the audit log",
 }
-"""A fallback for a part of a verdict that an event cannot express -> its effect."""
 
+# Events at which `allow` and `continue` differ.
 DECIDES = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
-"""Events at which `allow` and `continue` differ."""
 
 FOR_PERSON = "hookrun has a message for the user; pass it on: "
 

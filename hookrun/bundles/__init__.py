@@ -11,6 +11,7 @@ from sys import modules
 from types import ModuleType
 from warnings import warn
 
+# Old module -> new module -> the names that moved there; `OLD=NEW` was renamed.
 MOVED = {
     "hookrun.bundles": {
         "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
@@ -30,7 +31,6 @@ MOVED = {
     "hookrun.observe.tools": {"hookrun.observe.tool_times": "ToolTime"},
     "hookrun.observe.usage": {"hookrun.observe.costs": "Tokens"},
 }
-"""Old module -> new module -> the names that moved there; `OLD=NEW` was renamed."""
 
 
 def _moved(old_module: str, name: str) -> object:

@@ -29,29 +29,29 @@ if TYPE_CHECKING:
     Fields = Mapping[str, object]
     Answer = dict[str, object]
 
+# The exit status that blocks.
 VETO = 2
-"""The exit status that blocks."""
 
+# Claude's permission decisions -> hookrun's actions. Only Claude Code can defer a call.
 DECISIONS = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
-"""Claude's permission decisions -> hookrun's actions. Only Claude Code can defer a call."""
 
+# Fields that are reported if they have no effect at an event.
 DISCARDED = frozenset({"decision", "continue", "systemMessage"})
-"""Fields that are reported if they have no effect at an event."""
 
+# Fields that mark an answer in Claude's dialect.
 DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
-"""Fields that mark an answer in Claude's dialect."""
 
+# Text in output meant as an answer that is not JSON.
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
-"""Text in output meant as an answer that is not JSON."""
 
 
+# Characters of a text that an agent gets unchanged.
 MAX_TEXT = 10_000
-"""Characters of a text that an agent gets unchanged."""
+# Characters of a longer text that it gets.
 PREVIEW = 2_000
-"""Characters of a longer text that it gets."""
 
+# Texts of a verdict that are limited to MAX_TEXT.
 LIMITED = ("message", "additional_context", "system_message")
-"""Texts of a verdict that are limited to MAX_TEXT."""
 
 
 def to_hook_result(
@@ -304,15 +304,15 @@ def _shown(answer: str | Failure) -> str:
 
 
 MAX_SHOWN = 80
+# White space of JavaScript (ECMA-262, String.prototype.trim).
 BLANK = (
     "\ufeff \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""White space of JavaScript (ECMA-262, String.prototype.trim)."""
 
 ALLOWS: FieldTypes = {"behavior": ("allow", "deny"), "updatedInput": OBJECT, "updatedPermissions": ANYTHING}
+# Fields of the `decision` of PermissionRequest.
 DENIES: FieldTypes = {"behavior": ("allow", "deny"), "message": TEXT, "interrupt": FLAG}
-"""Fields of the `decision` of PermissionRequest."""
 
 
 class UnreadableOutputError(ValueError):

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     Payload = dict[str, object]
 
 
+# hookrun's event -> Claude's. Other events keep their name.
 EVENTS = {event: native for native, event in CLAUDE_EVENTS.items()}
-"""hookrun's event -> Claude's. Other events keep their name."""
 
+# hookrun's tool -> Claude's. MCP servers' tools and `delete` keep their name.
 TOOLS = {
     "bash": "Bash",
     "read": "Read",
@@ -28,15 +29,15 @@ TOOLS = {
     "web_search": "WebSearch",
     "task": "Agent",
 }
-"""hookrun's tool -> Claude's. MCP servers' tools and `delete` keep their name."""
 
+# Claude's tool -> hookrun's argument -> Claude's, where they differ.
 ARGUMENTS = {"NotebookEdit": {"file_path": "notebook_path", "new_string": "new_source"}}
-"""Claude's tool -> hookrun's argument -> Claude's, where they differ."""
 
+# Tools whose `file_path` is always absolute in Claude's messages.
 ABSOLUTE = frozenset({"read", "write", "edit", "delete"})
-"""Tools whose `file_path` is always absolute in Claude's messages."""
 
 
+# All events of Claude Code.
 NATIVE_EVENTS = (
     *("PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit"),
     *("UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop"),
@@ -45,13 +46,12 @@ NATIVE_EVENTS = (
     *("WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded"),
     *("MessageDisplay", "PreSkillShellCommand"),
 )
-"""All events of Claude Code."""
 
+# Type of handler -> the field with what it runs.
 HANDLER_TARGETS = {"command": "command", "http": "url"}
-"""Type of handler -> the field with what it runs."""
 
+# Types of handlers that only Claude Code can run.
 UNSUPPORTED_HANDLERS = ("prompt", "agent", "mcp_tool")
-"""Types of handlers that only Claude Code can run."""
 
 
 def native_event(name: str) -> str:
@@ -101,9 +101,10 @@ def _path_is_absolute(context: Mapping[str, object]) -> bool:
     return named and context.get("tool_name") in ABSOLUTE and isinstance(context.get("file_path"), str)
 
 
+# Types of fields. A tuple means one of its strings.
 TEXT, FLAG, OBJECT, TEXTS, ANYTHING = "a string", "true or false", "an object", "a list of strings", "anything"
-"""Types of fields. A tuple means one of its strings."""
 
+# Fields of an answer at any event -> their types.
 TOP: FieldTypes = {
     "continue": FLAG,
     "stopReason": TEXT,
@@ -114,11 +115,10 @@ TOP: FieldTypes = {
     "reason": TEXT,
     "hookSpecificOutput": OBJECT,
 }
-"""Fields of an answer at any event -> their types."""
 
 CONTEXT: FieldTypes = {"additionalContext": TEXT}
+# Effects of exit status 2: a block, a message to the user, or nothing.
 BLOCK, PERSON, NOTHING = "block", "person", "nothing"
-"""Effects of exit status 2: a block, a message to the user, or nothing."""
 
 
 class Rules:
@@ -139,6 +139,7 @@ class Rules:
         self.plain = plain
 
 
+# Older versions' tool names, which matchers may use -> current names.
 LEGACY_TOOLS = {
     "Brief": "SendUserMessage",
     "KillBash": "TaskStop",
@@ -150,18 +151,18 @@ LEGACY_TOOLS = {
     "ReadMcpResourceDir": "ReadMcpResourceDirTool",
     "Task": "Agent",
 }
-"""Older versions' tool names, which matchers may use -> current names."""
 
+# Events of a tool call: matchers match the tool's name, and `if` is evaluated.
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"})
-"""Events of a tool call: matchers match the tool's name, and `if` is evaluated."""
 
+# Matchers that match every value.
 MATCHES_ALL = ("", "*")
-"""Matchers that match every value."""
 
 EVERYTHING = "decision continue systemMessage"
+# The rules of events unknown to Claude Code.
 OTHER = Rules(BLOCK, EVERYTHING, CONTEXT)
-"""The rules of events unknown to Claude Code."""
 
+# Claude's event -> its rules.
 RULES = {
     "PreToolUse": Rules(
         BLOCK,
@@ -207,10 +208,9 @@ RULES = {
     "FileChanged": Rules(NOTHING, "systemMessage", {"watchPaths": TEXTS}, lost="watchPaths"),
     "MessageDisplay": Rules(NOTHING, "", {"displayContent": TEXT}, lost="displayContent"),
 }
-"""Claude's event -> its rules."""
 
+# Events at which a block (or text for the model) continues the turn; `onFailure` has no effect.
 CONTINUES_TURN = frozenset({"Stop", "SubagentStop"})
-"""Events at which a block (or text for the model) continues the turn; `onFailure` has no effect."""
 
 
 def rules(event: str) -> Rules:
@@ -225,11 +225,11 @@ def failure_blocks(event: str) -> bool:
 
 # --- what a hook reads: the message Claude Code would send for a context
 
+# Claude's field, always present -> hookrun's; "" if unknown.
 COMMON = {"session_id": "session_id", "transcript_path": "transcript_path", "cwd": "working_dir"}
-"""Claude's field, always present -> hookrun's; "" if unknown."""
 
+# Optional fields of any event.
 ANYWHERE = {"prompt_id": "prompt_id", "agent_id": "agent_id", "agent_type": "agent_name", "effort": "effort"}
-"""Optional fields of any event."""
 
 TOOL = {"tool_use_id": "tool_use_id", "duration_ms": "duration_ms", "mcp_server": "mcp_server"}
 STOP = {
@@ -238,6 +238,7 @@ STOP = {
     "session_crons": "session_crons",
     "agent_transcript_path": "agent_transcript_path",
 }
+# Claude's event -> its field -> hookrun's. Unknown values are left out.
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "SessionStart": {"model": "model", "session_title": "session_title"},
     "UserPromptSubmit": {"prompt": "user_prompt", "source": "source", "session_title": "session_title"},
@@ -260,32 +261,31 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "final": "final",
     },
 }
-"""Claude's event -> its field -> hookrun's. Unknown values are left out."""
 
+# Events with the permission mode.
 WITH_MODE = frozenset(
     {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
      "Stop", "SubagentStop"}
 )  # fmt: skip
-"""Events with the permission mode."""
 
+# Permission mode of any agent -> Claude's. Others are left out.
 MODES = {
     **{mode: mode for mode in ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")},
     "yolo": "bypassPermissions",
     "auto-edit": "acceptEdits",
     "auto_edit": "acceptEdits",
 }
-"""Permission mode of any agent -> Claude's. Others are left out."""
 
+# Claude's event -> a field always present, its default for unknown values, and the known values.
 WORDS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "SessionStart": ("source", "startup", ("startup", "resume", "clear", "compact", "fork")),
     "SessionEnd": ("reason", "other", ("clear", "resume", "logout", "prompt_input_exit", "other")),
     "PreCompact": ("trigger", "auto", ("manual", "auto")),
     "PostCompact": ("trigger", "auto", ("manual", "auto")),
 }
-"""Claude's event -> a field always present, its default for unknown values, and the known values."""
 
+# Events with which other agents resume a session.
 RESUMES = frozenset({"TaskResume"})
-"""Events with which other agents resume a session."""
 
 
 def build_payload(event: str, context: Context) -> Payload:
@@ -351,6 +351,7 @@ def _stop_failed(context: Context) -> Payload:
     return {"error": "unknown", "error_details": text} if isinstance(text, str) else {"error": "unknown"}
 
 
+# Claude's event -> its fields without a counterpart in the context.
 MORE: Mapping[str, Callable[[Context], Payload]] = {
     "PostToolUse": lambda context: {"tool_response": response(context)},
     "Stop": _stop,
@@ -359,15 +360,14 @@ MORE: Mapping[str, Callable[[Context], Payload]] = {
     "StopFailure": _stop_failed,
     "FileChanged": lambda context: {"event": "unlink" if context.get("tool_name") == "delete" else "change"},
 }
-"""Claude's event -> its fields without a counterpart in the context."""
 
+# Claude's event -> values of fields always present, for a context without them.
 DEFAULTS: Mapping[str, Callable[[Context], Payload]] = {
     "UserPromptSubmit": lambda _context: {"prompt": ""},
     "PostToolUseFailure": lambda context: {"error": _text(context.get("tool_result_output"))},
     "SubagentStop": lambda _context: {"agent_type": ""},
     "Notification": lambda _context: {"message": "", "notification_type": ""},
 }
-"""Claude's event -> values of fields always present, for a context without them."""
 
 
 def response(context: Context) -> object:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_|")
+# Characters of a matcher that lists names; at the events of NARROW only WORD.
 LIST = WORD | frozenset(", -")
-"""Characters of a matcher that lists names; at the events of NARROW only WORD."""
 
 
 def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool:
@@ -140,6 +140,7 @@ def _reason(matcher: str, event: str) -> str:
     return "does not match"
 
 
+# Event -> the payload field that the matcher is compared with.
 VALUES = {
     **{event: field for event, (field, *_) in hook_protocol.WORDS.items()},
     "Notification": "notification_type",
@@ -147,19 +148,18 @@ VALUES = {
     "SubagentStop": "agent_type",
     "StopFailure": "error",
 }
-"""Event -> the payload field that the matcher is compared with."""
 
+# Events that ignore matchers.
 WITHOUT_MATCHER = frozenset({
     "CwdChanged", "MessageDisplay", "PostToolBatch", "Stop", "TaskCompleted", "TaskCreated", "TeammateIdle",
     "UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
 })  # fmt: skip
-"""Events that ignore matchers."""
 
+# The event whose matcher also lists the watched files.
 WATCHED = "FileChanged"
-"""The event whose matcher also lists the watched files."""
 
+# Events whose matchers are lists only if made of letters, digits, `_` and `|`.
 NARROW = frozenset({WATCHED, "StopFailure"})
-"""Events whose matchers are lists only if made of letters, digits, `_` and `|`."""
 
 
 def matcher_subject(event: str, context: Mapping[str, object]) -> str:

@@ -71,11 +71,10 @@ def file_of(context_path: object, args: object, cwd: str) -> str | None:
 
 COMMANDS = frozenset({"Bash"})
 FILES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Read", "Write"})
+# Tools whose rules are evaluated with parentheses, and those where parentheses never match.
+#
+# For any other tool the effect is unknown: the hook runs.
 WITHOUT_WORDS = frozenset({"Agent", "WebFetch"})
-"""Tools whose rules are evaluated with parentheses, and those where parentheses never match.
-
-For any other tool the effect is unknown: the hook runs.
-"""
 
 
 def parse_rule(rule: str) -> tuple[str, str | None]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
+# Ways to match: a factor times the value's length to a power.
 Cost = tuple[int, int]
-"""Ways to match: a factor times the value's length to a power."""
 
+# An escape's letter -> its characters, as in brackets. `re` has other white space.
 SETS = {
     "d": "0-9",
     "D": r"\D",
@@ -22,7 +23,6 @@ SETS = {
     "S": "\0-\b\x0e-\x1f!-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e"
     "\u2030-\u205e\u2060-\u2fff\u3001-\ufefe\uff00-\uffff",
 }
-"""An escape's letter -> its characters, as in brackets. `re` has other white space."""
 
 CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
 PLACES = {"^": r"\A", "$": r"\Z", r"\b": r"\b", r"\B": r"(?!\b)"}  # `re` finds no \B in an empty value
@@ -42,17 +42,17 @@ TOKEN = re.compile(
     re.ASCII | re.DOTALL,
 )
 
+# Limits on the characters and nested groups of an expression.
 MAX_LENGTH, MAX_DEPTH = 10_000, 50
-"""Limits on the characters and nested groups of an expression."""
 
+# Estimated steps of a search (about 0.2 s).
 MAX_STEPS = 10_000_000
-"""Estimated steps of a search (about 0.2 s)."""
 
+# Limits on repetitions of a group, loops, and bracket sets (up to 7 ms each to compile).
 MAX_COUNT, MAX_DEGREE, MAX_SETS = 1000, 64, 100
-"""Limits on repetitions of a group, loops, and bracket sets (up to 7 ms each to compile)."""
 
+# More repetitions than any value has characters, and still a valid count for `re`.
 ENDLESS = 1 << 31
-"""More repetitions than any value has characters, and still a valid count for `re`."""
 
 
 class RegexError(ValueError):

@@ -8,24 +8,24 @@ module with a line 3.5 million (valgrind --tool=callgrind; bare Python takes 39)
 from __future__ import annotations
 
 BLANKS = " \t"
+# Words that may precede a command.
 OPENING = frozenset({"!", "then", "do", "else", "if", "elif", "while", "until"})
-"""Words that may precede a command."""
 
+# Words that begin something other than a command.
 ENDING = frozenset({"fi", "done", "for"})
-"""Words that begin something other than a command."""
 
+# Words that begin compound commands.
 TOO_HARD = frozenset({"case", "select", "function", "{", "}", "esac", "read"})
-"""Words that begin compound commands."""
 
+# Commands whose expanded values are no arguments.
 DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset", "for"})
-"""Commands whose expanded values are no arguments."""
 
+# Characters after `$` that name a special variable of the shell.
 SPECIAL = frozenset("0123456789@*#?$!-_")
-"""Characters after `$` that name a special variable of the shell."""
 
 KNOWN = frozenset({"HOME"})
+# Variables that are always one word, and those that are so in quotes.
 QUOTABLE = frozenset({"HOME", "PWD"})
-"""Variables that are always one word, and those that are so in quotes."""
 
 GOES_ON = frozenset({"&&", "||", "|", "|&"})
 MAX_DEPTH = 16

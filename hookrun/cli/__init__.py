@@ -34,12 +34,12 @@ Topics: agents, conditions, config, context, events, exit-codes, matchers,
 troubleshooting, trust, verdicts
 """
 
+# Command -> the filter that is its argument, and also an option.
 POSITIONAL = {
     **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
     "explain": "--event",
     **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
 }
-"""Command -> the filter that is its argument, and also an option."""
 
 
 def load_command(name: str, table: Mapping[str, tuple[str, str]] = COMMANDS) -> click.Command:

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 
+# Exit statuses of all commands: failure, Ctrl-C. Never 2: agents take that for a veto.
 FAILED, INTERRUPTED = 1, 130
-"""Exit statuses of all commands: failure, Ctrl-C. Never 2: agents take that for a veto."""
 
+# Limit on the first line's characters in a command that explains something.
 MAX_ANSWER = 120
-"""Limit on the first line's characters in a command that explains something."""
 
 # --- the table
 
+# What `hookrun --help` lists: group -> name -> its module in `hookrun.cli`, and its purpose.
 GROUPS = {
     "Get started": {
         "init": ("init", "Set up a project: recipes, agents, approval."),
@@ -65,8 +66,8 @@ GROUPS = {
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
 }
-"""What `hookrun --help` lists: group -> name -> its module in `hookrun.cli`, and its purpose."""
 
+# What only `hookrun help all` lists.
 MORE = {
     "remove": ("init", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
@@ -79,21 +80,21 @@ MORE = {
     "help": ("help", "Show help for a command or a topic."),
     "version": ("help", "Print the version."),
 }
-"""What only `hookrun help all` lists."""
 
+# The commands of `hookrun config`.
 CONFIG = {
     "show": ("config_command", "Show the merged config, each value with the line that it comes from."),
     "schema": ("config_command", "Print the JSON Schema of config files."),
     "migrate": ("config_command", "Convert hooks in Claude Code's settings into hookrun's own format."),
     "completion": ("help", "Print the completion script for bash, zsh or fish."),
 }
-"""The commands of `hookrun config`."""
 
+# Key in a context's `meta` for the sections that help lists instead of GROUPS.
 SECTIONS = "hookrun.sections"
-"""Key in a context's `meta` for the sections that help lists instead of GROUPS."""
 
 COMMANDS = {name: entry for group in (*GROUPS.values(), MORE) for name, entry in group.items()}
 
+# Unlisted former commands that still work -> their present names.
 OLD_NAMES = {
     "completion": "config completion",
     "dump": "config show",
@@ -101,7 +102,6 @@ OLD_NAMES = {
     "migrate": "config migrate",
     "schema": "config schema",
 }
-"""Unlisted former commands that still work -> their present names."""
 
 TOPICS = os.path.join(os.path.dirname(__file__), "topics")
 

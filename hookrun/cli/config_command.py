@@ -57,18 +57,18 @@ Dumped = list[tuple[Hook, list[Value]]]
 MASK = "***"
 USER_INFO = re.compile(r"(?<=://)[^/?#@]*@")
 VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
+# The first private-use character for a variable during the search for credentials.
 PLACEHOLDERS = 0xE000
-"""The first private-use character for a variable during the search for credentials."""
 
+# Width of a column of values; longer ones exceed it.
 MAX_VALUE = 40
-"""Width of a column of values; longer ones exceed it."""
 STYLES = {OWN: "", BUILT_IN: "dim", MADE: "dim"}
 
+# Settings that the merged config no longer needs.
 CARRIED_OUT = ("include", "include_claude")
-"""Settings that the merged config no longer needs."""
 
+# The file for hooks that stay in Claude Code's form; the config file beside it includes it.
 REST = "claude-hooks.json"
-"""The file for hooks that stay in Claude Code's form; the config file beside it includes it."""
 
 
 # --- hookrun config

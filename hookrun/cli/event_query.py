@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.config.load import LoadedConfig
 
+# Fields that distinguish a canonical context from an agent's message.
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
-"""Fields that distinguish a canonical context from an agent's message."""
 SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
 
 

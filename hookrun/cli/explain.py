@@ -21,6 +21,7 @@ from hookrun.trust.approvals import UserDecisions
 if TYPE_CHECKING:
     from hookrun.cli.explain_run import AgentSide, ExplainRun
 
+# State of a prediction -> its name in the table, and its style.
 STATES = {
     RUNS: ("runs", "ok"),
     DEPENDS: ("may run", "warning"),
@@ -29,13 +30,12 @@ STATES = {
     ENDED: ("not reached", "warning"),
     NOT: ("no match", "dim"),
 }
-"""State of a prediction -> its name in the table, and its style."""
+# State of a prediction -> the answer's verb.
 PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
-"""State of a prediction -> the answer's verb."""
+# The user's decisions that switch a hook off.
 CHOICES = ("denied", "disabled", "paused until")
-"""The user's decisions that switch a hook off."""
+# Limit on the hooks that do not run for the answer to name them.
 MAX_NAMED = 3
-"""Limit on the hooks that do not run for the answer to name them."""
 STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
 
 

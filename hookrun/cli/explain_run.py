@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
+# Limit on the characters of a value in the table.
 MAX_VALUE = 60
-"""Limit on the characters of a value in the table."""
 RESULT_STYLES = {
     **dict.fromkeys(("continue", "allow", "modify", "started"), "ok"),
     **dict.fromkeys(("block", "stop", "failed"), "error"),

@@ -24,9 +24,10 @@ from hookrun.text import closest, did_you_mean, escape, quote, suggest
 if TYPE_CHECKING:
     from hookrun.config.discovery import CompiledConfig
 
+# Returns the names to offer, each with a short help.
 Names = Callable[[], Iterable[tuple[str, str]]]
-"""Returns the names to offer, each with a short help."""
 
+# What people type -> the command that they mean.
 SYNONYMS = {
     "approve": "trust",
     "check": "validate",
@@ -64,8 +65,8 @@ SYNONYMS = {
     "view": "config show",
     "wire": "install",
 }
-"""What people type -> the command that they mean."""
 
+# An option -> what people type for it; only a command's own options are proposed.
 OPTION_SYNONYMS = {
     "--agent": ("--client", "--tool-name", "--for"),
     "--config": ("--file", "--settings"),
@@ -82,10 +83,9 @@ OPTION_SYNONYMS = {
     "--user": ("--global", "--own"),
     "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
 }
-"""An option -> what people type for it; only a command's own options are proposed."""
 
+# Commands to search for an option that another one lacks.
 WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
-"""Commands to search for an option that another one lacks."""
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
@@ -262,8 +262,8 @@ def _plain(message: str) -> str:
 # they may be an attack.
 
 SHELLS = ("bash", "zsh", "fish")
+# The environment variable, named by click, by which a shell asks for completions.
 VARIABLE = "_HOOKRUN_COMPLETE"
-"""The environment variable, named by click, by which a shell asks for completions."""
 
 HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@%+/-")
 
@@ -356,6 +356,7 @@ EVENT, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_recipes), OneOf(_declare
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
+# A parameter of any command -> what is offered for it.
 BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("agent", "agents"), AGENT),
     **dict.fromkeys(("config", "ctx", "db", "source"), FILE),
@@ -367,7 +368,6 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
     "topic": OneOf(_help),
     "what": DIRECTORY,
 }
-"""A parameter of any command -> what is offered for it."""
 
 
 def attach(command: click.Command) -> None:

@@ -35,8 +35,8 @@ event_option = click.option(
 matcher_option = click.option("--matcher", metavar="GLOB", help="The tools, by hookrun's names: bash, write|edit.")
 yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
 
+# The choice of a hook from a template.
 CUSTOM = "custom"
-"""The choice of a hook from a template."""
 
 
 # --- hookrun init
@@ -314,8 +314,8 @@ def next_steps(
 
 # --- hookrun remove
 
+# A config file and the hooks to remove with their indices, none to remove a recipe.
 Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
-"""A config file and the hooks to remove with their indices, none to remove a recipe."""
 
 
 @command(

@@ -22,17 +22,18 @@ from hookrun.files import relative_path
 from hookrun.model import as_object
 from hookrun.text import diff, quote, truncate
 
+# Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2
-"""Seconds between checks for new records."""
 
+# Characters of a request id that identify it.
 MIN_ID = 4
-"""Characters of a request id that identify it."""
+# Characters of a request id in `hookrun log`.
 SHORT_ID = 8
-"""Characters of a request id in `hookrun log`."""
 
+# Limit on the characters of a text in `hookrun log`.
 MAX_LOG_TEXT = 200
-"""Limit on the characters of a text in `hookrun log`."""
 
+# Field of a run's record -> its label.
 LABELS = {
     "skipped": "skipped by HOOKRUN_SKIP",
     "switched_off": "switched off",
@@ -43,8 +44,8 @@ LABELS = {
     "degraded": "changed for the agent",
     "notes": "note",
 }
-"""Field of a run's record -> its label."""
 
+# Action of a run -> how it was decided.
 VERBS = {
     "block": "blocked by",
     "skip": "skipped by",
@@ -53,21 +54,20 @@ VERBS = {
     "modify": "modified by",
     "allow": "allowed by",
 }
-"""Action of a run -> how it was decided."""
 
 STYLES = {"block": "error", "skip": "error", "stop": "error", "ask": "warning", "modify": "warning", "allow": "ok"}
 
+# Field of a run's record -> its option of `hookrun explain`.
 CALL = (("tool", "--tool"), ("agent", "--agent"))
-"""Field of a run's record -> its option of `hookrun explain`."""
 
+# Field of a run's record -> the tool's argument.
 ARGUMENTS = (("command", "command"), ("file", "file_path"))
-"""Field of a run's record -> the tool's argument."""
 
+# Failure of a hook that did not start -> its reason.
 NOT_RUN = {"untrusted": "not approved", "missing": "cannot start", "declaration": "invalid config"}
-"""Failure of a hook that did not start -> its reason."""
 
+# A hook's texts besides its message, with their readers.
 TEXTS = (("additional_context", "model"), ("system_message", "user"))
-"""A hook's texts besides its message, with their readers."""
 
 
 # --- hookrun log

@@ -23,11 +23,11 @@ from hookrun.model import PRECEDENCE
 from hookrun.text import did_you_mean, quote
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+# The first part of a record's UTC time.
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
-"""The first part of a record's UTC time."""
 
+# How much older than its successors a record may be after the clock was set back.
 DISORDER = timedelta(hours=1)
-"""How much older than its successors a record may be after the clock was set back."""
 
 OPTIONS = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from hookrun.cli.commands import Workspace
     from hookrun.edit.file_change import FileChange
 
+# A line of text and its terminal style: ok, error, warning, dim, bold, or empty.
 Line = tuple[str, str]
-"""A line of text and its terminal style: ok, error, warning, dim, bold, or empty."""
 
 
 def localized(text: str) -> str:
@@ -58,8 +58,8 @@ def print_problems(problems: Iterable[str]) -> None:
         print_message(problem_message(problem))
 
 
+# Printed if these kept all hooks from loading.
 CONFIG_ERRORS = "the config has errors: run `hookrun validate`"
-"""Printed if these kept all hooks from loading."""
 
 
 def warn(message: str) -> None:
@@ -172,12 +172,12 @@ def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     return list(zip(*columns, strict=True))
 
 
+# Width of a column of milliseconds.
 MIN_TIME = 7
-"""Width of a column of milliseconds."""
+# Width if stdout is not a terminal.
 UNLIMITED = 1 << 20
-"""Width if stdout is not a terminal."""
+# Width below which a column shrinks last; width that a wrapped column needs.
 MIN_COLUMN, MIN_WRAPPED = 13, 30
-"""Width below which a column shrinks last; width that a wrapped column needs."""
 
 
 def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> list[int]:
@@ -248,18 +248,18 @@ class ProgressBar:
             self._progress.stop()
 
 
+# Limit on steps without a progress bar.
 MIN_STEPS = 3
-"""Limit on steps without a progress bar."""
+# Seconds between updates of a progress bar.
 REFRESH_INTERVAL = 0.1
-"""Seconds between updates of a progress bar."""
 
 
 # --- questions
 
 SEPARATORS = re.compile(r"[\s,]+")
 RANGE = re.compile(r"(\d+)-(\d+)")
+# Characters that click adds to a question.
 YES_NO_WIDTH = len(" [Y/n]: ")
-"""Characters that click adds to a question."""
 
 
 def confirm(question: str, *, default: bool = False) -> bool:
@@ -311,8 +311,8 @@ def choose(
 
 # --- reports of commands that write
 
+# The list-valued keys of a report's JSON object, besides `ok` and `dry_run`.
 KEYS = ("written", "removed", "hooks", "approved", "not_approved", "conflicts", "next", "notes", "diff")
-"""The list-valued keys of a report's JSON object, besides `ok` and `dry_run`."""
 
 
 class CommandReport:

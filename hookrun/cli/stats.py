@@ -23,8 +23,8 @@ from hookrun.observe.workflow import Session
 from hookrun.text import quote, truncate
 
 Row = tuple[str, ...]
+# A table's title, columns and rows.
 Section = tuple[str, Row, list[Row]]
-"""A table's title, columns and rows."""
 
 NOTHING = """\
 nothing recorded yet: no hook runs in {audit}, no metrics in {path}
@@ -37,11 +37,11 @@ Metrics come from a Python program whose engine has the bundles of hookrun.obser
   engine = Engine()
   for bundle in (WorkflowMetrics(), ToolTimes(), CauseChains()):
       engine.use(bundle)"""
+# Limit on the sessions and errors shown; --json has all.
 LATEST = 10
-"""Limit on the sessions and errors shown; --json has all."""
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
+# Limit on an error message's characters in the table.
 MAX_MESSAGE = 60
-"""Limit on an error message's characters in the table."""
 
 
 @command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")

@@ -50,18 +50,19 @@ from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
+# Hook states that `hookrun trust` asks about.
 TO_APPROVE = ("not approved", "changed")
-"""Hook states that `hookrun trust` asks about."""
+# Hook state -> its terminal style; any other is a warning.
 STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "denied": "error", "disabled": "dim", "off": "dim"}
-"""Hook state -> its terminal style; any other is a warning."""
+# Fields that `list --long` shows differently, or only `list --json` has.
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
     | {"source", "line", "look", "words", "error", "claude"}
 )
-"""Fields that `list --long` shows differently, or only `list --json` has."""
+# States in which an agent does not run an enabled hook.
 UNAPPROVED = ("new", "changed", "cannot be approved")
-"""States in which an agent does not run an enabled hook."""
 
+# Check -> its displayed name if it differs from that in JSON.
 CHECK_NAMES = {
     "also fired by": "other agents",
     "declared": "events",
@@ -71,7 +72,6 @@ CHECK_NAMES = {
     "twice": "duplicates",
     "wired": "installed",
 }
-"""Check -> its displayed name if it differs from that in JSON."""
 
 LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}": "ok"}
 

@@ -24,14 +24,14 @@ from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
 from hookrun.text import quote
 
+# Objects made between garbage collections: a test's are kept to the end anyway.
 FEW_COLLECTIONS = 50_000
-"""Objects made between garbage collections: a test's are kept to the end anyway."""
 
+# Limit on the changed files that `--watch` names.
 MAX_NAMED = 3
-"""Limit on the changed files that `--watch` names."""
 
+# The parameters valid with `--from-log`.
 FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
-"""The parameters valid with `--from-log`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,15 +43,15 @@ from hookrun.trust.store import RULE
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "denied", "disabled")
 
+# Fields that `_facts` shows in its own way; others are shown unless default.
 HAS_OWN_LINE = (
     FROM_OTHERS
     | {"name", "description", "metadata", "events", "matcher", "when", "unless", "claude"}
     | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
 )
-"""Fields that `_facts` shows in its own way; others are shown unless default."""
 
+# Limit on the lines shown of a file or its difference.
 MAX_LINES = 200
-"""Limit on the lines shown of a file or its difference."""
 
 
 @command(
@@ -166,8 +166,8 @@ HELP = (
 CHOICES = "[y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
 STATE_STYLES = {"approved": "ok", "denied": "error", "disabled": "dim"}
 FIELD_INDENT = " " * 15
+# Limit on the hooks that the summary lists.
 MAX_LISTED = 50
-"""Limit on the hooks that the summary lists."""
 
 
 def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:

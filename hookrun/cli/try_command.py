@@ -40,10 +40,10 @@ STYLES = {
     **dict.fromkeys(("allow", "continue"), "ok"),
 }
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
+# Limit on the characters shown of a reason.
 MAX_TEXT = 300
-"""Limit on the characters shown of a reason."""
+# Limit on the bytes of an existing file given to a hook as the content to write.
 MAX_FILE = 1 << 20
-"""Limit on the bytes of an existing file given to a hook as the content to write."""
 
 
 @command(

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from hookrun.scaffold.declaration_file import DeclarationFile
 
 APPROVE_IT = "review and approve it; agents do not run it until then"
+# The purpose of `hookrun trust` after a command has written hooks.
 APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
-"""The purpose of `hookrun trust` after a command has written hooks."""
 
 
 @command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")

@@ -29,18 +29,18 @@ from hookrun.scaffold.configured_recipes import recipe_of
 from hookrun.terminal import render_message, terminal_width, wants_color, wrap
 from hookrun.text import did_you_mean, message_lines, one_of, printable_lines
 
+# Limit on a problem's lines on a terminal if it shows the line of the file.
 MAX_LINES = 3
-"""Limit on a problem's lines on a terminal if it shows the line of the file."""
 
 PIPED_WIDTH = 120
+# Limit on the bytes read from a module.
 MAX_MODULE = 4 << 20
-"""Limit on the bytes read from a module."""
 
+# Severity -> id and description of its rule in SARIF.
 RULES = {
     "error": ("invalid-config", "The config cannot be used as it is"),
     "warning": ("suspicious-config", "The config is valid but probably does not do what is intended"),
 }
-"""Severity -> id and description of its rule in SARIF."""
 
 
 @command(

@@ -22,11 +22,11 @@ from typing import Any, Self
 from hookrun.library import Result
 from hookrun.library.embedded_engine import Engine
 
+# The actions that oats calls block.
 REFUSALS = frozenset({"block", "skip", "stop", "ask"})
-"""The actions that oats calls block."""
 
+# The timeout in seconds of a hook whose `timeout` is None, which a config file cannot express.
 NO_LIMIT = 1e9
-"""The timeout in seconds of a hook whose `timeout` is None, which a config file cannot express."""
 
 
 class HookEvent(str, Enum):  # noqa: UP042  # as in oats

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     Directory = str | os.PathLike[str] | None
     Factory = Callable[[Directory], Iterable[Bundle]]
 
+# Last: the call is logged with the changes of earlier hooks.
 PRIORITY = 1000
-"""Last: the call is logged with the changes of earlier hooks."""
+# Levels of messages that count as errors.
 ERRORS = frozenset({"ERROR", "CRITICAL"})
-"""Levels of messages that count as errors."""
 
 TEXT: Schema = {"type": "string"}
 NAME: Schema = {"type": "string", "minLength": 1}

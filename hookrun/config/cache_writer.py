@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hookrun.config.load import Declarations
     from hookrun.state import Identity
 
+# Seconds after which a run compiles for itself: the lock's holder may be stopped.
 LONGEST_WAIT = 2.0
-"""Seconds after which a run compiles for itself: the lock's holder may be stopped."""
 
+# Limit on cache files; the oldest are removed.
 MAX_FILES = 256
-"""Limit on cache files; the oldest are removed."""
 
 
 def load_compiled(found: ConfigFiles) -> CompiledConfig | None:

@@ -24,8 +24,8 @@ ByLayer = dict[str, Variables]
 
 MANAGED = "managed-settings.json"
 MORE_MANAGED = "managed-settings.d"
+# Limit on all variables of a file: each of its hooks carries them.
 MAX_CHARACTERS = 64 << 10
-"""Limit on all variables of a file: each of its hooks carries them."""
 
 PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
@@ -186,10 +186,10 @@ INSTALLED = "plugins/installed_plugins.json"
 KNOWN = "plugins/known_marketplaces.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
 ENABLED = "enabledPlugins"
+# The layers of settings by precedence.
 NEAREST_FIRST = ("managed", "local", "project", "user")
-"""The layers of settings by precedence."""
+# Sources of marketplaces whose plugins run in place.
 IN_PLACE = ("directory", "file")
-"""Sources of marketplaces whose plugins run in place."""
 EVERYWHERE = frozenset({"managed", "user"})
 
 

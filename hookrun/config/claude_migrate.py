@@ -20,11 +20,11 @@ from hookrun.text import quote
 
 Json = dict[str, Any]
 
+# A side of a `|` that a glob can express.
 SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
-"""A side of a `|` that a glob can express."""
 
+# Timeout in seconds of an `async` hook; Claude Code has none.
 AT_MOST = 900.0
-"""Timeout in seconds of an `async` hook; Claude Code has none."""
 
 CANONICAL = {theirs: ours for ours, theirs in hook_protocol.TOOLS.items()}
 SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")

@@ -21,14 +21,15 @@ from hookrun.model import as_object
 from hookrun.shell.fire_call import fire_calls, handler_line
 from hookrun.text import did_you_mean, quote, suggest
 
+# Handler keys that Claude Code ignores in a group.
 OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
-"""Handler keys that Claude Code ignores in a group."""
 
 OF_A_GROUP = ("matcher", "hooks")
 
 PLUGIN_FILE = "/hooks/hooks.json"
 PLUGIN_MARK = ".claude-plugin/plugin.json"
 
+# Claude Code's handler fields that hookrun applies.
 FIELDS: dict[str, Shape] = {
     "command": validate.FIELDS["command"].shape,
     "args": ListOf(WORD, "a list of arguments", least=0),
@@ -41,23 +42,22 @@ FIELDS: dict[str, Shape] = {
     "asyncRewake": BOOL,
     "shell": Choice(("bash", "powershell")),
 }
-"""Claude Code's handler fields that hookrun applies."""
 
+# Claude Code's event -> hookrun's, for events that other agents also have.
 CANONICAL_EVENTS = {theirs: ours for ours, theirs in hook_protocol.EVENTS.items()}
-"""Claude Code's event -> hookrun's, for events that other agents also have."""
 
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
 A_DAY = 86_400.0
+# Events on which `onFailure` is ignored.
 NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
-"""Events on which `onFailure` is ignored."""
 
+# Claude Code's reaction to an unreadable file (measured with 2.1.329); hookrun runs the other hooks.
 VOID = " (Claude Code rejects the whole file)"
-"""Claude Code's reaction to an unreadable file (measured with 2.1.329); hookrun runs the other hooks."""
 
+# The `defaults` that also apply to Claude Code's form, which lacks such fields.
 FROM_DEFAULTS = (
     "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
 )  # fmt: skip
-"""The `defaults` that also apply to Claude Code's form, which lacks such fields."""
 
 
 class HandlerEntry(NamedTuple):

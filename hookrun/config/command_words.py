@@ -14,30 +14,31 @@ from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.syntax_tree import ALL_ENDS, join, split, substitutions
 from hookrun.shell.words import Word
 
+# Variables that may begin a word, kept as `${NAME}` for callers that know the values.
 VARIABLES = (
     *("HOOKRUN_PROJECT_DIR", "HOOKRUN_CONFIG_DIR", "HOOKRUN_WORKING_DIR", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"),
 )
-"""Variables that may begin a word, kept as `${NAME}` for callers that know the values."""
 
+# Beginnings of words in `args` that Claude's dialect expands before they run.
 FILLED_IN = ("${CLAUDE_PROJECT_DIR}/", "${CLAUDE_PLUGIN_ROOT}/")
-"""Beginnings of words in `args` that Claude's dialect expands before they run."""
 
+# Begin directories known only at run time: levels of the working directory, a variable's.
 HERE, NAMED = "\uf8f0", "\uf8f1"
-"""Begin directories known only at run time: levels of the working directory, a variable's."""
 
+# The values of those variables and of `~` while a line is read.
 KNOWN_VALUES = {name: f"/{NAMED}{name}" for name in (*VARIABLES, "HOME")}
-"""The values of those variables and of `~` while a line is read."""
 
+# The beginning of a line that first changes to the project directory.
 INTO_PROJECT = re.compile(r"""\s*cd\s+("?)\$\{?((?:CLAUDE|HOOKRUN)_PROJECT_DIR)\}?\1\s*&&""")
-"""The beginning of a line that first changes to the project directory."""
 
+# Limit on the characters of a parsed shell line.
 LONGEST_LINE = 65536
-"""Limit on the characters of a parsed shell line."""
 
 SLOW_TO_PARSE = ("|", "<<", "=(")
+# Limit on the SLOW_TO_PARSE tokens of a line.
 MAX_SLOW = 128
-"""Limit on the SLOW_TO_PARSE tokens of a line."""
 
+# Interpreters -> combinable flags without a value; the next other word is the script.
 SCRIPT_FLAGS = {
     **dict.fromkeys(("bash", "dash", "ksh", "sh", "zsh"), "aefuvx"),
     **dict.fromkeys(("pypy", "python"), "uBIsSEObqvP"),
@@ -46,16 +47,15 @@ SCRIPT_FLAGS = {
     "php": "nq",
     "ruby": "w",
 }
-"""Interpreters -> combinable flags without a value; the next other word is the script."""
 
 LONG_FLAGS = {"bash": ("--norc", "--noprofile", "--posix"), "Rscript": ("--vanilla",)}
 
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+# Those that may resolve a script without one of SCRIPT_SUFFIXES to another file.
 RESOLVING = frozenset({"bun", "node"})
-"""Those that may resolve a script without one of SCRIPT_SUFFIXES to another file."""
 
+# Names that end in a version: python3, python3.12.
 VERSIONED = re.compile(r"(lua|node|perl|php|pypy|python|ruby)[0-9]+(?:\.[0-9]+)*")
-"""Names that end in a version: python3, python3.12."""
 
 SHELL_WORDS = (
     "if then else elif fi for while until do done case esac select function in { } ! [ [[ time coproc . : "
@@ -64,14 +64,14 @@ SHELL_WORDS = (
     "read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit "
     "umask unalias unset wait "
 )
+# Shell keywords and builtins, which name no program.
 BUILTINS = frozenset(SHELL_WORDS.split())
-"""Shell keywords and builtins, which name no program."""
 
+# Words that run the command after them.
 PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
-"""Words that run the command after them."""
 
+# Before words that only bash expands, or values that depend on a variable being set.
 BASH_ONLY = re.compile(r"\$(?=['\"]|\{\w+[^\w}])|(?<!\$)(?=\{)")
-"""Before words that only bash expands, or values that depend on a variable being set."""
 
 
 def is_slow_to_parse(line: str) -> bool:

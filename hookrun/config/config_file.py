@@ -22,15 +22,15 @@ from hookrun.model import UNTRUSTED_LAYERS, as_object
 from hookrun.state import DATA_DIR, report_bug
 from hookrun.text import did_you_mean, one_line, one_of, quote
 
+# Files of hookrun alone, where an unknown top-level key is an error.
 OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
-"""Files of hookrun alone, where an unknown top-level key is an error."""
 
+# Files shared with other programs; their keys are left alone.
 SHARED = frozenset({"coder.json", "coder.local.json"})
-"""Files shared with other programs; their keys are left alone."""
 
 TOP = ("hooks", "hookrun")
+# Top-level keys of Claude Code's settings that switch hooks off.
 SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
-"""Top-level keys of Claude Code's settings that switch hooks off."""
 
 
 @dataclass(eq=False, slots=True)
@@ -191,8 +191,8 @@ def included_path(base: str, text: str, home: str) -> str:
     return text if text.startswith("/") else f"{base.rpartition('/')[0] or '.'}/{text.removeprefix('./')}"
 
 
+# A whole commit id, SHA-1 or SHA-256: no writer to the repository can change what it names.
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-"""A whole commit id, SHA-1 or SHA-256: no writer to the repository can change what it names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,25 +32,25 @@ PROJECT_FILES = ("coder.json", "hookrun.yaml", "hookrun.yml")
 LOCAL_FILE = "coder.local.json"
 CLAUDE_DIRECTORY = ".claude"
 CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
+# Claude Code's settings in a project: shared and the user's own.
 CLAUDE_FILES = ("settings.json", "settings.local.json")
-"""Claude Code's settings in a project: shared and the user's own."""
 
+# The identity of a file that cannot be examined.
 UNKNOWN = (0, 0, 0, 0, 0)
-"""The identity of a file that cannot be examined."""
 
+# The file type of a symbolic link (importing `stat` is not worth it).
 LINK = 10
-"""The file type of a symbolic link (importing `stat` is not worth it)."""
 
+# Prefix in `Hook.words` of the reason why a command was not read.
 UNREAD = "unread:"
-"""Prefix in `Hook.words` of the reason why a command was not read."""
 
 _CODE_SUFFIXES = (
     "sh bash zsh fish ksh csh py pyw pyc pyz js mjs cjs ts mts cts jsx tsx rb pl pm php lua awk sed jq tcl exp r "
     "jl go rs java class jar so dylib node wasm ps1 psm1 scpt applescript groovy gradle kts scala clj ex exs erl "
     "hs ml el vim mk bats nix cmake star bzl rego scm rkt raku nu gdb"
 )
+# Suffixes of files that look like code.
 CODE_SUFFIXES = frozenset(_CODE_SUFFIXES.split())
-"""Suffixes of files that look like code."""
 
 
 class ConfigFiles:
@@ -167,8 +167,8 @@ def _exists(path: str) -> bool:
 
 FORMAT = 7
 ROW_LENGTH = 8
+# Flags in the table, known without parsing the hook.
 ALWAYS, ENFORCING = 1, 2
-"""Flags in the table, known without parsing the hook."""
 
 
 class CompiledConfig:

@@ -13,16 +13,16 @@ from hookrun.config.parse import MAX_PROJECT_VALUES, KeyPath, ParseError, Positi
 from hookrun.model import Hook
 from hookrun.text import did_you_mean, escape, one_line, quote
 
+# Limit on the size of a file.
 MAX_BYTES = 16 << 20
-"""Limit on the size of a file."""
 
 EMPTY = "the file is empty"
 YAML_SUFFIXES = (".yaml", ".yml")
 BLANK = re.compile(r"[\s\ufeff]*")
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
+# Timeouts from here on were probably meant in milliseconds.
 MILLISECONDS = 1000
-"""Timeouts from here on were probably meant in milliseconds."""
 
 EMPTY_VALUES = {'""': "an empty string", "[]": "an empty list", "{}": "an empty object"}
 PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
@@ -217,8 +217,8 @@ class Document:
         return Diagnostic(self.path, line, column, key_text(key_path), message, hint, severity)
 
 
+# Stands for a file that cannot be read.
 NOT_READ = Document("", "", PositionedData())
-"""Stands for a file that cannot be read."""
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:

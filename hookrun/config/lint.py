@@ -29,20 +29,20 @@ from hookrun.model import Hook
 from hookrun.state import CONFIG_DIR
 from hookrun.text import closest, did_you_mean, one_of, quote, suggest
 
+# Agents that a hook can name without a warning, also if they run another agent's hooks.
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
-"""Agents that a hook can name without a warning, also if they run another agent's hooks."""
 
+# Regular expression syntax that no tool name has.
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
-"""Regular expression syntax that no tool name has."""
 
+# A permission rule such as `Bash(rm:*)`, whole or cut at a `|`.
 RULE = re.compile(r"([A-Za-z_]+)\((.*?)(?::?\*)?\)?")
-"""A permission rule such as `Bash(rm:*)`, whole or cut at a `|`."""
 
+# A name that may be an MCP tool in some agents' notation.
 SEPARATED = re.compile(r".+[_/-].+", re.DOTALL)
-"""A name that may be an MCP tool in some agents' notation."""
 
+# Similarity from which a possible MCP tool name counts as misspelled.
 NEAR = 0.85
-"""Similarity from which a possible MCP tool name counts as misspelled."""
 
 
 def warn_suspicious(
@@ -135,8 +135,8 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
 
 MCP = "mcp__"
 EXAMPLE = f"{MCP}a__a"
+# `mcp__SERVER__TOOL` of any names, with `?` for any character.
 MCP_TOOL = re.compile(r"[m?][c?][p?][_?]{2}[\w?-]+[_?]{2}[\w?-][\w?./-]*", re.ASCII)
-"""`mcp__SERVER__TOOL` of any names, with `?` for any character."""
 
 
 def can_be_mcp(pattern: str) -> bool:
@@ -206,11 +206,11 @@ def _canonical(alternative: str) -> set[str]:
 # --- files
 
 SUFFIX = r"(?:\.local)?\.(?:json[5c]?|toml|ya?ml)"
+# Misspelled file names in a project, or the user's and administrator's directories, and the correct ones.
 MISTAKEN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(rf"\.?(?:coder|hookrun){SUFFIX}", re.IGNORECASE), (*PROJECT_FILES, LOCAL_FILE)),
     (re.compile(rf"\.?(?:coder|hookrun|hooks?){SUFFIX}", re.IGNORECASE), LAYER_FILES),
 )
-"""Misspelled file names in a project, or the user's and administrator's directories, and the correct ones."""
 
 
 def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnostic]:
@@ -245,16 +245,16 @@ def _has_hooks(path: str) -> bool:
 
 # --- hooks in Claude Code's form
 
+# Removed tools -> their replacements.
 GONE = {"MultiEdit": "Edit", "LS": "Glob"}
-"""Removed tools -> their replacements."""
 
+# Claude Code's known tools. The list is incomplete: only near misses are reported.
 BUILT_IN = frozenset(native_tools("claude")) - GONE.keys() - LEGACY_TOOLS.keys()
-"""Claude Code's known tools. The list is incomplete: only near misses are reported."""
 
 NEVER = ": it never matches"
 
+# A permission rule in a matcher, meaningless there: `Bash(git *)`.
 RULES = re.compile(r"\b([A-Z][A-Za-z]+)\(([^()|]*[ *:/][^()|]*)\)")
-"""A permission rule in a matcher, meaningless there: `Bash(git *)`."""
 
 
 def lint_matcher(matcher: str, event: str, at: Location) -> None:
@@ -342,27 +342,27 @@ def lint_rule(rule: str, at: Location) -> None:
         at.warn(message, "check the arguments in the hook")
 
 
+# Limit on the bytes read from a script.
 MAX_SCRIPT = 65_536
-"""Limit on the bytes read from a script."""
 
+# Calls that end a script, with their exit status.
 ENDS = re.compile(
     r"\b(?:exit|sys\.exit|process\.exit|raise SystemExit)[ (]+([0-9]+)\b|\b(?:exit|process\.exit)\((1|2)\)"
 )
-"""Calls that end a script, with their exit status."""
 
+# Calls that end Python with status 1 and a message on stderr.
 ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']")
-"""Calls that end Python with status 1 and a message on stderr."""
 
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
 
+# Variables that scripts use but Claude Code does not set: the data is on stdin.
 NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
-"""Variables that scripts use but Claude Code does not set: the data is on stdin."""
 
+# Signs of a script that blocks by its output.
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
-"""Signs of a script that blocks by its output."""
 
+# Events at which a nonzero exit status is meant to block.
 REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
-"""Events at which a nonzero exit status is meant to block."""
 
 
 def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:

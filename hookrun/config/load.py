@@ -39,12 +39,12 @@ class Declarations:
     files: list[str] = field(default_factory=list)
 
 
+# Limit on nested includes.
 MAX_INCLUDES = 8
-"""Limit on nested includes."""
+# Limit on the characters read of a project's commands: a file can hold far more.
 MAX_PROJECT_COMMANDS = 128 << 10
-"""Limit on the characters read of a project's commands: a file can hold far more."""
+# Limit on a layer's files, so that includes do not delay a run.
 MAX_FILES = 16
-"""Limit on a layer's files, so that includes do not delay a run."""
 
 
 @dataclass(eq=False, slots=True)

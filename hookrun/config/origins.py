@@ -12,11 +12,11 @@ from hookrun.config.recipe_entries import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
 from hookrun.model import HOOK_DEFAULTS, Hook, as_object
 
+# Origins: the entry, its recipe, the file's `defaults`, other fields, hookrun's default.
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"
-"""Origins: the entry, its recipe, the file's `defaults`, other fields, hookrun's default."""
 
+# Settings that apply to one file, or add up.
 PER_FILE = ("include", "include_claude", "events", "min_version")
-"""Settings that apply to one file, or add up."""
 
 
 @dataclass(frozen=True, slots=True)

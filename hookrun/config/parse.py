@@ -10,17 +10,17 @@ from typing import NoReturn
 
 from hookrun.text import quote
 
+# The keys and list indexes from the top of a document to a value.
 KeyPath = tuple[str | int, ...]
-"""The keys and list indexes from the top of a document to a value."""
 
+# Limit on nested lists and objects.
 MAX_DEPTH = 64
-"""Limit on nested lists and objects."""
 
+# Limit on values in a document with aliases expanded: about 50,000 hooks.
 MAX_VALUES = 1_000_000
-"""Limit on values in a document with aliases expanded: about 50,000 hooks."""
 
+# The same for a project's files, so that none delays a run.
 MAX_PROJECT_VALUES = 50_000
-"""The same for a project's files, so that none delays a run."""
 
 
 class ParseError(Exception):
@@ -76,6 +76,7 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 WORD = re.compile(r"-?[A-Za-z_$][A-Za-z0-9_$]*|[0-9+.-]+|.", re.DOTALL)
 SURROGATE = re.compile("[\ud800-\udfff]")
 LITERALS: dict[str, object] = {"true": True, "false": False, "null": None}
+# Common mistakes for a value -> hint.
 MISTAKEN = {
     "True": "write true",
     "False": "write false",
@@ -86,7 +87,6 @@ MISTAKEN = {
     "undefined": "write null, or leave the key out",
     "'": 'use double quotes: "..."',
 }
-"""Common mistakes for a value -> hint."""
 
 
 def parse_json(text: str, limit: int = MAX_VALUES) -> PositionedData:

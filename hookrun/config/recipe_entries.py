@@ -22,8 +22,8 @@ from hookrun.text import did_you_mean, quote
 
 Entry = dict[str, object]
 
+# Each recipe's options with variables, and each version's hooks; `until` is an old one's last hookrun.
 VERSIONS_FILE = os.path.join(os.path.dirname(hookrun.__file__), "recipes", "versions.json")
-"""Each recipe's options with variables, and each version's hooks; `until` is an old one's last hookrun."""
 
 
 def validate_entry(document: Document, path: KeyPath, entry: object, scope: Scope) -> list[ValidatedHook]:

@@ -34,9 +34,10 @@ IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 DOTTED = rf"{IDENTIFIER}(?:\.{IDENTIFIER})*"
 ALTERNATIVES = r"[^|]+(?:\|[^|]+)*"
 
+# Field -> the hook kind it requires.
 REQUIRES = {"interpreter": "python", "headers": "url", "allowed_env": "url"}
-"""Field -> the hook kind it requires."""
 
+# Common wrong names -> the field.
 SYNONYMS = {
     "argv": "args",
     "async": "background",
@@ -54,13 +55,12 @@ SYNONYMS = {
     "tools": "matcher",
     "working_dir": "cwd",
 }
-"""Common wrong names -> the field."""
 
+# The top-level fields of a context, for paths in `when` and `unless`.
 CONTEXT_FIELDS = (
     *(*EMPTY, "hook", "tool_use_id", "permission_mode", "agent_id", "transcript_path", "stop_hook_active"),
     *("checkpoint_data", "error_info", "payload"),
 )
-"""The top-level fields of a context, for paths in `when` and `unless`."""
 
 OWN_EVENT = Str("a name of letters, digits, _, - and .", r"[A-Za-z_][A-Za-z0-9_.-]*", but_not=tuple(EVENTS))
 EVENT = Str("an event name", OWN_EVENT.pattern, known=tuple(ALIASES))
@@ -78,6 +78,7 @@ CONDITIONS = MapOf(
     least=1,
 )
 
+# Every field of a hook.
 HOOK_FIELDS = (
     Field(
         "event",
@@ -189,14 +190,14 @@ HOOK_FIELDS = (
     Field("description", Str("a string"), "What the hook is for."),
     Field("metadata", OBJECT, "Data for other tools."),
 )
-"""Every field of a hook."""
 
+# The fields that name what a hook runs; it has exactly one.
 KINDS = tuple(field.name for field in HOOK_FIELDS if field.runs)
-"""The fields that name what a hook runs; it has exactly one."""
 
+# Fields of a single hook; `defaults` cannot set them.
 NOT_IN_DEFAULTS = frozenset({"event", *KINDS, "name", "description", "matcher", "when", "unless", "headers", "serve"})
-"""Fields of a single hook; `defaults` cannot set them."""
 
+# The fields of a recipe's entry, beside fields for each of its hooks.
 RECIPE_FIELDS = (
     Field(
         "recipe",
@@ -213,11 +214,11 @@ RECIPE_FIELDS = (
         "The options of the recipe: see `hookrun recipes`.",
     ),
 )
-"""The fields of a recipe's entry, beside fields for each of its hooks."""
 
+# Hook fields that a recipe sets itself.
 NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
-"""Hook fields that a recipe sets itself."""
 
+# The fields of the setting `audit`.
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
     Field("keep", Integer(1), "Number of rotated logs to keep.", default=5),
@@ -229,10 +230,10 @@ AUDIT_FIELDS = (
         default="summary",
     ),
 )
-"""The fields of the setting `audit`."""
 
 AUDIT = Record(AUDIT_FIELDS, "an object of max_bytes, keep and details")
 
+# A config in a git repository, which `hookrun update` fetches.
 GIT_INCLUDE = Record(
     (
         Field("git", Str("the URL or path of a repository", NOT_BLANK), "The repository, as `git fetch` takes it."),
@@ -250,10 +251,9 @@ GIT_INCLUDE = Record(
     ),
     "an object of git, rev, digest and path",
 )
-"""A config in a git repository, which `hookrun update` fetches."""
 
+# The fields that `defaults` can set.
 DEFAULTS_FIELDS = tuple(field for field in HOOK_FIELDS if field.name not in NOT_IN_DEFAULTS)
-"""The fields that `defaults` can set."""
 
 
 class DefaultsRecord(Record):
@@ -267,6 +267,7 @@ class DefaultsRecord(Record):
             at.unknown_key(key, "hook field", fields)
 
 
+# Every setting under `hookrun`.
 SETTINGS = (
     Field(
         "defaults",
@@ -328,19 +329,18 @@ SETTINGS = (
         "The oldest version of hookrun that can read this file.",
     ),
 )
-"""Every setting under `hookrun`."""
 
+# The layers that can have TRUSTED_SETTINGS but no relative paths to run.
 TRUSTED_LAYERS = ("managed", "user")
-"""The layers that can have TRUSTED_SETTINGS but no relative paths to run."""
 
+# Settings of the managed and user layers only.
 TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
-"""Settings of the managed and user layers only."""
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+# The schema beside a config file that names it, so that editors need no network.
 SCHEMA_FILE = "hookrun.schema.json"
-"""The schema beside a config file that names it, so that editors need no network."""
 
 
 def schema_text() -> str:

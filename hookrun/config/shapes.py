@@ -13,8 +13,8 @@ from hookrun.text import did_you_mean, one_of, quote
 
 Schema = dict[str, object]
 
+# Largest float: a larger integer cannot become one.
 MAX_NUMBER = 1.7976931348623157e308
-"""Largest float: a larger integer cannot become one."""
 
 
 class Shape:
@@ -60,8 +60,8 @@ def _scalar(value: object) -> str | None:
     return value if isinstance(value, str) else json.dumps(value) if isinstance(value, int | float) else None
 
 
+# Numbers and booleans are converted to their JSON text.
 SCALAR = Shape("a string, number or boolean", {"type": ["string", "number", "boolean"]}, normal=_scalar)
-"""Numbers and booleans are converted to their JSON text."""
 
 
 class Integer(Shape):

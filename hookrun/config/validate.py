@@ -19,8 +19,8 @@ from hookrun.globs import glob
 from hookrun.model import Hook, as_object
 from hookrun.text import closest, one_of, quote, suggest
 
+# Limit on a project's hooks that can be approved, and whose commands are read.
 MAX_PROJECT_HOOKS = 500
-"""Limit on a project's hooks that can be approved, and whose commands are read."""
 
 SETTING_FIELDS = names(schema.SETTINGS)
 Values = dict[str, object]
@@ -234,8 +234,8 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[Va
 
 
 FIELDS = names(schema.HOOK_FIELDS)
+# Lower-case headers that delimit a request's body, set by the HTTP client.
 OF_THE_BODY = frozenset({"content-length", "transfer-encoding"})
-"""Lower-case headers that delimit a request's body, set by the HTTP client."""
 
 HEADER_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 

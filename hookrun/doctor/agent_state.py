@@ -29,8 +29,8 @@ from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import EVENT, SCOPES, InstallLocation, WiredEvent, resolve_path
 from hookrun.wiring.wired_command import BLOCK, WARN, HookrunProgram, this_program
 
+# Levels of a finding: hooks will not run as declared; worth knowing; all is well.
 PROBLEM, NOTE, OK = "problem", "note", "ok"
-"""Levels of a finding: hooks will not run as declared; worth knowing; all is well."""
 
 
 @dataclass(frozen=True, slots=True)

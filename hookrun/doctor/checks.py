@@ -264,6 +264,7 @@ def check_managed_only(agent: AgentState) -> Findings:
 # --- the table
 
 
+# Every check, in report order.
 CHECKS: tuple[Check, ...] = (
     check_settings,
     check_dropped_settings,
@@ -289,7 +290,6 @@ CHECKS: tuple[Check, ...] = (
     check_last_fired,
     check_callers,
 )
-"""Every check, in report order."""
 
 
 def run_checks(agent: AgentState) -> list[Finding]:

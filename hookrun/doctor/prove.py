@@ -35,6 +35,7 @@ from hookrun.wiring.targets import WiredEvent
 
 REASON = "hookrun doctor: the probe blocks this call to prove that the agent obeys"
 PROBE = "hookrun-probe"
+# The probe's declarations: tool calls are blocked, other events only observed.
 PROBED = {
     "hooks": [
         {"name": PROBE, "event": "pre_tool_use", "args": ["/bin/sh", "-c", f"echo '{REASON}' >&2; exit 2"]},
@@ -45,10 +46,9 @@ PROBED = {
         },
     ]
 }
-"""The probe's declarations: tool calls are blocked, other events only observed."""
 
+# Limit on a command's seconds, whatever its agent's timeout.
 MAX_SECONDS = 60.0
-"""Limit on a command's seconds, whatever its agent's timeout."""
 
 
 def prove(state: AgentState) -> Findings:
@@ -183,9 +183,10 @@ def _shown(data: bytes) -> str:
 
 # --- samples for hooks in Claude's dialect
 
+# Seconds for a hook's answer.
 SAMPLE_TIMEOUT = 10.0
-"""Seconds for a hook's answer."""
 
+# Word in a matcher -> the sample call; the first match is used.
 TOOLS: dict[str, dict[str, Any]] = {
     "Bash": {"tool_name": "bash", "tool_args": {"command": "git status", "description": "Show the state"}},
     "Write": {"tool_name": "write", "tool_args": {"file_path": "{cwd}/sample.py", "content": "x = 1\n"}},
@@ -198,8 +199,8 @@ TOOLS: dict[str, dict[str, Any]] = {
     "Agent": {"tool_name": "task", "tool_args": {"prompt": "Look around", "description": "Look"}},
     "mcp__": {"tool_name": "mcp__sample__tool", "tool_args": {"query": "x"}},
 }
-"""Word in a matcher -> the sample call; the first match is used."""
 
+# Further fields of an event's sample.
 EVENTS: dict[str, dict[str, object]] = {
     "post_tool_use": {"tool_result_output": "done\n"},
     "post_tool_failure": {"tool_result_error": "Exit code 1\nno such file"},
@@ -215,12 +216,11 @@ EVENTS: dict[str, dict[str, object]] = {
     "error": {"error_info": {"error_message": "rate_limit"}},
     "assistant_response": {"assistant_response": "Done."},
 }
-"""Further fields of an event's sample."""
 
+# Events whose sample is a call.
 TOOL_EVENTS = frozenset(
     {"pre_tool_use", "post_tool_use", "post_tool_failure", "permission_request", "tool_call_aborted"}
 )
-"""Events whose sample is a call."""
 
 
 def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[str, object]) -> Iterator[Diagnostic]:

@@ -12,8 +12,8 @@ from hookrun import files
 from hookrun.config.document import MAX_BYTES, SourceError, decode
 from hookrun.text import UserError, diff, escape
 
+# UTF-8's byte-order mark, which some editors write.
 BOM = b"\xef\xbb\xbf"
-"""UTF-8's byte-order mark, which some editors write."""
 
 
 class FileError(UserError):

@@ -115,8 +115,8 @@ def _walk(data: object, path: KeyPath) -> dict[str | int, object]:
 
 SPACES = " \t\r\n"
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Indentation of a level by default.
 DEFAULT_UNIT = "  "
-"""Indentation of a level by default."""
 
 
 class SpanParser(JsonParser):
@@ -153,8 +153,8 @@ class SpanParserWithComments(SpanParser):
         return super().separator(offset, close)
 
 
+# A file's form -> its parser.
 PARSERS = {"json": SpanParser, "jsonc": SpanParserWithComments}
-"""A file's form -> its parser."""
 
 
 class Json(SpanEditor):

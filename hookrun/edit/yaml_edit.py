@@ -10,8 +10,8 @@ from hookrun.config.parse import KeyPath
 from hookrun.config.parse_yaml import LOADER, parse_yaml
 from hookrun.edit.json_edit import EditError, SpanEditor
 
+# Default indentation of a list below its key.
 INDENT = 2
-"""Default indentation of a list below its key."""
 
 
 class Yaml(SpanEditor):

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 # A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey stderr,
 # and one takes any other status for a refusal.
+# Exit statuses. REFUSED: a refusal could not be written to stdout.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
-"""Exit statuses. REFUSED: a refusal could not be written to stdout."""
 
+# Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about late ones.
 MARGIN = 0.5
-"""Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about late ones."""
 
 
 def run(name: str, options: FireOptions, usage_error: str, kind: type[AgentFire] | None = None) -> int:

@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Exit statuses: the action may continue; hookrun failed; the action is denied.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
-"""Exit statuses: the action may continue; hookrun failed; the action is denied."""
 
 HELP = """\
 Usage: hookrun fire EVENT [OPTIONS]
@@ -91,8 +91,8 @@ class FireOptions:
         self.trust: list[str] = []
 
 
+# Why a launcher starts this process after the server ended with its request in hand.
 LOST = "lost"
-"""Why a launcher starts this process after the server ended with its request in hand."""
 TAKE_VALUE = frozenset(
     {"--agent", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--repeat", "--scope", "--trust"}
 )
@@ -162,8 +162,8 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+# Options whose value is not a string -> their parser.
 CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds, "--repeat": _count}
-"""Options whose value is not a string -> their parser."""
 
 
 def agent_named(argv: list[str]) -> str | None:

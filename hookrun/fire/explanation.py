@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Line = tuple[str, str]
     """A line and its rich style on a terminal."""
 
+# Characters shown of a hook's input or output.
 MAX_SHOWN = 2000
-"""Characters shown of a hook's input or output."""
 
 
 def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:

@@ -151,10 +151,10 @@ class FireInvocation:
             after_cold_run(self.home, self.cold, self.settings)
 
 
+# Modules that a refusal may need, loaded before an installer can remove them while hooks run.
 FOR_ANSWERS = ("hookrun.verdicts", "hookrun.agents.reply", "hookrun.credentials", "hookrun.session")
-"""Modules that a refusal may need, loaded before an installer can remove them while hooks run."""
+# Seconds after which they are loaded, and after which the start of a run is recorded.
 LONG, SLOW = 0.05, 1.0
-"""Seconds after which they are loaded, and after which the start of a run is recorded."""
 
 
 class EventFire:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
 
 CAUSE = "hookrun: its server ended before it answered"
+# Gate -> what that means there, if not NO_CALL.
 NOT_RUN = {"user_prompt_submit": "the prompt was not sent; send it again"}
-"""Gate -> what that means there, if not NO_CALL."""
 NO_CALL = "the call was not run; try again"
+# The exit status for a caller without a form of its own.
 REFUSED = 2
-"""The exit status for a caller without a form of its own."""
 
 
 def refusal(agent: Agent, message: Message) -> tuple[int, bytes, bytes]:

@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
 
+# Seconds to wait for the message: the worker may have read it, and the agent may keep its end open.
 WAIT = 2.0
-"""Seconds to wait for the message: the worker may have read it, and the agent may keep its end open."""
 
 
 def run(name: str, options: FireOptions, usage_error: str) -> int:

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
     from hookrun.model import Hook
 
+# Milliseconds that a hook takes, or could save, from which advice is printed.
 SLOW = 5.0
-"""Milliseconds that a hook takes, or could save, from which advice is printed."""
 
+# Limit on the runs, also of `hookrun try --repeat`.
 MAX_REPEAT = 1000
-"""Limit on the runs, also of `hookrun try --repeat`."""
 
+# Exit statuses of runs that hookrun completed: continue, and a refusal.
 COMPLETED = (0, 2)
-"""Exit statuses of runs that hookrun completed: continue, and a refusal."""
 
+# How often an interpreter's start is measured.
 STARTS = 5
-"""How often an interpreter's start is measured."""
 
+# Fields of what a hook does besides continuing.
 TEXTS = ("failure", "message", "additional_context", "system_message")
-"""Fields of what a hook does besides continuing."""
 
 
 class HookTimes:

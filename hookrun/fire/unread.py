@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.trust.approvals import UserDecisions
 
+# What `surrogateescape` makes of bytes that are not UTF-8; in a path they stay what they were.
 NO_TEXT = {chr(code) for code in range(0xDC80, 0xDD00)}
-"""What `surrogateescape` makes of bytes that are not UTF-8; in a path they stay what they were."""
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep"
 NOT_UTF8 = "it is not UTF-8"
 
@@ -82,8 +82,8 @@ def _number(text: str) -> object:
         return text
 
 
+# Fields that are known of a call whose arguments are not.
 READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name"})
-"""Fields that are known of a call whose arguments are not."""
 
 
 def guards_of_message(fire: EventFire) -> list[str]:

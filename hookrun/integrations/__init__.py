@@ -14,8 +14,8 @@ from hookrun.library.embedded_engine import Engine, check_deadline
 from hookrun.library.fire_context import KNOWN, check
 from hookrun.text import describe_exception
 
+# What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked.
 OnError = Literal["continue", "block"]
-"""What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked."""
 
 log = logging.getLogger("hookrun.integrations")
 register_moved(__name__)

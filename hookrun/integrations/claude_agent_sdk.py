@@ -38,17 +38,17 @@ except ImportError as error:
 if TYPE_CHECKING:
     from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
 
+# The first version seen to obey every answer (0.2.150 does not; those between were not tried).
 OLDEST = (0, 2, 155)
-"""The first version seen to obey every answer (0.2.150 does not; those between were not tried)."""
+# Seconds that Claude gives a callback (`HookMatcher.timeout`).
 TIMEOUT = 60.0
-"""Seconds that Claude gives a callback (`HookMatcher.timeout`)."""
+# The share of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and its limit
+# in seconds.
 MARGIN, MAX_MARGIN = 0.1, 0.5
-"""The share of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and its
-limit in seconds."""
+# Longest time to build the answer, in seconds.
 ANSWER_TIME = 0.25
-"""Longest time to build the answer, in seconds."""
+# Seconds for a second fire if the first has used all of them.
 MIN_DEADLINE = 0.01
-"""Seconds for a second fire if the first has used all of them."""
 
 
 def _check(version: str) -> None:

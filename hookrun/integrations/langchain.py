@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     Update: TypeAlias = dict[str, Any] | None
 
 AGENT = "langchain"
+# The key in a message's `response_metadata`, which no model sees, that records what hookrun did to the turn.
 MARK = "hookrun"
-"""The key in a message's `response_metadata`, which no model sees, that records what hookrun did to the turn."""
+# The events fired here, with the fields that the middleware sets.
 EVENTS: dict[str, dict[str, object]] = {
     "session_start": {"source": "startup"},
     "user_prompt_submit": {"user_prompt": ""},
     **{event: {"tool_name": "", "tool_args": {}, **own} for event, own in TOOL_EVENTS.items()},
     "stop": {"assistant_response": "", "stop_hook_active": False},
 }
-"""The events fired here, with the fields that the middleware sets."""
+# How often `stop` hooks may continue one turn.
 MAX_BLOCKS = 8
-"""How often `stop` hooks may continue one turn."""
 
 
 class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):

@@ -28,8 +28,8 @@ from hookrun.library import Result
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 
+# Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
-"""Asks the user, given the tool's name, the arguments and the reason; only True approves."""
 
 __all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 
@@ -87,6 +87,7 @@ def run_tool_sync(
     return result_at_once(run)
 
 
+# The events of a call, with the fields that only they have.
 TOOL_EVENTS: dict[str, dict[str, object]] = {
     "pre_tool_use": {},
     "tool_call_aborted": {"reason": ""},
@@ -94,10 +95,9 @@ TOOL_EVENTS: dict[str, dict[str, object]] = {
     "post_tool_failure": {"tool_result_error": "", "attempt": 1},
     "file_changed": {"file_path": ""},
 }
-"""The events of a call, with the fields that only they have."""
 
+# The longest wait before a retry, in seconds; a hook that asks for more gets no further attempt.
 MAX_RETRY_DELAY = 3600.0
-"""The longest wait before a retry, in seconds; a hook that asks for more gets no further attempt."""
 
 
 class ToolFailed(Exception):  # noqa: N818  # describes what happened to the tool

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
+# Seconds of cleanup for a cancelled coroutine; then it is closed, wherever it waits.
 CANCEL_GRACE = 1.0
-"""Seconds of cleanup for a cancelled coroutine; then it is closed, wherever it waits."""
 
 FOREVER = float("inf")
 
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
+# Characters of a value shown in a message.
 SHOWN = 80
-"""Characters of a value shown in a message."""
 
 
 class HandlerCall:
@@ -216,8 +216,8 @@ def close_unstarted(wanted: Any) -> None:
         wanted.close()
 
 
+# Field of the context -> the key of a verdict that changes it.
 CHANGED_BY = {"tool_args": "args_patch", "metadata": "modified_context"}
-"""Field of the context -> the key of a verdict that changes it."""
 
 
 def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[object]) -> bool:

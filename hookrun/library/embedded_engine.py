@@ -28,10 +28,10 @@ from hookrun.state import home_directory
 Given = TypeVar("Given", bound=Function)
 
 LOG = logging.getLogger("hookrun")
+# Seconds for cancelled work to end when the engine is closed.
 CLOSE_WAIT = 3.0
-"""Seconds for cancelled work to end when the engine is closed."""
+# Seconds for background work, such as a session's last message, to finish when the engine is closed.
 BACKGROUND_WAIT = 5.0
-"""Seconds for background work, such as a session's last message, to finish when the engine is closed."""
 
 
 class Bundle(Protocol):

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from hookrun.library.handlers import TableCandidates
 
 LOG = logging.getLogger("hookrun")
+# Hooks that enclose this process.
 OUTSIDE = nesting_depth()
-"""Hooks that enclose this process."""
+# Fires and outer hooks that enclose the current code.
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
-"""Fires and outer hooks that enclose the current code."""
 
 
 class NestedError(RecursionError):

@@ -29,8 +29,8 @@ from hookrun.trust.store import Store
 OnFailed = Callable[[Failure], Coroutine[Any, Any, None] | None]
 
 LOG = logging.getLogger("hookrun")
+# Trackers of the background work that runs the current code: waiting for them would deadlock.
 WITHIN: contextvars.ContextVar[tuple[Background, ...]] = contextvars.ContextVar("hookrun_within_background", default=())
-"""Trackers of the background work that runs the current code: waiting for them would deadlock."""
 
 
 class TrustStoreCache:
@@ -68,8 +68,8 @@ class TrustStoreCache:
         return not (store.denied or store.disabled or store.paused)
 
 
+# Handlers with `thread=True` at once; more are queued.
 MOST_THREADS = 64
-"""Handlers with `thread=True` at once; more are queued."""
 
 
 def hook_environment(state: EngineState, context: Mapping[str, object], request_id: str) -> HookEnvironment:

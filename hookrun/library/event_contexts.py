@@ -80,8 +80,8 @@ text: Callable[[str], ContextField[str | None]] = partial(ContextField, str, Non
 word: Callable[[str], ContextField[str]] = partial(ContextField, str, "")
 flag: Callable[[str], ContextField[bool]] = partial(ContextField, bool, False)  # noqa: FBT003  # the default
 count: Callable[[str], ContextField[int | None]] = partial(ContextField, int, None)
+# Make a field of a type, with the value that it has if absent.
 mapping: Callable[[str], ObjectField] = partial(ObjectField, dict, {})
-"""Make a field of a type, with the value that it has if absent."""
 
 
 class Context(Mapping[str, object]):
@@ -432,9 +432,9 @@ class PreSearchQuery(Context, event="pre_search_query"):
         return found if isinstance(found, str) else ""
 
 
+# Canonical event -> its class; custom events have the general one.
 CLASSES: dict[str, type[Context]] = {
     each.event_name: each
     for each in list(vars().values())
     if isinstance(each, type) and issubclass(each, Context) and each is not Context
 }
-"""Canonical event -> its class; custom events have the general one."""

@@ -22,12 +22,12 @@ from hookrun.library.event_contexts import CLASSES, Context, ContextField
 from hookrun.text import closest, quote, suggest
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
+# Types that errors call by JSON's names.
 JSON_TYPES = (bool, int, float, str, list, dict)
-"""Types that errors call by JSON's names."""
+# Similarity from which a name counts as a misspelling: more than 0.85, one letter in six may differ.
 SIMILAR = 0.8501
-"""Similarity from which a name counts as a misspelling: more than 0.85, one letter in six may differ."""
+# Minimum letters of a misspelling: `mode` is not `model`.
 UNAMBIGUOUS = 6
-"""Minimum letters of a misspelling: `mode` is not `model`."""
 
 
 def _fields(cls: type[Context]) -> dict[str, type]:
@@ -39,8 +39,8 @@ def _known(cls: type[Context]) -> frozenset[str]:
     return frozenset((*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)))
 
 
+# Canonical event -> the known fields of its context.
 KNOWN = {event: _known(cls) for event, cls in CLASSES.items()}
-"""Canonical event -> the known fields of its context."""
 KNOWN_ANYWHERE = _known(Context)
 
 

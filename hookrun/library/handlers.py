@@ -29,12 +29,12 @@ Event = str | type[Context]
 Key = tuple[object, object, object, str | None]
 
 LOG = logging.getLogger("hookrun")
+# Tools whose hooks a table caches; tool names may come from outside.
 MOST_REMEMBERED = 1024
-"""Tools whose hooks a table caches; tool names may come from outside."""
 
 FIELDS = names(HOOK_FIELDS)
+# Options of handlers only, validated like a config entry's fields.
 OWN_FIELDS = {name: Field(name, BOOL, "") for name in ("enabled", "replace", "thread")}
-"""Options of handlers only, validated like a config entry's fields."""
 
 
 class Options(TypedDict, total=False):

@@ -18,14 +18,14 @@ from typing import Any
 
 from hookrun.process.pool import ClosedError
 
+# Seconds after which an idle thread ends.
 IDLE = 10.0
-"""Seconds after which an idle thread ends."""
 
+# Seconds to wait for a cancelled handler, longer than it may take.
 ENDING = 3.0
-"""Seconds to wait for a cancelled handler, longer than it may take."""
 
+# Limit on abandoned threads that are replaced.
 MOST_LEFT = 1000
-"""Limit on abandoned threads that are replaced."""
 
 
 class Job:
@@ -132,10 +132,10 @@ class DaemonThreadPool:
         return sum(thread.is_alive() for thread in others)
 
 
+# Loops whose threads wait for the current code: waiting for one here would deadlock.
 BLOCKED: ContextVar[tuple[LoopThread, ...]] = ContextVar("hookrun_blocked", default=())
-"""Loops whose threads wait for the current code: waiting for one here would deadlock."""
+# In the thread of a loop: `by`, a reference to it.
 SERVED = local()
-"""In the thread of a loop: `by`, a reference to it."""
 
 
 class LoopThread:

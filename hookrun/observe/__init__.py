@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` does it
     from hookrun.observe.tool_times import ToolTimes as ToolTimes
     from hookrun.observe.workflow import WorkflowMetrics as WorkflowMetrics
 
+# Module -> its public names, loaded when one is first used (PEP 562).
 PUBLIC = {
     "hookrun.observe.error_chains": "CauseChains",
     "hookrun.observe.costs": "CostTracker Price",
@@ -23,10 +24,9 @@ PUBLIC = {
     "hookrun.observe.tool_times": "ToolTimes",
     "hookrun.observe.workflow": "WorkflowMetrics",
 }
-"""Module -> its public names, loaded when one is first used (PEP 562)."""
 
+# Public names of the previous release -> their present names. The next release drops them.
 RENAMED = {"Store": "ObserverDatabase", "StoreError": "DatabaseError"}
-"""Public names of the previous release -> their present names. The next release drops them."""
 
 register_moved(__name__)
 

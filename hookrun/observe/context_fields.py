@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], float]
 
+# The fields in which a checkpoint names its project; the first present one counts.
 DIRECTORIES = ("working_directory", "project_path", "working_dir")
-"""The fields in which a checkpoint names its project; the first present one counts."""
 FILES = ("files", "changed_files", "files_changed", "modified_files")
+# Limit on a score, positive or negative: sums of larger ones overflow.
 MAX_SCORE = 1e100
-"""Limit on a score, positive or negative: sums of larger ones overflow."""
 DAY, HOUR = 86_400.0, 3600.0
+# The beginning of the year 10000, beyond any datetime and below milliseconds given by mistake.
 END = 253_402_300_800.0
-"""The beginning of the year 10000, beyond any datetime and below milliseconds given by mistake."""
 
 
 def session_of(ctx: Context) -> str:

@@ -18,25 +18,26 @@ if TYPE_CHECKING:
     from hookrun import Context, Engine
 
 MILLION = 1_000_000
+# USD by which a sum of many small amounts may fall short.
 EPSILON = 1e-9
-"""USD by which a sum of many small amounts may fall short."""
+# Limit on an amount: sums of larger ones lose precision.
 MAX_USD = 1e12
-"""Limit on an amount: sums of larger ones lose precision."""
+# Limit on a count: not every reader of JSON keeps a larger number.
 MAX_TOKENS = 1 << 53
-"""Limit on a count: not every reader of JSON keeps a larger number."""
 
+# Kind of tokens -> its names at Anthropic, OpenAI, Google and Bedrock; the first present one counts.
 NAMES = {
     "input": ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "inputTokens"),
     "output": ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count", "outputTokens"),
     "cache_read": ("cache_read_input_tokens", "cacheReadInputTokens"),
     "cache_creation": ("cache_creation_input_tokens", "cacheWriteInputTokens"),
 }
-"""Kind of tokens -> its names at Anthropic, OpenAI, Google and Bedrock; the first present one counts."""
+# Tokens that Google counts apart but bills at the same price.
 COUNTED_APART = {
     "input": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
     "output": ("thoughtsTokenCount", "thoughts_token_count"),
 }
-"""Tokens that Google counts apart but bills at the same price."""
+# Cached tokens that OpenAI, LangChain and Google include in the input tokens.
 COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
     "cache_read": (
         "input_tokens_details.cached_tokens",
@@ -48,7 +49,6 @@ COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
     ),
     "cache_creation": ("input_token_details.cache_creation",),
 }
-"""Cached tokens that OpenAI, LangChain and Google include in the input tokens."""
 
 SPENT = "SELECT coalesce(sum(cost), 0.0) FROM inferences WHERE session = ?"
 REPORTED = "SELECT id, reported FROM inferences WHERE session = ? AND reported IS NOT NULL ORDER BY id"
@@ -91,8 +91,8 @@ class Price:
         return (cost + tokens.cache_read * read + tokens.cache_creation * created) / MILLION
 
 
+# Model, or a glob (`claude-sonnet-*`) -> price: the exact name's, else the first matching glob's.
 Prices = Mapping[str, Price | Mapping[str, float]]
-"""Model, or a glob (`claude-sonnet-*`) -> price: the exact name's, else the first matching glob's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from hookrun.text import UserError
 if TYPE_CHECKING:
     from hookrun import Context, Engine, Verdict
 
+# `PRAGMA application_id` of our databases ("hkrv"): another program's is never touched.
 APPLICATION_ID = 0x686B7276
-"""`PRAGMA application_id` of our databases ("hkrv"): another program's is never touched."""
 
+# Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE error_kinds (
@@ -122,7 +123,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX inferences_of_session ON inferences (session)",
     ),
 )
-"""Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change."""
 
 # The journal is SQLite's default, a rollback journal, not a write-ahead log. A log is faster for a connection that
 # stays open; but its shared memory does not work for a home directory on a network file system, an open connection must
@@ -130,10 +130,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 # once (sqlite.org/wal.html#walresetbug), as they do here. A transaction with its own connection costs about a
 # millisecond, in a thread that no caller waits for.
 
+# Seconds to wait for other processes' transactions.
 TIMEOUT = 10.0
-"""Seconds to wait for other processes' transactions."""
 
 UNREADABLE = "not a readable database; move it away to start over, or restore a copy of it"
+# SQLite's primary error codes (sqlite.org/rescode.html) -> the fault and remedy.
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has held it for too long; try again",
     sqlite3.SQLITE_LOCKED: "another process has held it for too long; try again",
@@ -146,13 +147,12 @@ REASONS = {
     sqlite3.SQLITE_AUTH: "access is denied; make the file and its directory writable",
     sqlite3.SQLITE_NOTADB: UNREADABLE,
 }
-"""SQLite's primary error codes (sqlite.org/rescode.html) -> the fault and remedy."""
 NUMERIC_COLUMNS = """
     SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
     WHERE tables.type = 'table' AND columns.type IN ('INTEGER', 'REAL')
 """
+# Whether a numeric column holds anything else, which SQLite accepts.
 HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob'))"
-"""Whether a numeric column holds anything else, which SQLite accepts."""
 TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
 
 
@@ -353,8 +353,8 @@ def register_observers(
         )
 
 
+# The key in a hook's metadata for the path that it writes to.
 PLACE = "writes_to"
-"""The key in a hook's metadata for the path that it writes to."""
 
 
 def unique_name(engine: Engine, name: str, place: str) -> str:

@@ -21,22 +21,22 @@ from hookrun.observe.database import ObserverDatabase, register_observers
 if TYPE_CHECKING:
     from hookrun import Context, Engine
 
+# The similarity, 0 to 1, at which an error is found, and at which its fix is suggested.
 MIN_SIMILARITY, MIN_SIMILARITY_TO_SUGGEST = 0.3, 0.6
-"""The similarity, 0 to 1, at which an error is found, and at which its fix is suggested."""
+# Limit on the similar errors searched for a fixed one.
 MAX_SIMILAR = 5
-"""Limit on the similar errors searched for a fixed one."""
+# The last steps that describe a fix, and the lengths of a step and of a piece of code in it.
 MAX_STEPS, MAX_STEP_CHARS, MAX_SNIPPET_CHARS = 5, 160, 40
-"""The last steps that describe a fix, and the lengths of a step and of a piece of code in it."""
 UNCHANGED = "running it again, with nothing changed in between"
 
+# Characters stored.
 MAX_MESSAGE, MAX_CONTEXT, MAX_FIX = 4000, 4000, 500
-"""Characters stored."""
+# Limit on attempts stored per error: later fixes are something else.
 MAX_ATTEMPTS = 50
-"""Limit on attempts stored per error: later fixes are something else."""
+# Limit on the kinds of errors compared closely: those with the most words in common.
 MAX_COMPARED = 100
-"""Limit on the kinds of errors compared closely: those with the most words in common."""
+# Limit on the errors of one kind among which the one most like the message is chosen.
 MAX_PER_KIND = 20
-"""Limit on the errors of one kind among which the one most like the message is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,13 +342,13 @@ def _describe_edit(ctx: Context) -> str:
     return f"editing {_relative_file(ctx)}{change}"
 
 
+# The tools that change something, and the description of a call.
 DESCRIBE_STEP: dict[str, Callable[[Context], str]] = {
     "bash": lambda ctx: f"running `{ctx.tool_args.get('command', '')}`",
     "delete": lambda ctx: f"deleting {_relative_file(ctx)}",
     "edit": _describe_edit,
     "write": lambda ctx: f"writing {_relative_file(ctx)}",
 }
-"""The tools that change something, and the description of a call."""
 
 
 def _snippet(text: str) -> str:

@@ -22,16 +22,16 @@ from hookrun.text import did_you_mean, quote
 if TYPE_CHECKING:
     from hookrun import Context, Engine
 
+# Limit on the chains that a report has in full: the newest.
 MAX_CHAINS = 100
-"""Limit on the chains that a report has in full: the newest."""
+# A report's fields of a session, in order.
 IN_SESSION = (
     "id", "project", "started", "ended", "last", "seconds", "tool_calls", "failures", "files", "checkpoints",
     "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
 )  # fmt: skip
-"""A report's fields of a session, in order."""
 TIMES = frozenset({"at", "ended", "fixed_at", "last", "started"})
+# An exported file's mode: usually another account collects metrics.
 READABLE = 0o644
-"""An exported file's mode: usually another account collects metrics."""
 
 LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
@@ -120,8 +120,8 @@ class Sample(NamedTuple):
     suffix: str = ""
 
 
+# Returns a metric's samples, or its only value, None if unknown.
 Read = Callable[[MetricsReport], Iterable[Sample] | float | None]
-"""Returns a metric's samples, or its only value, None if unknown."""
 
 
 class MetricsExport:
@@ -231,6 +231,7 @@ def _per_model(value: str) -> Read:
     return read
 
 
+# Name, type, help, and how the samples are read from a report.
 METRICS: tuple[tuple[str, str, str, Read], ...] = (
     ("hookrun_sessions_total", "counter", "Sessions.", lambda it: it.summary.sessions),
     ("hookrun_session_seconds_total", "counter", "How long sessions took.", lambda it: it.summary.seconds),
@@ -250,6 +251,5 @@ METRICS: tuple[tuple[str, str, str, Read], ...] = (
     ("hookrun_errors_fixed_total", "counter", "Errors that were fixed.", lambda it: it.fixed),
     ("hookrun_patterns", "gauge", "Patterns learned from checkpoints.", lambda it: it.patterns),
 )
-"""Name, type, help, and how the samples are read from a report."""
 
 FORMATS: dict[str, Callable[[MetricsReport], str]] = {"json": as_json, "prometheus": prometheus}

@@ -19,13 +19,13 @@ from hookrun.observe.stored_texts import clean_json, clean_line, coverage, norma
 if TYPE_CHECKING:
     from hookrun import Context, Engine
 
+# The quality score above which a checkpoint is learned from.
 THRESHOLD = 85.0
-"""The quality score above which a checkpoint is learned from."""
+# The share of the search words, 0 to 1, that a found pattern must have.
 MIN_COVERAGE = 0.4
-"""The share of the search words, 0 to 1, that a found pattern must have."""
 MAX_TITLE, MAX_DETAILS = 120, 4000
+# Members of a checkpoint stored along with its files and tools.
 DETAILS = ("summary", "description", "tags")
-"""Members of a checkpoint stored along with its files and tools."""
 MAX_SUGGESTED, MAX_FILES = 3, 50
 
 

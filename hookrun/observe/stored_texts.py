@@ -11,13 +11,14 @@ from hookrun.observe.context_fields import encodable
 from hookrun.process.prepare import looks_like_credential
 from hookrun.text import truncate
 
+# Limit on the examined characters of a string.
 MAX_EXAMINED = 50_000
-"""Limit on the examined characters of a string."""
+# Limits on the stored levels of a value, and on the names of members left out.
 MAX_DEPTH, MAX_NAMES = 8, 20
-"""Limits on the stored levels of a value, and on the names of members left out."""
 _QUOTES = (('"', '"'), ("'", "'"), ("`", "`'"), ("\u2018", "\u2019"), ("\u201c", "\u201d"))
+# A quoted text without a placeholder, or the normal form would not be its own normal form.
 _QUOTED = "|".join(rf"{begin}(?:(?!<(?:n|id|value|path|url)>)[^{end}\n])*[{end}]" for begin, end in _QUOTES)
-"""A quoted text without a placeholder, or the normal form would not be its own normal form."""
+# What varies between occurrences of an error, in order of replacement, and its placeholder.
 VARYING = (
     (re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]"), ""),
     (re.compile(rf"(?<![\w>])(?:{_QUOTED})(?![\w<])"), "<value>"),
@@ -30,12 +31,11 @@ VARYING = (
     (re.compile(r"\d+(?:[.,:]\d+)*"), "<n>"),
     (re.compile(r"\s+"), " "),
 )
-"""What varies between occurrences of an error, in order of replacement, and its placeholder."""
 
 WORD = re.compile(r"\w+|<[a-z]+>")
 GRAM = 3
+# Limit on a message's characters: of a longer one, its beginning and end count.
 MAX_CHARS = 2000
-"""Limit on a message's characters: of a longer one, its beginning and end count."""
 
 
 def clean_text(value: str, longest: int) -> str:

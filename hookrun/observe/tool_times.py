@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     Key = tuple[str, ...]
 
+# Thirty years: a longer time is an agent's error, which earlier versions of hookrun stored.
 MAX_MS = 1e12
-"""Thirty years: a longer time is an agent's error, which earlier versions of hookrun stored."""
+# Limit on remembered unfinished calls; beyond it, the oldest are forgotten.
 MAX_PENDING = 1000
-"""Limit on remembered unfinished calls; beyond it, the oldest are forgotten."""
 
 PER_TOOL = """
     WITH calls AS (SELECT tool, ok, CASE WHEN ms <= 1e12 THEN ms END AS ms

@@ -18,14 +18,14 @@ from hookrun.observe.database import ObserverDatabase, register_observers
 if TYPE_CHECKING:
     from hookrun import Context, Engine
 
+# The tools that change a file.
 CHANGING = frozenset({"write", "edit", "delete"})
-"""The tools that change a file."""
+# Seconds by which activity is counted: in every time zone an hour begins at a quarter.
 QUARTER = 900
-"""Seconds by which activity is counted: in every time zone an hour begins at a quarter."""
+# A shorter session has no velocity: it would be that of a single moment.
 MIN_SECONDS = 60.0
-"""A shorter session has no velocity: it would be that of a single moment."""
+# Points per checkpoint, up or down, within which the quality is steady.
 STEADY = 1.0
-"""Points per checkpoint, up or down, within which the quality is steady."""
 
 KEEP_SESSION = """
     INSERT INTO sessions (session, project, started, ended, last, calls, failures) VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     Start = Callable[[int, int, int], int]
 
 NEVER = float("inf")
+# The last of the three descriptors that a hook gets.
 STANDARD = 2
-"""The last of the three descriptors that a hook gets."""
+# Bytes that an empty pipe takes without blocking on every system (POSIX).
 PIPE_ATOMIC = 512
-"""Bytes that an empty pipe takes without blocking on every system (POSIX)."""
+# Bytes read at a time.
 CHUNK = 1 << 16
-"""Bytes read at a time."""
+# Bytes of stdin written at a time.
 MAX_WRITE = 1 << 20
-"""Bytes of stdin written at a time."""
+# Instead of a pidfd: there is none; it reported the exit and is closed.
 NO_PIDFD, CLOSED = -1, -2
-"""Instead of a pidfd: there is none; it reported the exit and is closed."""
 
 
+# Every signal that Python, or hookrun's parent, may ignore.
 RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIGKILL, _signal.SIGSTOP))
-"""Every signal that Python, or hookrun's parent, may ignore."""
 
+# In a line to the watcher, instead of a hook's process id.
 NOT_STARTED, ENDED = 0, -1
-"""In a line to the watcher, instead of a hook's process id."""
+# `orphans.WATCH` compiled (client/watcher.c), if the package has it: starts in a quarter of the time.
 WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
-"""`orphans.WATCH` compiled (client/watcher.c), if the package has it: starts in a quarter of the time."""
 
 
+# Descriptors tried where nothing lists the open ones: a container's limit may be a billion.
 MAX_LISTED = 1 << 16
-"""Descriptors tried where nothing lists the open ones: a container's limit may be a billion."""
 
 
 def possible_descriptors() -> Iterable[int]:

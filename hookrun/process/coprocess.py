@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     FilesOf = Callable[[Hook, Mapping[bytes, bytes], str, str], Sequence[LocalFile]]
     Owner = tuple[str, str, str, str]
 
+# Seconds without a line after which a program is ended.
 IDLE = 600.0
-"""Seconds without a line after which a program is ended."""
+# Programs kept; beyond them, those longest without a line are ended.
 MOST = 32
-"""Programs kept; beyond them, those longest without a line are ended."""
+# Seconds for which a failed program is started for each line, not kept. Doubled with each failure.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-"""Seconds for which a failed program is started for each line, not kept. Doubled with each failure."""
+# Seconds to exit at the end of the input, to answer after noise, to read the rest of a line already answered.
 EXIT_GRACE = 1.0
-"""Seconds to exit at the end of the input, to answer after noise, to read the rest of a line already answered."""
+# Seconds after which dead programs are noticed at the latest.
 TEND_INTERVAL = 60.0
-"""Seconds after which dead programs are noticed at the latest."""
+# Exit status of a program that blocks without an answer.
 VETO = 2
-"""Exit status of a program that blocks without an answer."""
+# Quotation marks around an answer's keys and id: with more of them it has more keys.
 QUOTES = 6
-"""Quotation marks around an answer's keys and id: with more of them it has more keys."""
 
 
 def wrap(hook: Hook, number: str, stdin: bytes) -> bytes:

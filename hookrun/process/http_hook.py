@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from hookrun.model import Hook
 
+# Environment variable with the arguments of `run` as JSON, if this file runs as a script.
 REQUEST = b"HOOKRUN_URL_REQUEST"
-"""Environment variable with the arguments of `run` as JSON, if this file runs as a script."""
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
+# Exit status of the child after a failed exchange; its stderr has the reason.
 FAILED = 1
-"""Exit status of the child after a failed exchange; its stderr has the reason."""
 
 
 def arguments_of(hook: Hook) -> dict[str, Any]:

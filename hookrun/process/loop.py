@@ -24,33 +24,33 @@ if TYPE_CHECKING:
     import select
     from collections.abc import Callable, Sequence
 
+# Processes that run at once; the others are queued.
 MAX_PROCESSES = 32
-"""Processes that run at once; the others are queued."""
+# Bytes: a shorter read empties the pipe, or the next poll reports the rest.
 SHORT_READ = 1 << 12
-"""Bytes: a shorter read empties the pipe, or the next poll reports the rest."""
+# Reads from one pipe before the others and the clock are checked; more than a pipe holds.
 MAX_READS = 32
-"""Reads from one pipe before the others and the clock are checked; more than a pipe holds."""
+# Longest wait of one poll, in milliseconds.
 MAX_POLL_MS = 3_600_000
-"""Longest wait of one poll, in milliseconds."""
+# Seconds to read a hook's pipes after its exit: a child left behind may hold them open indefinitely.
 AFTER_EXIT = 0.1
-"""Seconds to read a hook's pipes after its exit: a child left behind may hold them open indefinitely."""
+# Seconds between TERM and KILL.
 TERM_GRACE = 0.25
-"""Seconds between TERM and KILL."""
+# Seconds to wait for a killed hook; one in an uninterruptible wait is left to the kernel.
 KILL_GRACE = 1.0
-"""Seconds to wait for a killed hook; one in an uninterruptible wait is left to the kernel."""
+# Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere.
 POLL_INTERVAL = 0.01
-"""Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere."""
+# The same for a process that has closed its pipes and is about to exit.
 FAST_POLL_INTERVAL = 0.001
-"""The same for a process that has closed its pipes and is about to exit."""
+# How often Ctrl-C may interrupt the termination of hooks before retries stop.
 MAX_INTERRUPTS = 10
-"""How often Ctrl-C may interrupt the termination of hooks before retries stop."""
+# ENOMEM, ENFILE and EMFILE: a hook may start once another has ended. (EAGAIN is BlockingIOError.)
 TEMPORARY_ERRORS = frozenset({12, 23, 24})
-"""ENOMEM, ENFILE and EMFILE: a hook may start once another has ended. (EAGAIN is BlockingIOError.)"""
 TERM, KILL = 15, 9
+# Accepted signals: a hook can write any number into an inherited descriptor.
 ENDING = frozenset({1, 2, 15})
-"""Accepted signals: a hook can write any number into an inherited descriptor."""
+# As in `select`, which is loaded while the first hook runs.
 POLLIN, POLLOUT, POLLHUP = 1, 4, 16
-"""As in `select`, which is loaded while the first hook runs."""
 
 
 class Loop:

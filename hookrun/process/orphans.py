@@ -18,21 +18,24 @@ if TYPE_CHECKING:
     Member = tuple[int, int]
 
 ROUNDS = 40
+# Seconds: a killed process may stay visible a moment.
 BETWEEN_ROUNDS = 0.005
-"""Seconds: a killed process may stay visible a moment."""
 
 TERM, KILL = 15, 9
+# Seconds between searches for a starting hook: its environment is unreadable during the exec.
 PAUSES = (0.01, 0.03, 0.06, 0.1, 0.2)
-"""Seconds between searches for a starting hook: its environment is unreadable during the exec."""
+# How often Ctrl-C may interrupt the search for a process before it ends.
 MAX_INTERRUPTS = 10
-"""How often Ctrl-C may interrupt the search for a process before it ends."""
+# Searches for a process that may have been started.
 SEARCHES = 5
-"""Searches for a process that may have been started."""
+# A family's process id if only its marker is known.
 UNKNOWN_PID = -1
-"""A family's process id if only its marker is known."""
+# Index of the start time in /proc/PID/stat, counted from the state (proc(5)).
 START_TIME = 19
-"""Index of the start time in /proc/PID/stat, counted from the state (proc(5))."""
 
+# The watcher's script: when stdin ends, it reads the lines of running hooks from its second pipe.
+#
+# Until then it never wakes, and the lines wait in the pipe.
 WATCH = """\
 cd /
 read -r end
@@ -44,10 +47,6 @@ while read -r line; do
   esac
 done
 [ $# = 0 ] || exec "$0" -I -S "$ORPHANS" "$@"
-"""
-"""The watcher's script: when stdin ends, it reads the lines of running hooks from its second pipe.
-
-Until then it never wakes, and the lines wait in the pipe.
 """
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     Tasks = Sequence[Task | Failure | None]
 
+# Seconds to wait for the thread on close: longer than killing all hooks takes.
 CLOSE_WAIT = 5.0
-"""Seconds to wait for the thread on close: longer than killing all hooks takes."""
 
 
 class ClosedError(RuntimeError):

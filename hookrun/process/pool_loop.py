@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from hookrun.process.child import Process, Task
 
 READ_SIZE = 4096
+# Seconds between looks for a signal in a waiting thread: one just before it blocks does not wake it.
 SIGNALS_SEEN_AFTER = 0.5
-"""Seconds between looks for a signal in a waiting thread: one just before it blocks does not wake it."""
 
 
 class Slots:
@@ -142,9 +142,9 @@ class PoolLoop(Loop):
 
 
 _LOOPS: weakref.WeakSet[PoolLoop] = weakref.WeakSet()
+# Held while a process starts; forks of the host wait. A child forked meanwhile would hold unrecorded pipes: a hook
+# would not see its stdin end, and `subprocess` would wait for the child.
 _STARTING = RLock()
-"""Held while a process starts; forks of the host wait. A child forked meanwhile would hold unrecorded pipes: a hook
-would not see its stdin end, and `subprocess` would wait for the child."""
 
 
 def _after_fork() -> None:

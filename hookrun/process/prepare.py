@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from hookrun.process.child import Start
     from hookrun.process.coprocess import Coprocesses
 
+# Bytes of a value in a hook's environment; the context has all of it.
 MAX_VALUE = 4096
-"""Bytes of a value in a hook's environment; the context has all of it."""
 
+# Variables withheld from a program that answers several lines; the context has their values.
 OF_ONE_RUN = (
     *(b"HOOKRUN_EVENT", b"HOOKRUN_AGENT", b"HOOKRUN_SESSION_ID", b"HOOKRUN_TOOL", b"HOOKRUN_WORKING_DIR"),
     b"HOOKRUN_REQUEST_ID",
 )
-"""Variables withheld from a program that answers several lines; the context has their values."""
 
+# Variables that `env_policy: clean` keeps, besides LC_* and hookrun's own.
 CLEAN = frozenset(
     {b"PATH", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"LANG", b"LANGUAGE", b"TERM", b"TMPDIR", b"TZ", b"NO_COLOR"}
 )
-"""Variables that `env_policy: clean` keeps, besides LC_* and hookrun's own."""
 
+# Every `env_policy`, the strictest last.
 POLICIES = ("inherit", "scrub", "clean")
-"""Every `env_policy`, the strictest last."""
 
 VARIABLE_WORDS = (
     b"TOKEN SECRET PASSW PASSPHRASE CREDENTIAL COOKIE AUTHORIZATION AUTH_SOCK API_KEY APIKEY ACCESS_KEY ACCESSKEY "
     b"PRIVATE_KEY PRIVATEKEY SIGNING_KEY ENCRYPTION_KEY SESSION_KEY"
 ).split()
+# Parts and ends of variables' names that `env_policy: scrub` removes; a test compares them to `credentials`' own.
 VARIABLE_ENDS = (b"_KEY", b"-KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
-"""Parts and ends of variables' names that `env_policy: scrub` removes; a test compares them to `credentials`' own."""
 
+# Shells that look on PATH for a script without a slash that is not in the working directory.
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
-"""Shells that look on PATH for a script without a slash that is not in the working directory."""
 
 CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
 LAST_RESORT = "/tmp"  # noqa: S108  # a working directory if even the home directory is gone; nothing is put there
@@ -205,8 +205,8 @@ def _value(value: object) -> bytes:
     return data.replace(b"\0", b"")[:MAX_VALUE]
 
 
+# Policy -> our environment filtered by it; replaced when our environment has changed.
 _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]
-"""Policy -> our environment filtered by it; replaced when our environment has changed."""
 
 
 def inherited(policy: str) -> Mapping[bytes, bytes]:
@@ -334,8 +334,8 @@ def _no_python(hook: Hook) -> Failure:
     return Failure("spawn", f"no Python interpreter can run a `{hook.kind}` hook: sys.executable is not set")
 
 
+# Kind of hook -> how to start it; other kinds use `start` of their module `process/KIND_hook.py`.
 STARTS = {"command": _start_command, "args": _start_args, "python": _start_python, "url": _start_url}
-"""Kind of hook -> how to start it; other kinds use `start` of their module `process/KIND_hook.py`."""
 
 
 def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], Start | Failure]:

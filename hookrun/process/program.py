@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from hookrun.model import Outcome
     from hookrun.process.child import Start
 
+# Programs of `run_program` at once; more are queued.
 MAX_PROGRAMS = 32
-"""Programs of `run_program` at once; more are queued."""
+# Signals that `subprocess` leaves ignored if the host ignores them.
 LEFT_IGNORED = tuple(n for n in RESTORED if n not in (_signal.SIGPIPE, _signal.SIGXFSZ))
-"""Signals that `subprocess` leaves ignored if the host ignores them."""
+# Seconds before inheritable descriptors are listed again: that costs a tenth of a start; hosts open few.
 LISTED_FOR = 0.1
-"""Seconds before inheritable descriptors are listed again: that costs a tenth of a start; hosts open few."""
 _LISTED: list[tuple[float, list[int]]] = [(float("-inf"), [])]
 IN_DIRECTORY = 'cd "$0" && unset OLDPWD && exec "$@"'
 

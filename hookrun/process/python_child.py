@@ -9,15 +9,15 @@ import sys
 from hookrun import fastjson
 from hookrun.process import python_hook
 
+# Beginning of hookrun's own functions, which need no ordinary Python.
 RECIPES = "hookrun.recipes."
-"""Beginning of hookrun's own functions, which need no ordinary Python."""
+# What they print for None: a process that native code has ended, with whatever exit status, prints nothing.
 ALLOWED = "null"
-"""What they print for None: a process that native code has ended, with whatever exit status, prints nothing."""
+# What every started Python has; and hookrun.
 ALWAYS_LOADED = frozenset({
     "__main__", "_collections_abc", "_sitebuiltins", "abc", "codecs", "encodings", "genericpath", "hookrun",
     "importlib", "io", "os", "posixpath", "site", "stat", "zipimport", *sys.builtin_module_names,
 })  # fmt: skip
-"""What every started Python has; and hookrun."""
 SUFFIXES = (".py", ".pyc", ".so")
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     Loads = Callable[[str], Any]
     Dumps = Callable[[object], str]
 
+# Exit status, as a shell's, for a missing function; stderr begins with NOT_FOUND_MARK.
 NOT_FOUND = 127
-"""Exit status, as a shell's, for a missing function; stderr begins with NOT_FOUND_MARK."""
 NOT_FOUND_MARK = "hookrun: "
 
 

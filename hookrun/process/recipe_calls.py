@@ -38,12 +38,12 @@ if TYPE_CHECKING:
             """Take note that it has ended."""
 
 
+# Beginning of the functions of recipes, a room above this one.
 RECIPES = "hookrun.recipes."
-"""Beginning of the functions of recipes, a room above this one."""
+# Bytes of the longest context that is looked at here: on a longer one even a cheap test takes long.
 MAX_CONTEXT = 1 << 16
-"""Bytes of the longest context that is looked at here: on a longer one even a cheap test takes long."""
+# Seconds that a timer takes; 0 would switch it off.
 SHORTEST, LONGEST = 1e-6, 1e6
-"""Seconds that a timer takes; 0 would switch it off."""
 
 
 class _OverdueError(BaseException):

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     Answer = Callable[[str, bytes, Mapping[bytes, bytes]], str | None]
 
+# The last of the standard streams.
 STANDARD = 2
-"""The last of the standard streams."""
+# Seconds that a timer takes.
 LONGEST = 1e6
-"""Seconds that a timer takes."""
+# Seconds after the deadline at which the system ends the child, if hookrun has ended before.
 LATER = 1.0
-"""Seconds after the deadline at which the system ends the child, if hookrun has ended before."""
 
 
 class ChildError(Exception):

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
             """Return the outcome, or its replacement."""
 
 
+# Exit statuses of a shell that could not start a program.
 NOT_EXECUTED = (126, 127)
-"""Exit statuses of a shell that could not start a program."""
+# The pipe of `catch_signals`.
 _wakeup: list[int] = []
-"""The pipe of `catch_signals`."""
+# Handlers before `catch_signals`; for INT not Python's: a KeyboardInterrupt at exit is no use.
 _before: dict[int, object] = {}
-"""Handlers before `catch_signals`; for INT not Python's: a KeyboardInterrupt at exit is no use."""
 
+# Supervisors, children of this process, that may have ended.
 _supervisors: set[int] = set()
-"""Supervisors, children of this process, that may have ended."""
 
 
 class ProcessRunner:

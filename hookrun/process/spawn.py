@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from hookrun.process.child import Start
 
 
+# Another descriptor that a forked child may have.
 KEPT = 3
-"""Another descriptor that a forked child may have."""
 
 
 def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:

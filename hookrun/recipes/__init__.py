@@ -1,5 +1,6 @@
 """Ready-made hooks, configured and run like any other."""
 
+# Modules of this package with a recipe, `RECIPE`.
 RECIPES: tuple[str, ...] = (
     "block_destructive_commands",
     "commit_message_check",
@@ -19,7 +20,6 @@ RECIPES: tuple[str, ...] = (
     "secret_scan",
     "ticket_from_branch",
 )
-"""Modules of this package with a recipe, `RECIPE`."""
 
+# The values of a yes-or-no option.
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
-"""The values of a yes-or-no option."""

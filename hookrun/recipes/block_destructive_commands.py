@@ -80,12 +80,13 @@ RECIPE = Recipe(
     """,
 )
 
+# Prefixes of programs that destroy a disk's content.
 FORMATTING = ("blkdiscard", "mke2fs", "mkfs", "mkswap", "newfs", "wipefs")
-"""Prefixes of programs that destroy a disk's content."""
 
+# Devices in /dev that are not disks.
 HARMLESS_DEVICES = ("fd/*", "full", "loop*", "null", "pts/*", "random", "shm/*", "std*", "tty*", "urandom", "zero")
-"""Devices in /dev that are not disks."""
 
+# Programs that change partitions -> words to only show them.
 LOOKING = {
     "cfdisk": (),
     "fdisk": ("-l", "--list", "-s"),
@@ -94,30 +95,29 @@ LOOKING = {
     "sfdisk": ("-J", "-V", "-d", "-l", "-s", "--dump", "--json", "--list", "--verify"),
     "sgdisk": ("-i", "-p", "-v", "--info", "--print", "--verify"),
 }
-"""Programs that change partitions -> words to only show them."""
 
+# Words of parted that change partitions.
 PARTITIONS = frozenset({
     "disk_set", "mklabel", "mkpart", "mktable", "name", "rescue", "resizepart", "rm", "set", "toggle",
 })  # fmt: skip
-"""Words of parted that change partitions."""
 
+# Beginnings of other programs' words that erase a disk.
 ERASING = (
     "--security-erase", "--trim-sector", "--write-sector", "-w", "erase", "format", "luksErase", "luksFormat",
     "reencrypt", "sanitize", "write-zeroes",
 )  # fmt: skip
-"""Beginnings of other programs' words that erase a disk."""
 
 REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 
+# Matches an unparsed part of a line that may be dangerous: a program with an option or path.
 DANGER = (
     r"(?s)\b(?:s?rm|mv|find|rsync|chmod|chown|chgrp)\b(?=.*\s(?:-\w*[rR]|--recursive|--del|-delete|-exec))"
     r".*\s(?:[/~*$]|\.{1,2}(?:[\s/]|$))"
     r"|\b(?:dd|shred|cp|tee|mkfs\S*|wipefs)\b.*/dev/|>\s*/dev/(?:sd|nvme|hd|vd|disk|mapper|mmc)"
 )
-"""Matches an unparsed part of a line that may be dangerous: a program with an option or path."""
 
+# Matches a line that removes its arguments.
 REMOVES_IT = r"\brm\s+-\w*[rR]\w*\s.*(?:\{\}|\$)"
-"""Matches a line that removes its arguments."""
 
 ADVICE = "Use a narrower command, or ask the user to run it."
 
@@ -354,6 +354,7 @@ def _synchronised(command: SimpleCommand) -> list[str]:
     return [path for path in command.operands[-1:] if ":" not in path] if removes else []
 
 
+# Program -> the trees that it removes.
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "find": _found,
     "rm": _trees,
@@ -361,7 +362,6 @@ REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "srm": _trees,
     "tar": lambda command: command.operands if "--remove-files" in command.arguments else [],
 }
-"""Program -> the trees that it removes."""
 
 
 def _partitioned(command: SimpleCommand) -> Iterator[str]:
@@ -410,6 +410,7 @@ def _words(git: GitCall) -> list[str]:
     return ["--force", *git.texts] if forced else git.texts
 
 
+# Git commands -> the word of the option that blocks them, and whether arguments discard work.
 DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "branch": ("branch", lambda words: _short(words, "D") or {"--delete", "--force"} <= set(words)),
     "checkout": ("restore", lambda words: not {"--", ".", ":/", "*", "-f", "--force"}.isdisjoint(words)),
@@ -418,8 +419,8 @@ DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
     "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),
     "stash": ("stash", lambda words: words[:1] in (["drop"], ["clear"])),
 }
-"""Git commands -> the word of the option that blocks them, and whether arguments discard work."""
 
+# Program -> the function that yields why it must not run.
 RULES: dict[str, Callable[[Guard, SimpleCommand], Iterator[str]]] = {
     "chgrp": Guard.changed,
     "chmod": Guard.changed,
@@ -431,4 +432,3 @@ RULES: dict[str, Callable[[Guard, SimpleCommand], Iterator[str]]] = {
     "dd": lambda _, command: _overwritten(word[3:] for word in command.arguments if word.startswith("of=")),
     "mv": Guard.moved,
 }
-"""Program -> the function that yields why it must not run."""

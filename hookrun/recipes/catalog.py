@@ -9,8 +9,8 @@ from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
 from hookrun.text import UserError, did_you_mean, quote
 
+# The path of a recipe's tests, relative to its module's directory.
 CASES = "cases/{module}.hooktest.yaml"
-"""The path of a recipe's tests, relative to its module's directory."""
 
 
 class UnknownRecipeError(UserError, LookupError):

@@ -40,16 +40,16 @@ RECIPE = Recipe(
     """,
 )
 
+# Git's command.
 COMMIT = "commit"
-"""Git's command."""
 
+# Prefixes of git's own first lines.
 EXEMPT = ("Merge ", 'Revert "', "fixup! ", "squash! ", "amend! ")
-"""Prefixes of git's own first lines."""
 
+# Short options of commit with a value after the letter or as the next word.
 WITH_VALUE = frozenset("CcFmSut")
-"""Short options of commit with a value after the letter or as the next word."""
+# Those with a value that is never the next word.
 WITH_OPTIONAL_VALUE = frozenset("Su")
-"""Those with a value that is never the next word."""
 
 LONG = {
     "--file": "F",
@@ -59,11 +59,11 @@ LONG = {
     "--reuse-message": "C",
     "--squash": "c",
 }
+# Options that take the message of another commit.
 REUSING = frozenset({"C", "c"})
-"""Options that take the message of another commit."""
 
+# Bytes read of a message's file.
 MAX_BYTES = 1 << 20
-"""Bytes read of a message's file."""
 
 
 def concerns(context: Mapping[str, object]) -> bool:

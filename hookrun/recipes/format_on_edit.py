@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("hookrun.recipes")
 
+# Larger files are generated and not formatted.
 MAX_BYTES = 8 << 20
-"""Larger files are generated and not formatted."""
+# Files remembered with their state after formatting.
 MAX_REMEMBERED = 1024
-"""Files remembered with their state after formatting."""
+# The last bytes of a formatter's stderr, for the model.
 MAX_STDERR = 2000
-"""The last bytes of a formatter's stderr, for the model."""
+# Early: later hooks (tests, checks) see the formatted file.
 PRIORITY = 100
-"""Early: later hooks (tests, checks) see the formatted file."""
+# Seconds by which the engine's timeout exceeds the formatter's.
 GRACE = 5.0
-"""Seconds by which the engine's timeout exceeds the formatter's."""
 
 
 class Formatter(NamedTuple):
@@ -55,9 +55,10 @@ class Formatter(NamedTuple):
 PYTHON = (".py", ".pyi")
 RUFF_FORMAT = ("ruff", "format", "--force-exclude")
 
+# Also applies the fixes that ruff considers safe. That removes imports that are not used *yet*.
 RUFF_WITH_FIXES = Formatter("ruff", PYTHON, (("ruff", "check", "--fix-only", "--force-exclude"), RUFF_FORMAT))
-"""Also applies the fixes that ruff considers safe. That removes imports that are not used *yet*."""
 
+# The first one whose programs are all installed is used for a file's extension.
 FORMATTERS = (
     Formatter("ruff", PYTHON, (RUFF_FORMAT,)),
     Formatter("black", PYTHON, (("black", "--quiet"),)),
@@ -85,7 +86,6 @@ FORMATTERS = (
     Formatter("terraform", (".tf", ".tfvars"), (("terraform", "fmt"),)),
     Formatter("zig", (".zig",), (("zig", "fmt"),)),
 )  # fmt: skip
-"""The first one whose programs are all installed is used for a file's extension."""
 
 RECIPE = Recipe(
     "format-on-edit",

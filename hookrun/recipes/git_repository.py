@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
+# Seconds for one command.
 TIMEOUT = 5.0
-"""Seconds for one command."""
+# No program from a repository's settings runs. The output is not for a terminal.
 QUIET = (
     "--no-optional-locks",
     "--no-pager",
@@ -31,7 +32,6 @@ QUIET = (
     "-c", "core.quotePath=false",
     "-c", "color.ui=false",
 )  # fmt: skip
-"""No program from a repository's settings runs. The output is not for a terminal."""
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_TERMINAL_PROMPT": "0",
@@ -39,12 +39,12 @@ ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",  # a partial clone fetches nothing, by any program
 }
+# Maximum nesting of aliases that are shell lines.
 MAX_ALIASES = 3
-"""Maximum nesting of aliases that are shell lines."""
+# Beginnings of the settings that count.
 READ = ("alias.", "branch.", "remote.")
-"""Beginnings of the settings that count."""
+# Bytes read at a time.
 CHUNK = 1 << 16
-"""Bytes read at a time."""
 
 
 def run(directory: str, *arguments: str) -> str | None:

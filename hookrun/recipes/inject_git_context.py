@@ -11,8 +11,8 @@ from hookrun.recipes.output_excerpt import cut
 from hookrun.recipes.recipe import Option, Recipe, count
 from hookrun.text import printable_lines
 
+# Characters.
 MAX_LINE, MAX_TEXT = 160, 6000
-"""Characters."""
 NAME = "inject-git-context"
 
 RECIPE = Recipe(

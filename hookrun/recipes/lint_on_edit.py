@@ -15,8 +15,8 @@ from hookrun.recipes.output_excerpt import first_lines
 from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
 
+# Bytes read of a linter's output.
 MAX_OUTPUT = 1 << 17
-"""Bytes read of a linter's output."""
 
 
 class Linter(NamedTuple):
@@ -36,6 +36,7 @@ JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 SHELL = (".sh", ".bash")
 YAML = (".yaml", ".yml")
 
+# The first installed one for a file's extension is used; a language's last checks only syntax.
 LINTERS = (
     Linter("ruff", PYTHON, ("ruff", "check", "--force-exclude", "--output-format=concise", "--quiet")),
     Linter("flake8", PYTHON, ("flake8",)),
@@ -54,7 +55,6 @@ LINTERS = (
     Linter("ruby", (".rb",), ("ruby", "-wc")),
     Linter("hadolint", (".dockerfile",), ("hadolint", "--no-color")),
 )
-"""The first installed one for a file's extension is used; a language's last checks only syntax."""
 
 RECIPE = Recipe(
     "lint-on-edit",

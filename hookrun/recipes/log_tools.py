@@ -17,14 +17,14 @@ from hookrun.state import make_private_dir, timestamp
 
 NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")
+# Characters logged of a value.
 MAX_VALUE = 10_000
-"""Characters logged of a value."""
+# The size at which the log is rotated.
 MAX_BYTES = 10 << 20
-"""The size at which the log is rotated."""
+# Nesting levels of a value; deeper ones are logged as text.
 MAX_DEPTH = 50
-"""Nesting levels of a value; deeper ones are logged as text."""
+# Limit on an object with long members, as a multiple of `longest`.
 MAX_MEMBERS = 8
-"""Limit on an object with long members, as a multiple of `longest`."""
 
 RECIPE = Recipe(
     NAME,

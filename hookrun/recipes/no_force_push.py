@@ -51,21 +51,21 @@ RECIPE = Recipe(
     """,
 )
 
+# Options of push whose value is the next word.
 WITH_VALUE = frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"})
-"""Options of push whose value is the next word."""
 
+# Matches an unparsed part of a line that may be dangerous.
 DANGER = r"(?s)\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|prun)|[+:])"
-"""Matches an unparsed part of a line that may be dangerous."""
 
+# Long options of push -> the fewest letters of abbreviations.
 LONG = {"force": 4, "force-with-lease": 7, "mirror": 1, "delete": 2, "prune": 3, "dry-run": 2}
-"""Long options of push -> the fewest letters of abbreviations."""
 SHORT = {"f": "force", "d": "delete", "n": "dry-run"}
 
 ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
 
 
+# Git's commands that push.
 PUSHING = ("push", "send-pack")
-"""Git's commands that push."""
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -148,8 +148,8 @@ def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration)
     yield from _deleting(push)
 
 
+# False values in git's configuration.
 FALSE = frozenset({"false", "no", "off", "0", ""})
-"""False values in git's configuration."""
 
 
 def _key(name: str) -> str | None:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from hookrun import Engine
 
 NAME = "notify"
+# Levels' severity. An unknown one counts as an error, so as not to be lost.
 LEVELS = {"debug": 0, "info": 1, "notice": 1, "warn": 2, "warning": 2, "error": 3, "critical": 4, "fatal": 4}
-"""Levels' severity. An unknown one counts as an error, so as not to be lost."""
+# Characters.
 MAX_TITLE, MAX_TEXT = 100, 500
-"""Characters."""
+# Last: a stop that another hook blocks is not reported.
 PRIORITY = 1000
-"""Last: a stop that another hook blocks is not reported."""
 
 RECIPE = Recipe(
     NAME,

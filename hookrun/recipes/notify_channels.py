@@ -20,16 +20,16 @@ from hookrun.nesting import CALLER
 from hookrun.process.program import ProgramError, run_program
 from hookrun.text import printable_lines
 
+# Texts are the script's arguments, never code.
 OSASCRIPT = (
     "on run argv",
     "display notification (item 2 of argv) with title (item 1 of argv)",
     "end run",
 )
-"""Texts are the script's arguments, never code."""
+# Bytes read of an HTTP response.
 MAX_RESPONSE = 1 << 16
-"""Bytes read of an HTTP response."""
+# The last bytes of a program's stderr, for an error message.
 MAX_STDERR = 2000
-"""The last bytes of a program's stderr, for an error message."""
 PS_TIMEOUT = 5.0
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hookrun.credentials import redact
 from hookrun.text import printable_lines
 
+# Characters.
 MAX_LINE = 300
-"""Characters."""
+# Characters redacted past the cut: half a credential would not be recognized.
 LOOKAHEAD = 4096
-"""Characters redacted past the cut: half a credential would not be recognized."""
 
 
 def first_lines(text: str, most: int) -> str:

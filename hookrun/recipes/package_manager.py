@@ -61,9 +61,10 @@ LOCKS = {
     "bun.lockb": "bun",
     "package-lock.json": "no",
 }
+# Lock file -> package manager.
 PYTHON_LOCKS = {"uv.lock": "uv"}
-"""Lock file -> package manager."""
 
+# Options of npm whose value is the next word, unless after `=`.
 WITH_VALUE = frozenset({
     "--access", "--audit-level", "--before", "--ca", "--cache", "--call", "--cert", "--cpu", "--depth",
     "--fetch-retries", "--fetch-timeout", "--globalconfig", "--https-proxy", "--include", "--install-strategy",
@@ -72,22 +73,22 @@ WITH_VALUE = frozenset({
     "--save-prefix", "--scope", "--script-shell", "--shell", "--tag", "--user-agent", "--userconfig", "--which",
     "--workspace", "-C", "-L", "-c", "-p", "-w",
 })  # fmt: skip
-"""Options of npm whose value is the next word, unless after `=`."""
 
+# Package manager -> its names for npm's options with a value; calls with others are unchanged.
 RENAMED_OPTIONS = {
     "pnpm": {"-C": "-C", "--prefix": "--dir", "-w": "--filter", "--workspace": "--filter", "--loglevel": "--loglevel",
              "--registry": "--registry"},
     "yarn": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
     "bun": {"-C": "--cwd", "--prefix": "--cwd", "--registry": "--registry"},
 }  # fmt: skip
-"""Package manager -> its names for npm's options with a value; calls with others are unchanged."""
 
+# Options of pip before its command, with the next word as value.
 PIP_WITH_VALUE = frozenset({
     "--cache-dir", "--cert", "--client-cert", "--exists-action", "--keyring-provider", "--log", "--proxy", "--python",
     "--retries", "--timeout", "--trusted-host", "--use-deprecated", "--use-feature",
 })  # fmt: skip
-"""Options of pip before its command, with the next word as value."""
 
+# Aliases of npm's commands -> command.
 COMMANDS = {
     **dict.fromkeys(("add", "i", "in", "ins", "inst", "install"), "install"),
     **dict.fromkeys(("ci", "clean-install", "ic"), "ci"),
@@ -98,35 +99,34 @@ COMMANDS = {
     **dict.fromkeys(("exec", "x"), "exec"),
     "start": "start",
 }
-"""Aliases of npm's commands -> command."""
 
 SAME = {name: name for name in ("install", "add", "update", "run", "test", "exec", "start")}
 FROZEN = {"ci": "install --frozen-lockfile", "uninstall": "remove"}
+# Package manager -> npm's command -> its own; `add`: `install` with packages.
 NODE = {
     "pnpm": {**SAME, **FROZEN},
     "yarn": {**SAME, **FROZEN, "update": "upgrade"},
     "bun": {**SAME, **FROZEN, "test": "run test", "exec": "x", "start": "run start"},
 }
-"""Package manager -> npm's command -> its own; `add`: `install` with packages."""
 
+# Aliases of npm that others have as well.
 SHARED_ALIASES = {("install", "i", "bun"), ("install", "i", "pnpm")}
-"""Aliases of npm that others have as well."""
 
 REMOTE = {"pnpm": "pnpm dlx", "yarn": "yarn dlx", "bun": "bunx"}
+# npx's replacement for a program not installed in the project, and for an installed one.
 LOCAL = {"pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
-"""npx's replacement for a program not installed in the project, and for an installed one."""
 
 OF_NODE = ("npm", "npx")
 PIP = frozenset({"check", "freeze", "install", "list", "show", "uninstall"})
 PIP_PROGRAM = r"pip(3(\.\d+)?)?"
 PYTHON = r"python(3(\.\d+)?)?"
 MODULE = r"-[IEsuBOx]*m"
+# Commands after which other package managers pass options on to the program.
 RUNNING = frozenset({"exec", "run", "start", "test"})
-"""Commands after which other package managers pass options on to the program."""
 GLOBAL = frozenset({"-g", "--global", "--location=global"})
 
+# Consecutive words of a command, and their replacement.
 Change = tuple["list[Word]", str]
-"""Consecutive words of a command, and their replacement."""
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -177,8 +177,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     }
 
 
+# Possible first words of a replacement.
 USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
-"""Possible first words of a replacement."""
 
 
 def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:

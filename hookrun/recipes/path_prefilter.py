@@ -11,24 +11,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# Characters of expansions, which may name files not in the line; and NUL, which a shell may omit.
 EXPANSIONS = ("$", "`", "{", "*", "?", "[", "\0")
-"""Characters of expansions, which may name files not in the line; and NUL, which a shell may omit."""
 
+# Separates possible paths in words such as `of=FILE`, `@FILE` and `FILE:/mount`.
 APART = {**ENDS, **str.maketrans(dict.fromkeys("@:", " "))}
-"""Separates possible paths in words such as `of=FILE`, `@FILE` and `FILE:/mount`."""
+# Characters of a line whose names may have spaces or separators.
 UNUSUAL = "'\"\\=,@:"
-"""Characters of a line whose names may have spaces or separators."""
+# Programs with a path in the same word as an option or command: `-oFILE`.
 ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0", "sed", "sort", "sudo", "wget")
-"""Programs with a path in the same word as an option or command: `-oFILE`."""
+# Programs that enter a directory, or name files in one without it; git's options and variable.
 ENTERING = (
     "-C", "cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run",
     "work-tree", "work_tree",
 )  # fmt: skip
-"""Programs that enter a directory, or name files in one without it; git's options and variable."""
+# Kinds of files, in their mode.
 LINK, DIRECTORY = 0o120000, 0o040000
-"""Kinds of files, in their mode."""
+# Paths looked up for a line, and files listed of a directory: each about a millisecond.
 MAX_LOOKUPS, MAX_ENTRIES = 500, 5000
-"""Paths looked up for a line, and files listed of a directory: each about a millisecond."""
 
 
 def may_name(line: str, home: str, directory: str, texts: Iterable[str]) -> bool:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from hookrun import Context
     from hookrun.recipes.recipe import Recipe
 
+# Tools that change the one file in their arguments, also by agents' names.
 WRITING_TOOLS = "write|edit|Write|Edit|MultiEdit"
-"""Tools that change the one file in their arguments, also by agents' names."""
+# Where a project keeps its own programs.
 TOOL_DIRECTORIES = ("node_modules/.bin", ".venv/bin")
-"""Where a project keeps its own programs."""
 
+# The option of recipes for a project's own tools.
 PROJECT_TOOLS = Option(
     "project_tools",
     "auto",
@@ -28,7 +29,6 @@ PROJECT_TOOLS = Option(
     "the project's config has this hook, no if it is in your own).",
     choices=("auto", "yes", "no"),
 )
-"""The option of recipes for a project's own tools."""
 
 
 def project_tools_allowed(recipe: Recipe) -> bool:

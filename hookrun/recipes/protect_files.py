@@ -80,11 +80,11 @@ RECIPE = Recipe(
     """,
 )
 
+# Arguments of searching tools with a pattern of the files to search.
 GLOB_ARGUMENTS = ("glob", "include")
-"""Arguments of searching tools with a pattern of the files to search."""
 
+# Tools that do not write.
 READING = frozenset({"read", "grep", "glob"})
-"""Tools that do not write."""
 
 ADVICE = "Ask the user if you need this."
 

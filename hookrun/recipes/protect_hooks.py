@@ -62,36 +62,36 @@ RECIPE = Recipe(
     """,
 )
 
+# Commands of hookrun for the user only.
 DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
-"""Commands of hookrun for the user only."""
 
+# Commands of hookrun that change the config, some after `config` or `recipes`.
 CHANGING_CONFIG = frozenset({"add", "init", "migrate", "new", "remove", "update"})
-"""Commands of hookrun that change the config, some after `config` or `recipes`."""
 
+# Options with which they change nothing.
 HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
-"""Options with which they change nothing."""
 
+# Words after which a program runs the next word.
 RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
-"""Words after which a program runs the next word."""
 
+# Programs that run another one, any of their words.
 STARTERS = frozenset({"bunx", "npx", "pipx", "script", "uvx"})
-"""Programs that run another one, any of their words."""
 
+# Programs that run code in a word or file.
 INTERPRETERS = (
     r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|g?awk|mawk|expect|tclsh|ex|vim?|emacs|sqlite3|gdb"
 )
-"""Programs that run code in a word or file."""
 
 IN_CODE = rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b"
 
+# Programs that change the permissions or owner of a file.
 OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl", "setfattr", "xattr"})
-"""Programs that change the permissions or owner of a file."""
 
+# Programs that can change files named in the line.
 PROGRAMS = (
     *(*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "tar"),
     *git_programs((*OF_GIT, "clean")),
 )
-"""Programs that can change files named in the line."""
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -116,8 +116,8 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 
+# The entry in the user's or the machine's hooks.json.
 DECLARATION: dict[str, object] = {**RECIPE.hooks[0]}
-"""The entry in the user's or the machine's hooks.json."""
 
 
 class Watch:

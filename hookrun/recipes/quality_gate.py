@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from hookrun import Engine, PreCheckpoint
 
 MAX_SCORE = 100
+# Early: for a blocked checkpoint other hooks need not run.
 PRIORITY = 50
-"""Early: for a blocked checkpoint other hooks need not run."""
+# Characters shown of an invalid score.
 MAX_SHOWN = 60
-"""Characters shown of an invalid score."""
 
 
 @dataclass(eq=False)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "rate-limit"
+# The largest limit: calls within the time window are remembered.
 MAX_CALLS = 5000
-"""The largest limit: calls within the time window are remembered."""
 
 RECIPE = Recipe(
     NAME,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Concerns = Callable[[Mapping[str, object]], bool]
     Function = TypeVar("Function", bound=Callable[[Mapping[str, object]], object])
 
+# The prefix of an option's environment variable; its name in capitals follows.
 PREFIX = "HOOKRUN_OPTION_"
-"""The prefix of an option's environment variable; its name in capitals follows."""
 
 
 class Option:

@@ -12,12 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Files of one recipe; beyond that the oldest are removed.
 MAX_FILES = 256
-"""Files of one recipe; beyond that the oldest are removed."""
+# Larger files are not ours and are overwritten.
 MAX_BYTES = 1 << 20
-"""Larger files are not ours and are overwritten."""
+# How often a file is reopened after another process removed it.
 MAX_ATTEMPTS = 100
-"""How often a file is reopened after another process removed it."""
 
 
 def directory(recipe: str) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "require-plan"
 
+# Planning tools, a line for each agent with its own.
 PLANNING = (
     "ExitPlanMode", "TodoWrite", "TaskCreate",
     "update_plan",
@@ -23,7 +24,6 @@ PLANNING = (
     "todowrite",
     "update_todo",
 )  # fmt: skip
-"""Planning tools, a line for each agent with its own."""
 
 RECIPE = Recipe(
     NAME,

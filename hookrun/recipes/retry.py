@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from hookrun import Context, Engine
 
+# Failed calls to remember; beyond that the oldest is dropped.
 MAX_CALLS = 1024
-"""Failed calls to remember; beyond that the oldest is dropped."""
+# Seconds after which a failure no longer counts.
 FORGET_AFTER = 3600.0
-"""Seconds after which a failure no longer counts."""
+# Seconds between two attempts, however many there were.
 MAX_DELAY = 3600.0
-"""Seconds between two attempts, however many there were."""
+# Characters of an error, the first and last ones, matched with globs.
 MAX_ERROR = 20_000
-"""Characters of an error, the first and last ones, matched with globs."""
 PRIORITY = 500
 
 

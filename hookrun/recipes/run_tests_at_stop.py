@@ -20,30 +20,30 @@ from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
+# Bytes read of the tests' output.
 MAX_OUTPUT = 1 << 18
-"""Bytes read of the tests' output."""
+# A project with more files counts as changed.
 MAX_FILES = 100_000
-"""A project with more files counts as changed."""
+# Directories skipped without git, like hidden ones.
 SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "target", "build", "dist"})
-"""Directories skipped without git, like hidden ones."""
+# Directories created by tests, which git may not ignore.
 CACHES = ("__pycache__/", ".pytest_cache/", ".ruff_cache/", ".mypy_cache/")
-"""Directories created by tests, which git may not ignore."""
 
+# Bytes read of a file to detect tests.
 MAX_BYTES = 1 << 20
-"""Bytes read of a file to detect tests."""
+# The script `test` that `npm init` writes.
 NO_TESTS = 'echo "Error: no test specified" && exit 1'
-"""The script `test` that `npm init` writes."""
+# Where a project keeps its own Python.
 VIRTUAL = (".venv/bin", "venv/bin")
-"""Where a project keeps its own Python."""
+# Lock file -> package manager; otherwise npm.
 MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
-"""Lock file -> package manager; otherwise npm."""
 PYTEST_SECTIONS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TEST_TARGET = re.compile(r"^test[ \t]*:(?!=)", re.MULTILINE)
+# Exit status of pytest for a project without tests.
 NO_TESTS_COLLECTED = 5
-"""Exit status of pytest for a project without tests."""
+# What `suites` looks for, for messages.
 LOOKED_FOR = "a Makefile with a target `test`, Cargo.toml, go.mod, package.json with a script `test`, pytest's files"
-"""What `suites` looks for, for messages."""
 
 Files = dict[str, tuple[int, int]]
 NAME = "run-tests-at-stop"

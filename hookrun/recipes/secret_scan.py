@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+# What is done with a credential.
 SCANS = ("block", "tell", "off")
-"""What is done with a credential."""
 
 RECIPE = Recipe(
     "secret-scan",
@@ -44,17 +44,17 @@ RECIPE = Recipe(
     """,
 )
 
+# What it scans -> the fields of the context.
 SCANNED = {
     "prompt": ("user_prompt",),
     "arguments": ("tool_args",),
     "output": ("tool_result_output", "tool_result_error"),
 }
-"""What it scans -> the fields of the context."""
+# Arguments whose text is removed from a file.
 REMOVED_TEXT = frozenset({"old_string", "old_str"})
-"""Arguments whose text is removed from a file."""
 
+# Characters.
 MAX_SCANNED = 4 << 20
-"""Characters."""
 
 MESSAGES = {
     "arguments": "This call contains {what}. Use an environment variable or a file that is not committed instead.",

@@ -14,13 +14,13 @@ from hookrun.observe.costs import NAMES, Cost, CostTracker, Price, money, tokens
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Recipe, fail_option, words
 
+# Inferences to remember of a transcript: it may repeat one with more tokens.
 MAX_IDS = 200
-"""Inferences to remember of a transcript: it may repeat one with more tokens."""
 PARTS = {2: ("input", "output"), 4: ("input", "output", "cache_read", "cache_creation")}
+# Bytes of a transcript read at once; the rest follows next time.
 MAX_READ = 64 << 20
-"""Bytes of a transcript read at once; the rest follows next time."""
+# A line without either, as most, has no usage and is not parsed.
 USAGE_MARKS = (b'"usage"', b'"usageMetadata"')
-"""A line without either, as most, has no usage and is not parsed."""
 
 
 class Inference(NamedTuple):

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from hookrun.shell.simple_command import ParsedLine
 
+# Variables with the same value in an agent's shell and this process.
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
-"""Variables with the same value in an agent's shell and this process."""
+# The last line read.
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
-"""The last line read."""
+# Removes what a shell may remove within a word.
 BARE = str.maketrans("", "", "'\"\\\n")
-"""Removes what a shell may remove within a word."""
+# Arguments of tools that name a file.
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
-"""Arguments of tools that name a file."""
 BRACES = str.maketrans("{,}", "   ")
+# Files compared with a line's patterns, to follow links: some tens of milliseconds.
 MAX_LISTED = 20_000
-"""Files compared with a line's patterns, to follow links: some tens of milliseconds."""
 UNKNOWN_ALIAS = "Git cannot be run here to look up an alias of this line. Write the command that it stands for"
+# Characters shown of an unreadable part of a line.
 MAX_SHOWN = 60
-"""Characters shown of an unreadable part of a line."""
 
 
 def line_of(context: Mapping[str, object]) -> str | None:

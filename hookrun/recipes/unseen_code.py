@@ -29,25 +29,25 @@ INTERACTIVE = Option(
 
 TERMINAL = STDIN | {"/dev/tty"}
 
+# Python's modules that read code.
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
-"""Python's modules that read code."""
 
+# Those that read code after a given file.
 READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
-"""Those that read code after a given file."""
 
+# Options of other interpreters than Python that run a word, or end.
 HAS_CODE = r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)"
-"""Options of other interpreters than Python that run a word, or end."""
 
+# Interpreters, and their option to read code after running what they are given.
 INTERACTIVE_OPTION = {
     "php": "-a",
     **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i"),
 }
-"""Interpreters, and their option to read code after running what they are given."""
 
 SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
+# Options that show something and end; those of ssh without a shell; those whose value is the next word.
 VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
-"""Options that show something and end; those of ssh without a shell; those whose value is the next word."""
 
 
 def may_refuse(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
@@ -143,15 +143,15 @@ def _has_code(program: str, texts: list[str]) -> bool:
 # --- downloads: `curl ... | sh` and similar
 
 DOWNLOADERS = ("curl", "wget", "fetch", "aria2c", "http", "https", "xh")
+# Programs that run code from a file or their input, besides Python.
 RUNNING_CODE = READERS | {
     *(".", "source", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "osascript", "pwsh", "powershell"),
 }
-"""Programs that run code from a file or their input, besides Python."""
+# Options of interpreters to run something other than their input.
 INLINE = r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)"
-"""Options of interpreters to run something other than their input."""
 
+# Options of wget and curl that name the directory for downloads.
 INTO = frozenset({"--directory-prefix", "--output-dir", "-P"})
-"""Options of wget and curl that name the directory for downloads."""
 
 SOURCES = frozenset({".", "source"})
 READING_LINES = READERS | SOURCES | {"eval"}

@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 
     Problems = Iterator[str]
 
+# Late: the check sees earlier hooks' changes.
 PRIORITY = 900
-"""Late: the check sees earlier hooks' changes."""
 
+# The arguments with the new content: only one form is accepted, as a tool may use either of two.
 ARGUMENT_FORMS = (("content",), ("edits",), ("old_string", "new_string"))
-"""The arguments with the new content: only one form is accepted, as a tool may use either of two."""
 
 
+# Problems listed, and problems looked for.
 MAX_SHOWN, MAX_COUNTED = 10, 1000
-"""Problems listed, and problems looked for."""
+# Characters of a value, and of a validator's message, which may quote the whole file.
 MAX_VALUE, MAX_MESSAGE = 60, 240
-"""Characters of a value, and of a validator's message, which may quote the whole file."""
+# Keyword of JSON Schema -> what a value must be; others show the message of `jsonschema`.
 EXPECTED = {
     "type": "of type {}",
     "enum": "one of {}",
@@ -55,7 +56,6 @@ EXPECTED = {
     "minProperties": "an object with at least {} members",
     "maxProperties": "an object with at most {} members",
 }
-"""Keyword of JSON Schema -> what a value must be; others show the message of `jsonschema`."""
 
 
 class Rule:

@@ -23,15 +23,15 @@ from hookrun.text import did_you_mean, diff, quote
 
 Entry = dict[str, object]
 
+# Digits kept of a digest: enough to detect changes, it protects nothing.
 DIGEST_LENGTH = 12
-"""Digits kept of a digest: enough to detect changes, it protects nothing."""
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
 CONFLICT = "kept as you changed it; `--replace` takes hookrun's"
 NEWER = "pinned to a version that this hookrun does not have; upgrade hookrun"
 GONE = "not a recipe of this hookrun any more"
+# The states of a recipe or test file.
 CONFLICTS = {CONFLICT, NEWER}
-"""The states of a recipe or test file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +254,7 @@ def _digits(text: str) -> str:
 
 # --- suggestions, by a project's manifests, lock files and formatters
 
+# Kind of project -> files of which it has at least one.
 MANIFESTS = {
     "Python": ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "uv.lock"),
     "Node": ("package.json",),
@@ -261,11 +262,11 @@ MANIFESTS = {
     "Rust": ("Cargo.toml",),
     "Ruby": ("Gemfile",),
 }
-"""Kind of project -> files of which it has at least one."""
 
+# Lock files of package managers that agents forget in favour of npm or pip.
 OTHER_LOCKS = ("pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock")
-"""Lock files of package managers that agents forget in favour of npm or pip."""
 
+# Formatters: the kind of project, the program, and files (or `FILE:TEXT`) that show its use.
 FORMATTERS = (
     ("Python", "ruff", "ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff"),
     ("Python", "black", "pyproject.toml:[tool.black"),
@@ -275,7 +276,6 @@ FORMATTERS = (
     ("Go", "gofmt", "go.mod"),
     ("Rust", "rustfmt", "Cargo.toml"),
 )
-"""Formatters: the kind of project, the program, and files (or `FILE:TEXT`) that show its use."""
 
 MAX_BYTES = 1 << 20
 

@@ -173,21 +173,21 @@ def check_within(path: str, root: str) -> None:
 
 # --- configs included from git repositories; nothing of a repository is run
 
+# Limit in seconds on one call of git.
 GIT_TIMEOUT = 120
-"""Limit in seconds on one call of git."""
 
+# Limit on all files of a repository.
 MAX_BYTES = 64 << 20
-"""Limit on all files of a repository."""
 
 PROTOCOLS = ("https", "ssh", "file")
+# Options of git: a project's config must not make it run programs (`ext::`) or read over open lines.
 SAFE = (
     *("-c", "protocol.allow=never"),
     *(word for name in PROTOCOLS for word in ("-c", f"protocol.{name}.allow=always")),
 )
-"""Options of git: a project's config must not make it run programs (`ext::`) or read over open lines."""
 
+# Variables that git sets for its own hooks and that would misdirect this git.
 OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
-"""Variables that git sets for its own hooks and that would misdirect this git."""
 
 
 def fetch(include: GitInclude, home: str) -> str:

@@ -17,17 +17,17 @@ from hookrun.text import quote
 
 TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "
+# The project's directory for its hooks' scripts and tests.
 HOOKS_DIRECTORY = "hooks"
-"""The project's directory for its hooks' scripts and tests."""
 
 EVENT = "pre_tool_use"
 TIMEOUT = 10
 HOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 CASES_SUFFIX = ".hooktest.yaml"
+# The tool in tests if the matcher names none.
 ANY_TOOL = "some_tool"
-"""The tool in tests if the matcher names none."""
+# A character set of a glob, such as `[abc]`.
 SET = re.compile(r"\[(!?)(.)[^\]]*\]")
-"""A character set of a glob, such as `[abc]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class Purpose:
     event: str = EVENT
 
 
+# Section of the templates -> its purpose. Commands have none: use a recipe to read shell.
 PURPOSES = {
     "command": Purpose("check-command", "Check shell commands.", "bash", "block", {"command": "ls -l"}),
     "file": Purpose("protect-env", "Block file tools on .env files.",
@@ -75,10 +76,9 @@ PURPOSES = {
                        event="session_start"),
     "notice": Purpose("tell-me", "Notify you of the event.", event="notification"),
 }  # fmt: skip
-"""Section of the templates -> its purpose. Commands have none: use a recipe to read shell."""
 
+# The section of a script that fails, with its tests, until it is written.
 STUB = "stub"
-"""The section of a script that fails, with its tests, until it is written."""
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})

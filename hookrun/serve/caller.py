@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAGIC = b"HKR3"
+# The magic word and the length of what follows.
 HEADER = Struct("<4sI")
-"""The magic word and the length of what follows."""
+# Arguments, variables, umask.
 COUNTS = Struct("<3I")
-"""Arguments, variables, umask."""
+# Bytes of a request: more than any system gives a program.
 MAX_BODY = 64 << 20
-"""Bytes of a request: more than any system gives a program."""
+# Seconds for a request's header, and for its body: a silent client delays others.
 REQUEST_WITHIN = 10
-"""Seconds for a request's header, and for its body: a silent client delays others."""
+# The same as a `struct timeval`.
 WAIT = Struct("@ll").pack(REQUEST_WITHIN, 0)
-"""The same as a `struct timeval`."""
+# Working directory, stdin, stdout, stderr.
 DESCRIPTORS = 4
-"""Working directory, stdin, stdout, stderr."""
 
+# Greetings; after the second, a client without an answer refuses.
 GO, GO_BLOCK = b"go 0\n", b"go 1\n"
-"""Greetings; after the second, a client without an answer refuses."""
 ANSWER = b"X"
+# Before the answer: what the client is to say if there is none, with the sizes of stdout and stderr.
 LOST, LOST_HEADER = b"R", Struct("<cBII")
-"""Before the answer: what the client is to say if there is none, with the sizes of stdout and stderr."""
 
+# Added to a signal's number: from this exit status on, a run was cut off.
 INTERRUPTED = 128
-"""Added to a signal's number: from this exit status on, a run was cut off."""
 
 
 class ProtocolError(Exception):
@@ -136,6 +136,7 @@ def _parse(body: bytes, descriptors: list[int]) -> RunRequest:
 
 # --- whether it can be served
 
+# Lines of /proc/PID/status that must be equal.
 STATUS = (
     b"Uid:",
     b"Gid:",
@@ -151,9 +152,8 @@ STATUS = (
     b"Cpus_allowed:",
     b"Mems_allowed:",
 )
-"""Lines of /proc/PID/status that must be equal."""
+# The number of ioprio_get(2), which Python lacks, and its first argument.
 IOPRIO_GET, IOPRIO_WHO_PROCESS = {"x86_64": 252, "aarch64": 31}.get(os.uname().machine), 1
-"""The number of ioprio_get(2), which Python lacks, and its first argument."""
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "pid_for_children", "time", "time_for_children", "user", "uts")
 
 
@@ -258,5 +258,5 @@ def _label(directory: str) -> bytes:
         return b""
 
 
+# Whether a security module gives labels: then every process has one.
 HAS_LABELS = _label("/proc/self/") != b""
-"""Whether a security module gives labels: then every process has one."""

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
     from hookrun.serve.watched_package import WatchedPackage
 
+# Why a server ends before it serves; the next run starts another.
 CHANGED = "hookrun was changed while it was loaded"
-"""Why a server ends before it serves; the next run starts another."""
+# What runs import late, each with what it imports itself.
 PRELOADED = """
     hookrun.__main__ hookrun.audit hookrun.claude.answer hookrun.claude.matcher hookrun.credentials hookrun.engine
     hookrun.fire.agent hookrun.fire.command hookrun.fire.lost hookrun.process.orphans hookrun.process.python_child
     hookrun.process.recipe_calls hookrun.server_start hookrun.session hookrun.shell.evaluate hookrun.shell.named_files
     hookrun.shell.parse_line hookrun.trust.approvals hookrun.trust.digest hookrun.trust.hook_files
 """
-"""What runs import late, each with what it imports itself."""
+# Seconds that clients wait for a greeting.
 ANSWERS_WITHIN = 2.0
-"""Seconds that clients wait for a greeting."""
 
 
 def preload() -> None:

@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
     from hookrun.serve.watched_package import WatchedPackage
 
+# Runs at once: a caller beyond them runs cold.
 MAX_WORKERS = 64
-"""Runs at once: a caller beyond them runs cold."""
+# Idle workers kept longer than BURST.
 KEPT_IDLE = 2
-"""Idle workers kept longer than BURST."""
+# Seconds after which idle workers beyond KEPT_IDLE are ended.
 BURST = 10.0
-"""Seconds after which idle workers beyond KEPT_IDLE are ended."""
+# Seconds without a caller after which the server ends.
 IDLE_LIMIT = 900.0
-"""Seconds without a caller after which the server ends."""
+# Runs after which the server ends; the next run starts a new one.
 MAX_RUNS = 50_000
-"""Runs after which the server ends; the next run starts a new one."""
+# Seconds without a run after which a server that must decline a caller under other limits ends.
 LONELY = 60.0
-"""Seconds without a run after which a server that must decline a caller under other limits ends."""
+# Seconds between looks at the calls of busy workers.
 WATCH_EVERY = 0.5
-"""Seconds between looks at the calls of busy workers."""
+# Seconds for which a worker may end a call itself that runs too long.
 CALL_GRACE = 0.5
-"""Seconds for which a worker may end a call itself that runs too long."""
+# Seconds between looks at the socket and the package while nobody calls.
 CHECK_EVERY = 30.0
-"""Seconds between looks at the socket and the package while nobody calls."""
 BACKLOG = 128
+# Seconds before a refused process or descriptor is requested again.
 PAUSE = 0.1
-"""Seconds before a refused process or descriptor is requested again."""
+# Seconds that greeted callers wait for a worker while the system allows no more.
 WORKER_TIMEOUT = 10.0
-"""Seconds that greeted callers wait for a worker while the system allows no more."""
 
 
 class Seat:

@@ -15,12 +15,12 @@ from hookrun.server_socket import package_files, package_identity
 if TYPE_CHECKING:
     import select
 
+# inotify(7): a file is written, has new attributes, is moved, made or removed, or the directory itself is.
 CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
-"""inotify(7): a file is written, has new attributes, is moved, made or removed, or the directory itself is."""
+# Seconds between looks at the interpreter and the installed packages.
 LOOK_EVERY = 1.0
-"""Seconds between looks at the interpreter and the installed packages."""
+# POLLIN.
 READABLE = 0x1
-"""POLLIN."""
 
 Identity = tuple[int, int, int]
 

@@ -32,21 +32,21 @@ from hookrun.serve.call_watch import CallWatch
 from hookrun.state import CurrentRun
 from hookrun.trust.hook_files import files_of
 
+# What a worker reports after a caller, added up in one byte: ready for the next; there was a request; failures block or
+# do not, if the run knows; the setting `warm` is off.
 READY, HAS_RUN, BLOCKS, PASSES, UNWANTED = 1, 2, 4, 8, 16
-"""What a worker reports after a caller, added up in one byte: ready for the next; there was a request; failures block
-or do not, if the run knows; the setting `warm` is off."""
 
+# Exit status of a worker that failed itself: its caller gets no answer.
 NO_ANSWER = 250
-"""Exit status of a worker that failed itself: its caller gets no answer."""
 
+# Runs after which garbage is collected.
 COLLECT_EVERY = 64
-"""Runs after which garbage is collected."""
+# Bytes after which a worker is replaced.
 MAX_MEMORY = 200 << 20
-"""Bytes after which a worker is replaced."""
+# Bytes in a unit of getrusage(2).
 UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes in a unit of getrusage(2)."""
+# The module that is loaded only to report a bug of ours.
 AFTER_A_BUG = "hookrun.crash"
-"""The module that is loaded only to report a bug of ours."""
 
 
 class Worker:
@@ -222,10 +222,10 @@ def _reset_signals() -> None:
             _signal.signal(number, usual)
 
 
+# Variables that the C library reads once.
 CLOCK, LOCALE = (b"TZ",), (b"LANG", b"LC_ALL", b"LC_CTYPE")
-"""Variables that the C library reads once."""
+# What a starting Python tries instead of the C locale.
 UTF_8_LOCALES = ("C.UTF-8", "C.utf8", "UTF-8")
-"""What a starting Python tries instead of the C locale."""
 
 
 class TakenEnvironment:

@@ -31,26 +31,26 @@ if TYPE_CHECKING:
     ReadLine = Callable[[Source, ShellScope, Streams], Word | None]
     Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
+# Commands of a line that are noted; a line with more is not read to its end.
 MAX_COMMANDS = 1000
-"""Commands of a line that are noted; a line with more is not read to its end."""
 
+# Lines within lines that are read.
 MAX_LINE_DEPTH = 8
-"""Lines within lines that are read."""
 
+# Wrappers in which `cd` changes the directory of later commands.
 SAME_SHELL = frozenset({"builtin", "command", "time"})
-"""Wrappers in which `cd` changes the directory of later commands."""
 
+# Programs that run their line in the current shell.
 IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
-"""Programs that run their line in the current shell."""
 
+# The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
-"""The variable that holds this command's output, if known."""
 
+# Represents the directory made by `mktemp -d`.
 NEW_DIRECTORY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
-"""Represents the directory made by `mktemp -d`."""
 
+# Represents a printed NUL: it also separates, and no word can hold it.
 SEPARATOR = "\n"
-"""Represents a printed NUL: it also separates, and no word can hold it."""
 
 
 class Evaluator:
@@ -169,6 +169,7 @@ class Evaluator:
         return text
 
 
+# Programs that run a command in an environment: after one of these words of theirs, and their options.
 LAUNCHERS = {
     **dict.fromkeys(("asdf", "aws-vault", "bundle", "mise", "pdm", "pyenv", "rbenv"), ("exec", "x")),
     **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx")),
@@ -176,7 +177,6 @@ LAUNCHERS = {
     **dict.fromkeys(("rye", "uv"), ("run",)),
     **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ()),
 }
-"""Programs that run a command in an environment: after one of these words of theirs, and their options."""
 
 
 def _launched(program: str, words: list[Word]) -> list[list[Word]]:
@@ -315,6 +315,7 @@ def _which(words: list[Word], _stdin: Word | None) -> Word | None:
     return name if all(word.text in {"-v", "-P", "-p"} for word in options) and name.text[:1] != "-" else None
 
 
+# Program -> what it prints, by its words and what it reads.
 OUTPUTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
     "base64": _base64,
     "cat": lambda words, stdin: stdin if all(word.text in {"-", "-u"} for word in words) else None,
@@ -327,4 +328,3 @@ OUTPUTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
     "type": _which,
     "which": _which,
 }
-"""Program -> what it prints, by its words and what it reads."""

@@ -167,8 +167,8 @@ def _document(
     return following
 
 
+# Nodes into which the grammar does not look.
 PATTERNS = frozenset({"extglob_pattern", "regex"})
-"""Nodes into which the grammar does not look."""
 
 COMMANDS_WITHIN = frozenset({"command_substitution", "process_substitution"})
 
@@ -180,17 +180,17 @@ CODES = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 
+# Bytes of all words and nested lines, each time they are read.
 MAX_BYTES = 1 << 23
-"""Bytes of all words and nested lines, each time they are read."""
 
+# Bytes that each word counts besides its text.
 EACH = 16
-"""Bytes that each word counts besides its text."""
 
 BACKTICK = re.compile(r"(?<!\\)`")
 
 DEFAULTS = frozenset({":-", "-", ":=", "="})
+# `${NAME:-...}` and its like: the variable's value, if it has one.
 CHECKED = DEFAULTS | {":?", "?"}
-"""`${NAME:-...}` and its like: the variable's value, if it has one."""
 
 
 class Expander:

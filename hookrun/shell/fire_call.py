@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from hookrun.shell.simple_command import SimpleCommand
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+# Options of Python that take the next word.
 VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
-"""Options of Python that take the next word."""
 
+# An agent's launcher: it calls `hookrun fire --agent` with its name, and for its home if it has an event.
 LAUNCHER_PATH = re.compile(
     r"(?P<home>(?:/.*)?)/\.local/share/hookrun/(?!gone$)(?P<agent>[a-z][a-z0-9_-]*)(?:\.(?P<event>[A-Z][A-Za-z]*))?",
     re.DOTALL,
 )
-"""An agent's launcher: it calls `hookrun fire --agent` with its name, and for its home if it has an event."""
 
+# Programs around a call that do nothing else.
 QUIET = frozenset({"[", "cd", "command", "echo", "exec", "exit", "hookrun", "printf", "pwd", "sh", "test", "unset"})
-"""Programs around a call that do nothing else."""
 
+# Replaces a project line's script while the rest is read.
 SCRIPT_WORD = "\ue000hookrun"
-"""Replaces a project line's script while the rest is read."""
 
 
 class FireCall:
@@ -62,8 +62,8 @@ def handler_line(handler: Mapping[str, object]) -> object:
     return command
 
 
+# The place of the script in a project's line.
 SCRIPT_IN_LINE = re.compile(r"'([^']*)'(?= hookrun )")
-"""The place of the script in a project's line."""
 
 
 def fire_calls(line: str) -> list[FireCall]:
@@ -178,14 +178,14 @@ SCRIPT = (
     '[ "$_m" ] && printf "%s\\n" "$_m"; exit 0'
 )
 
+# SHA-256 of earlier versions' scripts.
 EARLIER_SCRIPTS = frozenset({"376a73e7bd725599060df735387965a97af3542a63c5c2a96f29173d37fb3a3e"})
-"""SHA-256 of earlier versions' scripts."""
 
+# The script's name, the word before its arguments.
 SCRIPT_NAME = "hookrun"
-"""The script's name, the word before its arguments."""
 
+# How many arguments precede those of hookrun.
 SCRIPT_ARGUMENTS = 3
-"""How many arguments precede those of hookrun."""
 
 
 def is_script(text: str) -> bool:

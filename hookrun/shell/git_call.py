@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
     Configured = Callable[[str | None], Mapping[str, str]]
 
+# Git's own options that take the next word.
 VALUED = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
     | {"--attr-source", "--list-cmds"}
 )
-"""Git's own options that take the next word."""
 
+# Commands of git, which no alias can replace; others are looked up as aliases in the configuration.
 OWN = frozenset({
     "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout",
     "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff", "diff-tree", "difftool",
@@ -33,22 +34,21 @@ OWN = frozenset({
     "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
     "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
-"""Commands of git, which no alias can replace; others are looked up as aliases in the configuration."""
 
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
+# A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`.
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
-"""A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`."""
 
 CONFIG_VALUED = frozenset({"-f", "--file", "--blob", "--type", "--default", "--comment", "--value"})
+# Options of `git config` that take the next word, and beginnings of those that set nothing.
 CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e")
-"""Options of `git config` that take the next word, and beginnings of those that set nothing."""
 
+# Nested aliases that are followed.
 MAX_ALIASES = 5
-"""Nested aliases that are followed."""
 
 WORK_TREE = re.compile(r"(?mi)^(?:\s*\[core\])?\s*worktree\s*=\s*\"?([^\"#;\n]+)")
+# Bytes of a repository's settings that are read, and of HEAD or a `.git` file.
 MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
-"""Bytes of a repository's settings that are read, and of HEAD or a `.git` file."""
 
 
 class GitCall:

@@ -32,31 +32,31 @@ if TYPE_CHECKING:
 
     from hookrun.shell.simple_command import SimpleCommand
 
+# The short option of TARGETED for the target.
 SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
-"""The short option of TARGETED for the target."""
 
 PATCHED = re.compile(r"^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)", re.MULTILINE)
 PATCHED_BY_AGENT = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):\s*(.*\S)", re.MULTILINE)
+# A file's name in a patch, in one for `apply_patch`, and the option that strips directories from it.
 STRIPPED = re.compile(r"(?:-p|--strip=)(\d+)")
-"""A file's name in a patch, in one for `apply_patch`, and the option that strips directories from it."""
 
+# Options of curl that write to a file named by the URL.
 BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
-"""Options of curl that write to a file named by the URL."""
 
+# Options of `git log` and `git stash show` that show the files' content.
 SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
-"""Options of `git log` and `git stash show` that show the files' content."""
 
+# Options of git's commands whose next word is no file.
 GIT_VALUED = re.compile(r"-[A-Za-z]*[mFCctSb]|--(?:message|file|author|date|template|cleanup|format)")
-"""Options of git's commands whose next word is no file."""
 
+# The beginning of a path that tells git how to match: `:(top)FILE`.
 MAGIC = re.compile(r"^:\([^)]*\)")
-"""The beginning of a path that tells git how to match: `:(top)FILE`."""
 
+# What a script of sed reads or writes.
 SCRIPT_FILE = re.compile(r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$")
-"""What a script of sed reads or writes."""
 
+# Outside files given to a container, in two words or one.
 MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^,]+)")
-"""Outside files given to a container, in two words or one."""
 
 
 class NamedFile:

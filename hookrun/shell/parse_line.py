@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
+# Bytes of a line; a longer one is not read.
 MAX_BYTES = 256 * 1024
-"""Bytes of a line; a longer one is not read."""
 
+# Nesting levels of statements, those of nested lines included.
 MAX_DEPTH = 40
-"""Nesting levels of statements, those of nested lines included."""
 
+# Statements walked, those of a loop each time.
 MAX_STEPS = 20_000
-"""Statements walked, those of a loop each time."""
 
+# How often the bytes of a text with an error count: it is parsed part by part.
 RECOVERY = 16
-"""How often the bytes of a text with an error count: it is parsed part by part."""
 
+# Values of a `for` that are tried; with more the variable is unknown.
 MAX_VALUES = 16
-"""Values of a `for` that are tried; with more the variable is unknown."""
 
 ENDINGS = frozenset({";", "&", "\n", ";;"})
 LOOSE = frozenset({"word", "string", "raw_string", "ansi_c_string", "concatenation", "number"})

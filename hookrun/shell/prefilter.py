@@ -8,20 +8,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# Characters from which a shell makes words not in the line; and NUL, which it may omit.
 MADE_UP = ("$", "`", "{", "\0")
-"""Characters from which a shell makes words not in the line; and NUL, which it may omit."""
 
+# Shells: they run their input, which any program may have written.
 READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
-"""Shells: they run their input, which any program may have written."""
 
+# Other programs whose `-c` or `--command` is a line; `script -qc` joins it to others.
 COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
-"""Other programs whose `-c` or `--command` is a line; `script -qc` joins it to others."""
 
+# Wrappers that add words they read to a command.
 WITH_WORDS = frozenset({"parallel", "xargs"})
-"""Wrappers that add words they read to a command."""
 
+# Every program that may run its input, or pass it to one: the parser gives a line to no other.
 RUN_INPUT = READERS | COMMAND_OPTIONS | WITH_WORDS | {".", "at", "batch", "source", "ssh", "sudo"}
-"""Every program that may run its input, or pass it to one: the parser gives a line to no other."""
 
 INTERPRETERS = frozenset({
     "bpython", "bun", "deno", "elvish", "erl", "expect", "ghci", "groovysh", "guile", "iex", "ipython", "ipython3",
@@ -29,23 +29,23 @@ INTERPRETERS = frozenset({
     "powershell", "pry", "ptpython", "pwsh", "r", "racket", "ruby", "sbcl", "scala", "swipl", "tclsh", "utop", "xonsh",
 })  # fmt: skip
 
+# Programs that start a shell without a command.
 OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
-"""Programs that start a shell without a command."""
 
+# Programs that may read commands from the terminal, besides Python's other versions.
 INTERACTIVE = RUN_INPUT | INTERPRETERS | OPENING | {"python3"}
-"""Programs that may read commands from the terminal, besides Python's other versions."""
 
+# Programs with git's commands.
 GIT = ("git", "hub")
-"""Programs with git's commands."""
 
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 
+# Signs of a line in which a program gets text written by another one or by the line.
 FEEDING = ("|", "<<", "<(", ">(", ":::")
-"""Signs of a line in which a program gets text written by another one or by the line."""
 
+# Characters of a word with `*`, `?` or `[`, and such words of a line, that are compared with programs.
 MAX_PATTERN, MAX_PATTERNS = 64, 16
-"""Characters of a word with `*`, `?` or `[`, and such words of a line, that are compared with programs."""
 
 
 def shell_line(args: object) -> str | None:

@@ -25,8 +25,8 @@ _NAMING_CODE = (
     "MAKEFILES NODE_OPTIONS NODE_PATH NPM_CONFIG_USERCONFIG OPENSSL_CONF PERL5DB PERL5LIB PERL5OPT PERLLIB PHPRC "
     "PIP_CONFIG_FILE PYTHONPATH PYTHONSTARTUP RUBYLIB RUBYOPT R_ENVIRON_USER R_PROFILE_USER ZDOTDIR _JAVA_OPTIONS"
 )
+# Variables that name code for programs to run or load.
 NAMING_CODE = frozenset(_NAMING_CODE.split())
-"""Variables that name code for programs to run or load."""
 
 
 class Redirection:

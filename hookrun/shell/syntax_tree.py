@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _PARSER: list[Parser] = []
 
 # The grammar's scanner crashes at some after a brace: it looks them up far beyond the end of a table (isdigit).
+# Makes each byte of a non-ASCII character a letter, as a shell does.
 LETTERS = bytes(range(128)) + b"x" * 128
-"""Makes each byte of a non-ASCII character a letter, as a shell does."""
 
 
 class Source:
@@ -73,19 +73,19 @@ def _binding(name: str) -> Any:  # what a package of C has
 # --- a text with an error
 
 DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|((?:\\.|[^\s;&|<>()'\"\\])+))")
+# Redirections with a character that elsewhere ends a command.
 NO_END = re.compile(r"<<<|&>>?|>\||[<>]&")
-"""Redirections with a character that elsewhere ends a command."""
 
 ENDS = re.compile(r";;&|;;|;&|;|&&|\|\||&")
+# What ends a command; ALL_ENDS cuts pipelines and subshells too.
 ALL_ENDS = re.compile(rf"{ENDS.pattern}|\|&|\||[()]")
-"""What ends a command; ALL_ENDS cuts pipelines and subshells too."""
 
 SUBSTITUTIONS = frozenset({"$(", "<(", ">("})
+# What begins a part that may hold others, and its end.
 NESTED = {'"': '"', "${": "}", **dict.fromkeys(SUBSTITUTIONS, ")")}
-"""What begins a part that may hold others, and its end."""
 
+# What begins a part in which only backslashes are special, and its end.
 ESCAPED = {"$'": "'", "`": "`"}
-"""What begins a part in which only backslashes are special, and its end."""
 
 BEFORE_COMMENT = " \t\n;&|("
 
@@ -204,6 +204,7 @@ def substitutions(text: str) -> Iterator[str]:
         at = end
 
 
+# A test: what is before it, how it begins, its operands.
 TEST = re.compile(
     r"""(?<![\\'"])(^|[;&|(`\n])
         ([ \t]*(?:(?:if|while|until|elif|then|else|do|time|!|\{)[ \t]+)*(?:\[[ \t]|(\[\[[ \t])))
@@ -211,28 +212,27 @@ TEST = re.compile(
         (?=[ \t]\])""",
     re.VERBOSE,
 )
-"""A test: what is before it, how it begins, its operands."""
 
+# An operand that the grammar may miss, such as `/`, `~` and `*`.
 ODD = re.compile(r"""(?<=[ \t])(?=[^ \t]*[~/*?{}])[^ \t'"$()<>\\=!-][^ \t'"$()<>\\]*(?=[ \t]|$)""")
-"""An operand that the grammar may miss, such as `/`, `~` and `*`."""
 
+# The variable that gets a new descriptor's number.
 DESCRIPTOR = re.compile(r"(?<![^\s;&|(])\{\w+\}(?=[<>])")
-"""The variable that gets a new descriptor's number."""
 
+# The keywords that continue a compound command, before a simple one.
 MIDDLE = re.compile(r"(?:\s|(?:then|elif|else|fi|do|done|esac|\})(?=[\s<>]|$))+")
-"""The keywords that continue a compound command, before a simple one."""
 
+# The part of a compound command that may precede a simple one.
 OPENINGS = re.compile(rf"(?:{MIDDLE.pattern}|(?:if|while|until|time|coproc|function\s+\S+|!|\{{)(?=[\s<>]|$))+")
-"""The part of a compound command that may precede a simple one."""
 
+# Disables the expansions of a here-document: a shell reports errors in one and runs the rest.
 NOTHING_PUT_IN = str.maketrans("$`", "__")
-"""Disables the expansions of a here-document: a shell reports errors in one and runs the rest."""
 
+# Segments that are tried as one compound command.
 MAX_JOINED = 32
-"""Segments that are tried as one compound command."""
 
+# Bytes parsed so; beyond it each piece is read alone.
 MAX_BYTES_TRIED = 1 << 18
-"""Bytes parsed so; beyond it each piece is read alone."""
 
 
 def without_oddities(text: str) -> str:

@@ -9,23 +9,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# Represents, in a word's text, a part that only a shell knows. No word can hold it.
 UNKNOWN = "\0"
-"""Represents, in a word's text, a part that only a shell knows. No word can hold it."""
 
+# Kinds of pieces of a word: verbatim, in quotes, a variable's value, or the end of a word within quotes.
 PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
-"""Kinds of pieces of a word: verbatim, in quotes, a variable's value, or the end of a word within quotes."""
 
 SPACES = " \t\n"
 CUT = "\x1f"
 
+# Words that one may become, and braces in one; with more the line is not read.
 MAX_WORDS = 1024
-"""Words that one may become, and braces in one; with more the line is not read."""
 
+# Characters of a word; a longer one, which variables can double up to, is unknown.
 MAX_LENGTH = 1 << 16
-"""Characters of a word; a longer one, which variables can double up to, is unknown."""
 
+# Characters that braces may make, and steps to find them.
 MAX_SPREAD = 1 << 20
-"""Characters that braces may make, and steps to find them."""
 
 
 class LimitExceededError(Exception):

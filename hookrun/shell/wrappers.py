@@ -32,6 +32,7 @@ PLAIN = (
     "builtin", "busybox", "chronic", "coproc", "dbus-launch", "dumb-init", "eatmydata", "entr", "fakechroot",
     "firejail", "linux32", "linux64", "nohup", "setsid", "systemd-inhibit", "tini", "toybox", "unbuffer", "valgrind",
 )  # fmt: skip
+# Programs whose remaining words are a command.
 WRAPPERS = {
     **dict.fromkeys(PLAIN, Wrapper()),
     "sudo": Wrapper(SUDO, directory="-D --chdir", never="-l --list -v --validate -k -K -e --edit"),
@@ -81,16 +82,15 @@ WRAPPERS = {
     "perf": Wrapper("-o --output -e --event -p --pid -r --repeat", operands=1),
     "ip": Wrapper("-n -netns", operands=3),
 }
-"""Programs whose remaining words are a command."""
 
+# Wrappers that set variables: `env NAME=value`.
 ASSIGNING = frozenset({"doas", "env", "sudo"})
-"""Wrappers that set variables: `env NAME=value`."""
 
+# Other options of env, besides `-S`, whose value is split into words.
 SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
-"""Other options of env, besides `-S`, whose value is split into words."""
 
+# Wrappers whose command may see other directories.
 APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
-"""Wrappers whose command may see other directories."""
 
 STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
@@ -309,8 +309,8 @@ def _of_npx(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 TMUX = frozenset({
     "new", "new-session", "new-window", "neww", "respawn-pane", "run", "run-shell", "split-window", "splitw",
 })  # fmt: skip
+# Commands of tmux that run a line, and their options that take the next word.
 TMUX_VALUED = frozenset({"-F", "-c", "-e", "-n", "-s", "-t", "-x", "-y"})
-"""Commands of tmux that run a line, and their options that take the next word."""
 
 
 def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -318,6 +318,7 @@ def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
 
 
+# Program -> the line in its words, or that it reads.
 LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
     **dict.fromkeys(READERS, _of_shell),
     **dict.fromkeys(COMMAND_OPTIONS, _after_c),
@@ -335,13 +336,12 @@ LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
     "trap": _of_trap,
     "watch": _of_watch,
 }
-"""Program -> the line in its words, or that it reads."""
 
 
 # --- what find, xargs and parallel run, with inserted words
 
+# Words that are read for a command; more are one unknown word.
 MAX_ARGUMENTS = 64
-"""Words that are read for a command; more are one unknown word."""
 
 
 def xargs_command(wrapped: Wrapped, stdin: Word | None) -> Argv:
@@ -375,12 +375,12 @@ def _put_in(words: Argv, mark: str, read: Argv) -> Argv:
 
 EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
+# Tests of find that limit what it finds.
 FILTERS = (
     "-amin", "-anewer", "-atime", "-cmin", "-cnewer", "-ctime", "-empty", "-group", "-iname", "-inum", "-ipath",
     "-iregex", "-lname", "-mmin", "-mtime", "-name", "-newer", "-nogroup", "-nouser", "-path", "-perm", "-regex",
     "-samefile", "-size", "-user", "-wholename",
 )  # fmt: skip
-"""Tests of find that limit what it finds."""
 
 NAMES = frozenset({"-iname", "-name"})
 

@@ -50,18 +50,18 @@ if TYPE_CHECKING:
 
 OnDone = Callable[[CaseRun], object]
 
+# Default limit on concurrent hooks per core.
 HOOKS_PER_CORE = 4
-"""Default limit on concurrent hooks per core."""
+# Seconds after which `setup` is killed.
 SETUP_TIMEOUT = 60.0
-"""Seconds after which `setup` is killed."""
+# Limit on the last characters shown of a failing `setup`'s output.
 MAX_SETUP_OUTPUT = 2000
-"""Limit on the last characters shown of a failing `setup`'s output."""
+# Cases worth one more process.
 CASES_PER_PROCESS = 64
-"""Cases worth one more process."""
+# Bytes of an index in the queue of cases.
 INDEX_SIZE = 4
-"""Bytes of an index in the queue of cases."""
+# Chunks of cases: their indices fit into a pipe, which holds at least 16 KiB.
 MAX_CHUNKS = 4096
-"""Chunks of cases: their indices fit into a pipe, which holds at least 16 KiB."""
 
 
 def run_cases(

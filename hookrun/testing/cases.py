@@ -41,6 +41,7 @@ HOOK = Str("the name of a hook", NAME.pattern)
 ACTION = Str("an action", "|".join(PRECEDENCE), known=tuple(PRECEDENCE))
 AGENT = Str("an agent: " + ", ".join(AGENTS), "|".join(AGENTS), known=tuple(AGENTS))
 
+# The fields of `expect`.
 EXPECT_FIELDS = (
     Field(
         "action",
@@ -65,8 +66,8 @@ EXPECT_FIELDS = (
         "Files in the case's directory afterwards: a glob on the content; null: the file does not exist.",
     ),
 )
-"""The fields of `expect`."""
 
+# The fields of a case.
 CASE_FIELDS = (
     Field("name", NAME, "The case's name, unique in its file."),
     Field("event", EVENT, "The event to fire, by any of its names."),
@@ -98,7 +99,6 @@ CASE_FIELDS = (
         "The expected results.",
     ),
 )
-"""The fields of a case."""
 
 CASE = Record(CASE_FIELDS, "an object with `name`, `event` and `expect`", of="a case")
 DEFAULTS = Record(
@@ -108,21 +108,21 @@ DEFAULTS = Record(
     of="`defaults`",
 )
 
+# The top-level fields of a test file.
 FILE_FIELDS = (
     Field("config", PATH, "The config file, relative to this one."),
     Field("defaults", DEFAULTS, "Defaults for the fields of every case."),
     Field("cases", OBJECT, "The cases."),
 )
-"""The top-level fields of a test file."""
 
+# Objects of a case merged key by key into those of `defaults`.
 MERGED_FIELDS = frozenset({"context", "env", "files"})
-"""Objects of a case merged key by key into those of `defaults`."""
 
+# The placeholder for the case's directory in context, environment and expectations.
 WORKDIR = "${WORKDIR}"
-"""The placeholder for the case's directory in context, environment and expectations."""
 
+# Fields that give a case a temporary working directory.
 OWN_DIRECTORY = frozenset({"files", "setup", "workdir"})
-"""Fields that give a case a temporary working directory."""
 
 OF_FILE = names(FILE_FIELDS)
 
@@ -311,12 +311,12 @@ def _context(case: Case, values: dict[str, object]) -> dict[str, object]:
     return context
 
 
+# Seconds between checks of the files for a change.
 POLL_INTERVAL = 0.3
-"""Seconds between checks of the files for a change."""
+# Nanoseconds by which a file's time may lag behind the clock.
 TIMESTAMP_LAG = 10_000_000
-"""Nanoseconds by which a file's time may lag behind the clock."""
+# Directories without files of the project itself, not searched.
 SKIPPED_DIRECTORIES = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "node_modules", "__pycache__"})
-"""Directories without files of the project itself, not searched."""
 
 
 class NoCaseFileError(UserError, LookupError):

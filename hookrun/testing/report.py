@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from hookrun.testing.update import Updated
 
+# A line's first word, or an indented one's first character -> its terminal style.
 STYLES = {
     **dict.fromkeys(("FAIL", "ERROR"), "bold red"),
     **dict.fromkeys(("PASS", "ALL"), "green"),
     "-": "red",
     "+": "green",
 }
-"""A line's first word, or an indented one's first character -> its terminal style."""
+# Limit on a context's characters in the command that reproduces a case.
 MAX_CONTEXT = 4000
-"""Limit on a context's characters in the command that reproduces a case."""
+# Characters that XML 1.0 cannot hold in any form.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold in any form."""
 
 
 def styled(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
 
+# Limit on the characters of a list on one line of a difference.
 MAX_LINE = 100
-"""Limit on the characters of a list on one line of a difference."""
+# Limit on the last lines shown of a hook's stderr.
 MAX_STDERR_LINES = 10
-"""Limit on the last lines shown of a hook's stderr."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def _original_args(context: dict[str, object]) -> dict[str, object] | None:
     return args if isinstance(args, dict) else None
 
 
+# The difference's key for a case without expectations.
 NO_EXPECTATION = "expect"
-"""The difference's key for a case without expectations."""
 
 TEXTS = ("message", "additional_context", "system_message")
 

@@ -111,8 +111,8 @@ def config_from_data(data: Mapping[str, object], root: str | None = None) -> Cas
     return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 
+# The placeholder for the account's home in `env`.
 HOME = "${HOME}"
-"""The placeholder for the account's home in `env`."""
 
 
 @dataclass(frozen=True, slots=True)

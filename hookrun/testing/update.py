@@ -18,15 +18,15 @@ from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation,
 from hookrun.testing.sandbox import expand_placeholders
 from hookrun.text import UserError
 
+# A case, the changes that make it pass, and the number of its failed results.
 Update = tuple[Case, list[tuple[KeyPath, object]], int]
-"""A case, the changes that make it pass, and the number of its failed results."""
 
+# Instead of an id: the newest run recorded with its context.
 LAST = "last"
-"""Instead of an id: the newest run recorded with its context."""
+# Context fields that a case holds elsewhere, or that belong to one run or machine.
 LEFT_OUT = frozenset(
     {"version", "event", "request_id", "timestamp", "hook", "payload", "working_dir", "tool_name", "tool_args"}
 )
-"""Context fields that a case holds elsewhere, or that belong to one run or machine."""
 HOW = 'contexts are kept with "hookrun": {"audit": {"details": "full"}} in your own ~/.config/hookrun/hooks.json'
 
 

@@ -22,41 +22,41 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.store import Store
 
+# Version of the digest's input.
 FORM = f"hookrun trust {RULE}"
-"""Version of the digest's input."""
 
 PREFIX = "sha256:"
 
+# Limit on a file's size.
 LARGEST = 256 << 20
-"""Limit on a file's size."""
 
 CHUNK = 1 << 20
 
+# System directories, whose files change with updates.
 SYSTEM = (
     *("/bin/", "/sbin/", "/lib/", "/lib64/", "/usr/", "/opt/", "/nix/store/", "/gnu/store/", "/snap/", "/System/"),
     *("/etc/", "/proc/", "/sys/"),
 )
-"""System directories, whose files change with updates."""
 
+# Fields that do not affect what runs, when, or how.
 FOR_PEOPLE = frozenset({"description", "metadata"})
-"""Fields that do not affect what runs, when, or how."""
 
+# Fields derived from others, and the declaration's location.
 FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
-"""Fields derived from others, and the declaration's location."""
 
+# Lists whose order does not matter.
 IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allowed_env"})
-"""Lists whose order does not matter."""
 
+# Keys of `claude` that depend on the project's place and other hooks.
 LABELS = frozenset({"base", "home", "own", "twins"})
-"""Keys of `claude` that depend on the project's place and other hooks."""
 
 
 class UnreadableFileError(Exception):
     """A hook's file cannot be hashed; the message says why."""
 
 
+# How a problem begins that leaves open whether a hook can be approved.
 NOT_READ = "its files were not read"
-"""How a problem begins that leaves open whether a hook can be approved."""
 
 
 class Budget:
@@ -197,8 +197,8 @@ def sha256() -> Hash:
 
 VERSION = 1
 
+# Limit on a project's cached digests.
 MOST_HOOKS = 1000
-"""Limit on a project's cached digests."""
 
 
 class DigestCache:

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from hookrun.model import Hook
     from hookrun.state import Identity
 
+# Files that an interpreter reads in a directory it is given.
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
-"""Files that an interpreter reads in a directory it is given."""
 
 NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".json", ".node", ".ts", ".rb", ".lua", ".jq")
 MODULE_SUFFIXES = (".py", ".pyc", ".pm", ".rb", ".lua", ".class")
 
+# Limit on directory entries read for a hook's globs.
 MOST_LOOKED_AT = 10_000
-"""Limit on directory entries read for a hook's globs."""
 
+# Bytes of a name in a directory (NAME_MAX, limits.h).
 LONGEST_NAME = 255
-"""Bytes of a name in a directory (NAME_MAX, limits.h)."""
 
+# Flags of a compiled Python module loaded without checking its source (PEP 552).
 UNCHECKED = 1
-"""Flags of a compiled Python module loaded without checking its source (PEP 552)."""
 
 SHEBANG_LINE = 256
+# Interpreters of interpreters that are followed.
 MAX_DEPTH = 4
-"""Interpreters of interpreters that are followed."""
 
 
 class UnfitFilesError(Exception):
@@ -251,8 +251,8 @@ FINDERS = {
 }
 
 _CONFIGURATION = "json jsonc json5 yaml yml toml ini cfg conf config xml properties env rules hcl tf rc plist"
+# Suffixes of configuration.
 CONFIGURATION = frozenset(_CONFIGURATION.split())
-"""Suffixes of configuration."""
 
 COMPRESSED = (4).to_bytes(4, "big")
 LARGEST_INDEX = 64 << 20

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from hookrun.engine import Candidates, HookChain
     from hookrun.model import Failure, Hook, HookResult
 
+# Failures of hooks that did not run because of the project's config.
 KINDS = ("untrusted", "declaration")
-"""Failures of hooks that did not run because of the project's config."""
 
+# Limit on the hooks named; the others are counted.
 MAX_NAMED = 20
-"""Limit on the hooks named; the others are counted."""
 
 
 def combine_failures(

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 LOCK = "trust.lock"
+# Limit on stored digests; the oldest are dropped. Other branches' digests are no longer needed.
 MAX_APPROVED = 5000
-"""Limit on stored digests; the oldest are dropped. Other branches' digests are no longer needed."""
+# Limit on the characters shown of a part of a command.
 MAX_SHOWN = 60
-"""Limit on the characters shown of a part of a command."""
 
 
 class NotAllowedError(UserError):

@@ -11,20 +11,20 @@ from hookrun.state import DATA_DIR
 from hookrun.trust.hook_files import LocalFile
 from hookrun.trust.store import RULE, Store
 
+# Limit on the bytes of a stored and shown file; of a larger one, only the size is.
 LARGEST_FILE = 64 << 10
-"""Limit on the bytes of a stored and shown file; of a larger one, only the size is."""
 
+# Limit on the bytes stored for a hook.
 LARGEST = 512 << 10
-"""Limit on the bytes stored for a hook."""
 
+# Name of the declaration among the texts.
 DECLARATION = "declaration"
-"""Name of the declaration among the texts."""
 
+# How the text of a file begins that is not stored in full.
 PARTS = ("[not kept", *(f"[{digit}" for digit in "0123456789"))
-"""How the text of a file begins that is not stored in full."""
 
+# Name -> text of the declaration and each file of the hook.
 Texts = dict[str, str]
-"""Name -> text of the declaration and each file of the hook."""
 
 
 def text_of(path: str) -> str:

@@ -48,17 +48,17 @@ if TYPE_CHECKING:
         until: float
 
 
+# Version of the file format.
 VERSION = 1
-"""Version of the file format."""
 
+# Version of the rule for what an approval covers.
 RULE = 2
-"""Version of the rule for what an approval covers."""
 
+# Limit on a pause in seconds: for longer, a hook is disabled or removed.
 MAX_PAUSE = 24 * 3600
-"""Limit on a pause in seconds: for longer, a hook is disabled or removed."""
 
+# Limit on links in a path, as in path_resolution(7).
 MOST_LINKS = 40
-"""Limit on links in a path, as in path_resolution(7)."""
 
 NAME = "trust.json"
 AGAIN = "then approve your hooks again"

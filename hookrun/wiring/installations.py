@@ -21,11 +21,11 @@ from urllib.parse import unquote, urlsplit
 from hookrun.files import is_within, read_or_none
 from hookrun.wiring.wired_command import HookrunProgram
 
+# Limit in seconds on a program that prints what it is asked for.
 TIMEOUT = 10.0
-"""Limit in seconds on a program that prints what it is asked for."""
 
+# How a cache's CACHEDIR.TAG begins (https://bford.info/cachedir), as in uv's and pipx's.
 CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
-"""How a cache's CACHEDIR.TAG begins (https://bford.info/cachedir), as in uv's and pipx's."""
 
 
 def ephemeral_directory(program: HookrunProgram, home: str) -> str | None:
@@ -141,8 +141,8 @@ def _source() -> str:
 # --- agents
 
 VERSION = r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?"
+# Limit on the directories from an agent's program up to its package.json.
 MAX_PARENTS = 8
-"""Limit on the directories from an agent's program up to its package.json."""
 
 
 class InstalledAgent(NamedTuple):

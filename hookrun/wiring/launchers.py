@@ -30,8 +30,8 @@ from hookrun.wiring.wired_command import HookrunProgram, fallback_commands
 if TYPE_CHECKING:
     from hookrun.wiring.plan import InstallRequest
 
+# The script that answers if hookrun is missing.
 GONE = "gone"
-"""The script that answers if hookrun is missing."""
 
 SCRIPT = """\
 #!/bin/sh

@@ -13,8 +13,8 @@ from hookrun import files, state
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 
+# The manifest version that this hookrun writes, and the newest it reads.
 VERSION = 1
-"""The manifest version that this hookrun writes, and the newest it reads."""
 
 
 @dataclass(slots=True)

@@ -30,14 +30,14 @@ from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, HookrunProgram,
 
 Target = HookFile | TrustConfig
 
+# The message in a project's settings for users without hookrun.
 MISSING = (
     "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
     "`pipx install hookrun`, then run `hookrun trust` in the project"
 )
-"""The message in a project's settings for users without hookrun."""
 
+# The assumed original of a file not in the ledger: not missing, so that uninstall leaves the file.
 UNKNOWN_ORIGINAL = "{}"
-"""The assumed original of a file not in the ledger: not missing, so that uninstall leaves the file."""
 
 
 def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:

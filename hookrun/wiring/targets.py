@@ -27,11 +27,11 @@ SCOPES = ("user", "project")
 EVENT = "{event}"
 TOP: KeyPath = ("hooks",)
 
+# Matchers that exclude nothing.
 MATCH_ALL = ("", "*", ".*")
-"""Matchers that exclude nothing."""
 
+# A limit that no agent reaches: an integer in its settings may exceed any float.
 FOREVER = 1e15
-"""A limit that no agent reaches: an integer in its settings may exceed any float."""
 
 SCRIPT_TEXT = """\
 #!/bin/sh

@@ -28,21 +28,21 @@ EVENT = re.compile(r"[A-Za-z][A-Za-z0-9_.]*")
 SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 QUOTED = r"""(?:[\w@%+=:,./-]+|'(?:[^']|'"'"')*')"""
+# What our line prints if hookrun is missing: any text, quoted as by `shlex.quote`.
 FALLBACK = re.compile(rf"(?:; printf '%s\\n' {QUOTED})?(?:; printf '%s\\n' {QUOTED} >&2)?; exit 0", re.ASCII)
-"""What our line prints if hookrun is missing: any text, quoted as by `shlex.quote`."""
 
 EXEC = "exec "
 
+# The options of `hookrun fire` that install writes.
 OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
-"""The options of `hookrun fire` that install writes."""
 
+# The end of the path to hookrun's program.
 PACKAGE_DOOR = "/hookrun/__main__.py"
-"""The end of the path to hookrun's program."""
 
 VARIABLE = re.compile(r"[A-Z][A-Z_]*")
 
+# What a portable line does without hookrun: only warn, or block the agent's tools, too.
 WARN, BLOCK = "warn", "block"
-"""What a portable line does without hookrun: only warn, or block the agent's tools, too."""
 
 
 @dataclass(frozen=True, slots=True)
