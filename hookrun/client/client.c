@@ -185,7 +185,7 @@ static int connect_server(int working_directory) {
     *slash = 0;
     int directory = open(socket_base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
-        go_cold(errno == ENOENT ? "no-server" : "socket-directory");
+        go_cold(errno == ENOENT ? "no-server" : errno == EMFILE || errno == ENFILE ? "socket" : "socket-directory");
     if (fstat(directory, &status) < 0 || status.st_uid != geteuid() || (status.st_mode & 0777) != 0700)
         go_cold("socket-directory");
     append_surroundings(stpcpy(address.sun_path, slash + 1));
