@@ -37,7 +37,7 @@ USUAL = {
     "recipes-git-status": "git status",
     "recipes-git-diff": "git diff",
     "recipes-npm-test": "npm test",
-    "recipes-git-commit": "git commit -m x",
+    "recipes-git-commit": "git commit -m 'fix: x'",
 }
 """The lines that agents send most, by the names of their cases."""
 
