@@ -1,7 +1,7 @@
 """Entry point: `fire` is dispatched without loading the command line.
 
-Launchers run it by its path, `python -I -X utf8 .../hookrun/__main__.py fire ...`: this package is then the one that
-runs, whatever else the environment has.
+Launchers run it by its path, `python -I -S -X utf8 .../hookrun/__main__.py fire ...`: this package is then the one that
+runs, whatever else the environment has. Without `site` Python starts in three quarters of the time.
 """
 
 import gc
@@ -18,6 +18,7 @@ def main() -> None:
     if argv[:1] == ["fire"]:
         os._exit(_fire(argv))  # nothing is buffered, and the system cleans up faster than the interpreter
     _find_this_copy()
+    _load_site()
     if argv[:2] == ["serve", "--daemon"]:
         from hookrun.serve.watched_package import WatchedPackage
 
@@ -63,6 +64,14 @@ def _find_this_copy() -> None:
         if __import__("hookrun").__file__ != f"{package}/__init__.py":
             raise ImportError(f"{package} has no __init__.py")
         sys.path.append(sys.path.pop(0))  # last: files beside it must not shadow the standard library
+        if not os.path.exists(f"{os.path.dirname(package)}/tree_sitter"):
+            _load_site()  # an editable installation: what it depends on is elsewhere
+
+
+def _load_site() -> None:
+    from hookrun.process.python_child import load_site
+
+    load_site()
 
 
 def status_without_hooks(argv: list[str], error: BaseException) -> int:

@@ -48,7 +48,7 @@ settings.register_profile(
 settings.load_profile("hookrun")
 
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
-LAUNCHED = ("-I", "-X", "utf8", str(ROOT / "hookrun" / "__main__.py"))
+LAUNCHED = ("-I", "-S", "-X", "utf8", str(ROOT / "hookrun" / "__main__.py"))
 """How launchers start hookrun: no PYTHON... variable counts."""
 
 

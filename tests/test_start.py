@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CONTEXT = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}}
 MESSAGE = {**CONTEXT, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
-OPTIONS = ("-I", "-X", "utf8")
+OPTIONS = ("-I", "-S", "-X", "utf8")
 PROGRAMS = Path(__file__).parent / "programs"
 ONE_LINE = "hookrun: cannot be loaded, so no hook has run: .+\n"
 

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MAIN = ROOT / "hookrun" / "__main__.py"
 LAUNCHER = Path(__file__).with_name("python_launcher.py")
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
-PYTHON = (sys.executable, "-I", "-X", "utf8")
+PYTHON = (sys.executable, "-I", "-S", "-X", "utf8")
 
 AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 

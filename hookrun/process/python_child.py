@@ -25,6 +25,7 @@ def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
     if target.startswith(RECIPES):  # they end before garbage matters
         return python_hook.run(target, directory, _loads, _dumps, nothing=ALLOWED)
+    load_site()
     _forget_shadowed(directory)
     gc.enable()
     return python_hook.run(target, directory, _loads, _dumps)
@@ -32,8 +33,17 @@ def run(target: str, directory: str) -> int:
 
 def serve(target: str, directory: str) -> int:
     """Run the function of a hook that serves, likewise."""
+    load_site()
     _forget_shadowed(directory)
     return python_hook.serve(target, directory, _loads, _dumps)
+
+
+def load_site() -> None:
+    """Have the installed packages on the path, and whatever else Python does at its start but launchers leave out."""
+    if sys.flags.no_site and "site" not in sys.modules:
+        import site
+
+        site.main()
 
 
 def _loads(text: str) -> object:

@@ -65,7 +65,7 @@ class HookrunProgram:
 
     def cold_command(self) -> list[str]:
         """Return a launcher's words to start it, up to `fire`."""
-        return [self.python, "-I", "-X", "utf8", self.main, "fire"]
+        return [self.python, "-I", "-S", "-X", "utf8", self.main, "fire"]
 
 
 def program_of(launcher: str) -> HookrunProgram | None:

@@ -218,7 +218,7 @@ def test_recipes_and_other_python_hooks_run_side_by_side(project: Project) -> No
     def run(line: str) -> dict[str, object]:
         context = {"session_id": "s1", "tool_name": "bash", "tool_args": {"command": line}}
         done = subprocess.run(
-            [sys.executable, "-I", "-X", "utf8", MAIN, "fire", "pre_tool_use"],
+            [sys.executable, "-I", "-S", "-X", "utf8", MAIN, "fire", "pre_tool_use"],
             input=json.dumps(context).encode(),
             capture_output=True,
             cwd=project.root,
