@@ -1,7 +1,8 @@
 """Call recipes in hookrun's own process, as far as that is safe.
 
 A recipe's function may have a cheap test, `concerns` (see `recipes/recipe.py`). A process of its own makes the test and
-leaves the rest to one forked child: native code reads shell lines, and a guard that crashes or hangs must still refuse.
+leaves the rest to one forked child, unless that is plain Python: native code reads shell lines, and a guard that
+crashes or hangs must still refuse.
 A server's worker calls the whole function: if it crashes the launcher refuses, if it hangs the server ends it.
 """
 
@@ -95,21 +96,23 @@ class RecipeCalls:
         functions = _functions(str(hook.target)) if _is_usual(hook, stdin) and begun < self._deadline else None
         if functions is None:
             return None
-        concerns, check = functions
+        concerns, check, is_python_only = functions
         before = os.environ
         try:
             context: Context = loads(stdin.decode())  # type: ignore[assignment]  # an object
             variables = self._environment.variables(hook, self._environment.new_marker())
             os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
+            child, answer = self._child, lambda: python_hook.answer(check, context, dumps)
             if self._watch is not None:
-                outcome = self._checked(hook, self._watch, lambda: python_hook.answer(check, context, dumps))
+                outcome = self._checked(hook, self._watch, answer)
             elif not concerns(context):
                 outcome = _ended(hook, None)
-            elif self._child is not None:
-                child = self._child
-                outcome = self._checked(hook, child, lambda: child.ask(str(hook.target), stdin, variables))
-            else:
+            elif child is None:
                 return None
+            elif is_python_only:
+                outcome = self._checked(hook, child, answer)
+            else:
+                outcome = self._checked(hook, child, lambda: child.ask(str(hook.target), stdin, variables))
         except (Exception, SystemExit):  # a wrong option, or a bug: a process of its own reports it as any hook's
             return None
         finally:
@@ -156,12 +159,12 @@ def _is_usual(hook: Hook, stdin: bytes) -> bool:
     )
 
 
-def _functions(target: str) -> tuple[Callable[[Context], bool], Callable[[Context], object]] | None:
-    """Return the test of a recipe's function and the function itself, None without one."""
+def _functions(target: str) -> tuple[Callable[[Context], bool], Callable[[Context], object], bool] | None:
+    """Return the test of a recipe's function, the function, and whether it is plain Python; None without a test."""
     module, _, name = target.partition(":")
     try:
         loaded = __import__(module, fromlist=[name])
-        return loaded.RECIPE.concerns[name], getattr(loaded, name)
+        return loaded.RECIPE.concerns[name], getattr(loaded, name), name in loaded.RECIPE.python_only
     except (ImportError, AttributeError, LookupError, ValueError):  # a process of its own reports it
         return None
 

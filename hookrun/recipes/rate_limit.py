@@ -65,6 +65,7 @@ def concerns(context: Mapping[str, object]) -> bool:
     timeout=10,
     on_failure="block",
     concerns=concerns,
+    python_only=True,
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call over the limit; count one within it."""

@@ -67,7 +67,8 @@ class Recipe:
 
     `concerns` has, by a function's name, the cheap test of a context that hookrun makes before it starts a process for
     the function: False means that the function returns None and changes nothing. Functions with one only judge a
-    context, so that a server's worker calls them itself. See `process/recipe_calls.py`.
+    context, so that a server's worker calls them itself. `python_only` has those without native code, which no call can
+    crash: they never need another process. See `process/recipe_calls.py`.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Recipe:
         self.version = version
         self.until = until
         self.concerns: dict[str, Concerns] = {}
+        self.python_only: set[str] = set()
 
     @property
     def catches(self) -> tuple[str, ...]:
@@ -111,11 +113,13 @@ class Recipe:
         *,
         name: str = "",
         concerns: Concerns | None = None,
+        python_only: bool = False,
         **fields: object,
     ) -> Callable[[Function], Function]:
         """Return a decorator that adds a function to `hooks`; `fields` are further fields of its declaration.
 
-        Description and name default to the recipe's summary and name. `concerns` is the function's cheap test.
+        Description and name default to the recipe's summary and name. `concerns` is the function's cheap test;
+        `python_only` says that the function reads no shell line and runs no program.
         """
 
         def add(function: Function) -> Function:
@@ -126,6 +130,8 @@ class Recipe:
             target = f"{function.__module__}:{function.__name__}"
             if concerns is not None:
                 self.concerns[function.__name__] = concerns
+            if python_only:
+                self.python_only.add(function.__name__)
             self.hooks = (*self.hooks, {**declaration, "python": target, "cwd": "/", **fields})
             return function
 

@@ -237,3 +237,33 @@ def test_recipes_and_other_python_hooks_run_side_by_side(project: Project) -> No
     assert before == after
     assert run("git push -f origin release")["action"] == "block"
     assert "limited to 2 calls" in str(run("ls")["message"])
+
+
+WITHOUT_FORKS = """
+import os, sys
+from hookrun.fire.command import main
+del os.fork, os.posix_spawn
+sys.exit(main(["pre_tool_use"]))
+"""
+
+
+def test_a_recipe_without_native_code_costs_no_process(project: Project) -> None:
+    """It is called in hookrun's own, also where no server runs."""
+    declared = {"hooks": [{"recipe": "rate-limit@1", "options": {"calls": "1"}}]}
+    (project.root / "coder.json").write_text(json.dumps(declared))
+    context = json.dumps({"session_id": "s1", "tool_name": "bash", "tool_args": {"command": "ls"}})
+
+    def run() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_FORKS],
+            input=context,
+            capture_output=True,
+            cwd=project.root,
+            env=project.environment(),
+            text=True,
+            check=False,
+        )
+        return done.stdout + done.stderr
+
+    assert '"action":"continue"' in run()
+    assert "limited to 1 calls" in run()
