@@ -18,7 +18,8 @@ def main() -> None:
     if argv[:1] == ["fire"]:
         os._exit(_fire(argv))  # nothing is buffered, and the system cleans up faster than the interpreter
     _find_this_copy()
-    _load_site()
+    if sys.flags.no_site:
+        _load_site()
     if argv[:2] == ["serve", "--daemon"]:
         from hookrun.serve.watched_package import WatchedPackage
 

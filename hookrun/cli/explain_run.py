@@ -332,11 +332,11 @@ class _RecordedAgentFire(AgentFire):
         result.fires = self.fires
         result.degraded = list(dict.fromkeys(self.answer.degraded)) if self.answer is not None else []
         result.problems += self.errors
-        result.add_problems(self.command)
+        result.add_problems(self.invocation)
         return result.status
 
     def _read(self) -> Message:
-        self.command.on_outcomes = self._result.watch
+        self.invocation.on_outcomes = self._result.watch
         return self._query_message
 
     def _print(self, stdout: bytes) -> str | None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
     from hookrun.fire.command import FireOptions
+    from hookrun.fire.invocation import Worker
     from hookrun.fire.unread import PartialMessage
     from hookrun.model import Verdict
 
@@ -41,7 +42,13 @@ CONTINUE, FAILED, REFUSED = 0, 1, 2
 MARGIN = 0.5
 
 
-def run(name: str, options: FireOptions, usage_error: str, kind: type[AgentFire] | None = None) -> int:
+def run(
+    name: str,
+    options: FireOptions,
+    usage_error: str,
+    worker: Worker | None = None,
+    kind: type[AgentFire] | None = None,
+) -> int:
     """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
     try:
         agent = agents.load(name)
@@ -52,7 +59,7 @@ def run(name: str, options: FireOptions, usage_error: str, kind: type[AgentFire]
         return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.EXIT_ZERO_ONLY:
         end_with_zero()
-    fire = (kind or AgentFire)(agent, options, usage_error)
+    fire = (kind or AgentFire)(agent, options, usage_error, worker)
     try:
         return fire.run()
     except KeyboardInterrupt:
@@ -65,12 +72,13 @@ def run(name: str, options: FireOptions, usage_error: str, kind: type[AgentFire]
 class AgentFire:
     """One message of an agent, from its text to the exit status."""
 
-    def __init__(self, agent: Agent, options: FireOptions, usage_error: str) -> None:
+    def __init__(self, agent: Agent, options: FireOptions, usage_error: str, worker: Worker | None = None) -> None:
         self.agent = agent
         self.wired_as = agent.NAME
         self.options = options
         self.errors = [one_line(usage_error)] if usage_error else []
-        self.command = FireInvocation("", agent=agent.NAME)  # without a home, until it is known
+        self.invocation = FireInvocation("", agent=agent.NAME, worker=worker)  # without a home, until it is known
+        self.invocation.trusted, self.invocation.cold = options.trust, options.cold
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
         self.message = placeholder_message(agent, self.event)
@@ -104,36 +112,35 @@ class AgentFire:
         options = self.options
         named = options.home if options.probe is None else options.probe
         home = account_home() if named is None else named_home(named)
-        CurrentRun.home, CurrentRun.for_agent = home, True
-        self.command = FireInvocation(home, deadline=options.deadline or self._limit(), agent=self.agent.NAME)
-        self.command.trusted = options.trust
-        self.command.cold = options.cold
+        self.invocation.home = CurrentRun.home = home
+        CurrentRun.for_agent = True
+        self.invocation.deadline = self.invocation.started + (options.deadline or self._limit())
 
     def _internal_error(self, error: Exception) -> str:
-        return internal_error(error, self.command.home or self.options.home, for_agent=True)
+        return internal_error(error, self.invocation.home or self.options.home, for_agent=True)
 
     def _limit(self) -> float:
         """Return the default time limit of hooks in seconds: for a launcher with an event, its entry's."""
-        if self.options.event and (self.options.cold is not None or FireInvocation.watch is not None):
+        if self.options.event and (self.options.cold is not None or self.invocation.worker is not None):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(self.message.native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Fire each call of the message in order, until a signal."""
-        command = self.command
+        invocation = self.invocation
         self.message = self._read()
         if self.options.deadline is None:
-            command.deadline = command.started + self._limit()
+            invocation.deadline = invocation.started + self._limit()
         self._load()
-        if command.answer_if_lost is not None and self.message.event in GATES:
-            from hookrun.fire.lost import refusal  # only in a server's worker
+        if invocation.worker is not None and self.message.event in GATES:
+            from hookrun.fire.lost import refusal
 
-            command.answer_if_lost(*refusal(self.agent, self.message))
+            invocation.worker.answer_if_lost(*refusal(self.agent, self.message))
         if not self.tool_is_known:
             from hookrun.agents.mcp_names import name_mcp_tool
 
-            name_mcp_tool(self.agent, self.message, home=command.home, project=command.project_root())
+            name_mcp_tool(self.agent, self.message, home=invocation.home, project=invocation.project_root())
         self.skipped = self._handled_by_other_wiring()
         if self.skipped is not None:
             return
@@ -144,11 +151,11 @@ class AgentFire:
             if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
                 from hookrun.fire.stop_blocks import was_blocked_before
 
-                was = was_blocked_before(self.agent, self.message, command.home, fire.event, call)
+                was = was_blocked_before(self.agent, self.message, invocation.home, fire.event, call)
                 call.fields["stop_hook_active"] = was
             # One answer, but for each canonical call a fire with its own request id, chain and records.
             self.fires.append((fire, fire.run(call.fields)))
-            if command.interrupted:
+            if invocation.interrupted:
                 return
 
     def _take(self, data: bytes, where: str) -> dict[str, object]:
@@ -162,7 +169,7 @@ class AgentFire:
             return self.partial.payload
 
     def _read(self) -> Message:
-        payload = self.command.read_context(self.options.ctx, take=self._take)
+        payload = self.invocation.read_context(self.options.ctx, take=self._take)
         name = detect_agent(self.agent, payload)
         if name != self.agent.NAME:
             self._answer_instead(agents.load_sender(name, payload))
@@ -185,9 +192,9 @@ class AgentFire:
 
     def _load(self) -> None:
         if self.options.probe is not None:
-            self.command.load_user_layer()
+            self.invocation.load_user_layer()
         else:
-            self.command.load(self._start(), self.options.config)
+            self.invocation.load(self._start(), self.options.config)
 
     def _handled_by_other_wiring(self) -> str | None:
         """Return the other installation that answers this message, or None: no hook runs twice."""
@@ -198,33 +205,33 @@ class AgentFire:
 
             owner = self.agent if self.agent.NAME in agents.AGENTS else agents.load(self.wired_as)
             reads_it = self.agent.INSTALL.get("reads_user_settings", owner is self.agent)
-            if reads_it and user_wiring_answers(owner, self.message.native, self.command.home):
+            if reads_it and user_wiring_answers(owner, self.message.native, self.invocation.home):
                 return f"the user's settings of {self.agent.DISPLAY_NAME} already fire {self.message.native}"
         return None
 
     def _has_own_wiring(self, event: str) -> bool:
         from hookrun.wiring.presence import has_own_hooks
 
-        command = self.command
-        repository = command.config_files.repository if command.config_files is not None else None
-        return has_own_hooks(self.agent, event, home=command.home, project=repository or command.project_root())
+        invocation = self.invocation
+        repository = invocation.config_files.repository if invocation.config_files is not None else None
+        return has_own_hooks(self.agent, event, home=invocation.home, project=repository or invocation.project_root())
 
     def _answer_instead(self, agent: Agent) -> None:
         """Answer the actual caller, which runs the hooks in another agent's settings."""
         self.agent = agent
-        self.command.agent = agent.NAME
+        self.invocation.agent = agent.NAME
         self.event = native_event(self.agent, self.event)
         self.message = placeholder_message(self.agent, self.event)
 
     def _prepared(self, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call, or None for a synthesized one without hooks or that the agent fires itself."""
-        command = self.command
-        event = call.event or resolve_event(self.message.native, command.events)
+        invocation = self.invocation
+        event = call.event or resolve_event(self.message.native, invocation.events)
         if call.synthesized:
-            hooks = command.compiled.candidates(event).count if command.compiled is not None else 0
+            hooks = invocation.compiled.candidates(event).count if invocation.compiled is not None else 0
             if not hooks or self._has_own_wiring(native_event(self.agent, event)):
                 return None
-        return EventFire(command, event)
+        return EventFire(invocation, event)
 
     def _start(self) -> str | None:
         """Return where to look for the project: the agent's variable, the message's roots, or the working directory.
@@ -244,15 +251,15 @@ class AgentFire:
 
     def _answer(self) -> int:
         """Print the answer and write the records; return the exit status."""
-        if self.command.home and self.command.config_files is None:
+        if self.invocation.home and self.invocation.config_files is None:
             self._load_settings()
         if self.is_unread:
             from hookrun.fire.unread import guards_of_message
 
-            self.guards = guards_of_message(EventFire(self.command, self.message.event))
+            self.guards = guards_of_message(EventFire(self.invocation, self.message.event))
             if self.guards and "read_by" in self.agent.INSTALL:  # then its sender is unknown, too
                 self._answer_instead(agents.load_sender("unknown", {}))
-        interrupted = self.command.interrupted
+        interrupted = self.invocation.interrupted
         answer, stdout = self._render()
         self.answer = answer
         error = self._print(stdout) if stdout else None
@@ -266,8 +273,8 @@ class AgentFire:
             status = REFUSED
         elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
             status = 128 + interrupted
-        if self.command.answer_if_lost is not None:
-            self.command.answer_if_lost(status, b"", b"")  # the agent has its answer
+        if self.invocation.worker is not None:
+            self.invocation.worker.answer_if_lost(status, b"", b"")  # the agent has its answer
         if self.options.explain:
             self._explain(answer, stdout)
         self._audit(status, answer)
@@ -293,10 +300,10 @@ class AgentFire:
         return plain, plain.stdout()
 
     def _needs_answer(self) -> bool:
-        if self.notice or (self.command.home and os.path.exists(self.command.home + KEPT_TEXTS_DIR)):
+        if self.notice or (self.invocation.home and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
             return True
         return bool(
-            self.errors or self.command.problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
+            self.errors or self.invocation.problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
         )
 
     def _build_response(self) -> AgentResponse:
@@ -319,7 +326,7 @@ class AgentFire:
             from hookrun.session import keep_texts
 
             texts = (("context", answer.deferred.context), ("user_message", answer.deferred.user_message))
-            keep_texts(self.command.home, self.message.session_id, texts)
+            keep_texts(self.invocation.home, self.message.session_id, texts)
         return answer
 
     def _strongest(self) -> tuple[EventFire, Verdict] | None:
@@ -331,19 +338,19 @@ class AgentFire:
         fire, verdict = self._strongest() or (None, None)
         if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
             return [], ""
-        recorded = self.command.settings.get("audit") is not False
-        return fire.decided_by(
-            verdict
-        ), f"hookrun why {fire.request_id[:8]}{home_option(self.options.home, self.command.home)}" if recorded else ""
+        names = fire.decided_by(verdict)
+        if self.invocation.settings.get("audit") is False:
+            return names, ""
+        return names, f"hookrun why {fire.request_id[:8]}{home_option(self.options.home, self.invocation.home)}"
 
     def _kept_texts(self) -> Reply:
         """Return texts of the session's earlier events that this one can show."""
         form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
-        if form is None or session is None or not os.path.exists(self.command.home + KEPT_TEXTS_DIR):
+        if form is None or session is None or not os.path.exists(self.invocation.home + KEPT_TEXTS_DIR):
             return Reply()
         from hookrun.session import take_text
 
-        home, able = self.command.home, form.capabilities
+        home, able = self.invocation.home, form.capabilities
         return Reply(
             context=take_text(home, session, "context") if "context" in able else None,
             user_message=take_text(home, session, "user_message") if "user_message" in able else None,
@@ -354,7 +361,7 @@ class AgentFire:
 
         A message that cannot be read is blocked, too, where hooks might have blocked it.
         """
-        texts = [*self.errors, *map(one_line, self.command.problems)]
+        texts = [*self.errors, *map(one_line, self.invocation.problems)]
         if not texts:
             return Reply()
         text = f"hookrun failed: {'; '.join(texts)}"
@@ -372,7 +379,7 @@ class AgentFire:
         return REFUSED if refusals or self._blocks_on_error() else FAILED
 
     def _blocks_on_error(self) -> bool:
-        return self.command.settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS
+        return self.invocation.settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS
 
     def _reaches_user(self) -> bool:
         """Return whether the user sees the answer, directly or through the model; if not, it is shown later."""
@@ -392,7 +399,7 @@ class AgentFire:
     def _first_time(self, cause: str) -> bool:
         from hookrun.session import mark_notice_shown
 
-        home = self.command.home
+        home = self.invocation.home
         return not home or mark_notice_shown(home, self.message.session_id, cause)
 
     def _load_settings(self) -> None:
@@ -406,7 +413,7 @@ class AgentFire:
         from hookrun.fire.explanation import explain_answer
 
         lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
-        lines += [f"  problem: {each}" for each in (*self.errors, *self.command.problems)]
+        lines += [f"  problem: {each}" for each in (*self.errors, *self.invocation.problems)]
         lines += [f"  not run here: {self.skipped}"] if self.skipped else []
         write_stderr("\n".join(lines))
 
@@ -414,14 +421,14 @@ class AgentFire:
 
     def _audit(self, status: int, answer: AgentResponse | None) -> None:
         """Write a record per fire. A failure here does not change the answer."""
-        command = self.command
-        if not command.home:
+        invocation = self.invocation
+        if not invocation.home:
             return
         error = "; ".join(self.errors) if self.errors else None
         try:
             fires: list[tuple[EventFire, Verdict | None]] = list(self.fires)
-            if not fires and (error is not None or command.problems or self.skipped):
-                unfired = EventFire(command, self.message.event)
+            if not fires and (error is not None or invocation.problems or self.skipped):
+                unfired = EventFire(invocation, self.message.event)
                 unfired.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
                 fires = [(unfired, None)]
             ended: list[tuple[EventFire, Verdict | None, dict[str, object]]] = []
@@ -434,9 +441,9 @@ class AgentFire:
                     more = {"degraded": list(dict.fromkeys(answer.degraded)), "answered": None if same else action}
                 ended.append((fire, verdict, {"exit": status, "error": error, "left_to": self.skipped, **more}))
                 error = None
-            command.close(ended)
+            invocation.close(ended)
         except Exception as failed:
-            command.warnings.append(self._internal_error(failed))
+            invocation.warnings.append(self._internal_error(failed))
 
 
 def _has_effect(fire: EventFire, verdict: Verdict) -> bool:

@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hookrun.fire.invocation import Worker
+
 # Exit statuses: the action may continue; hookrun failed; the action is denied.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
 
@@ -178,17 +180,17 @@ def agent_named(argv: list[str]) -> str | None:
 class ProgramFire:
     """One run for the user or a program, from the command line to the exit status."""
 
-    def __init__(self, options: FireOptions) -> None:
+    def __init__(self, options: FireOptions, worker: Worker | None = None) -> None:
         self.options = options
         home = home_directory() if options.home is None else named_home(options.home)
         CurrentRun.home, CurrentRun.for_agent = home, False
-        self.invocation = FireInvocation(home, deadline=options.deadline)
+        self.invocation = FireInvocation(home, deadline=options.deadline, worker=worker)
         self.invocation.cold = options.cold
         self.fire = EventFire(self.invocation, options.event)
 
     def run(self) -> int:
         """Run the hooks, print and record the result, and return the exit status."""
-        command = self.invocation
+        invocation = self.invocation
         try:
             verdict = self._verdict()
         except (FireError, UnknownEventError, contexts.ContextError) as error:
@@ -196,11 +198,11 @@ class ProgramFire:
         except RecursionError:
             return self._fail("the context is nested too deeply")
         refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
-        status = REFUSED if refused else FAILED if command.problems else CONTINUE
-        if command.interrupted:
-            print_message(f"interrupted by signal {command.interrupted}: every hook was ended")
+        status = REFUSED if refused else FAILED if invocation.problems else CONTINUE
+        if invocation.interrupted:
+            print_message(f"interrupted by signal {invocation.interrupted}: every hook was ended")
             # A refusal survives the signal: the verdict is printed and the status stays 2.
-            status = status if refused else 128 + command.interrupted
+            status = status if refused else 128 + invocation.interrupted
         if status in (CONTINUE, REFUSED):
             status = self._answer(verdict, status)
         self._report()
@@ -291,8 +293,11 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, mode)
 
 
-def main(argv: list[str]) -> int:
-    """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing."""
+def main(argv: list[str], worker: Worker | None = None) -> int:
+    """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing.
+
+    `worker` is the server's that calls this.
+    """
     _open_standard_streams()
     if "-h" in argv or "--help" in argv:
         return FAILED if write_all(1, help_text().encode()) else CONTINUE
@@ -304,7 +309,7 @@ def main(argv: list[str]) -> int:
 
             return repeat(argv, options)
         if options.agent is None:
-            return ProgramFire(options).run()
+            return ProgramFire(options, worker).run()
         error_text = ""
     except (FireError, NoHomeError) as error:
         error_text = str(error)
@@ -316,7 +321,7 @@ def main(argv: list[str]) -> int:
             from hookrun.fire.lost_run import run
         else:
             from hookrun.fire.agent import run
-        return run(agent, options or FireOptions(), error_text)
+        return run(agent, options or FireOptions(), error_text, worker)
     contexts.drain_stdin()
     print_message(error_text)
     return FAILED

@@ -18,15 +18,26 @@ from hookrun.text import UserError, print_message, quote
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, Protocol
 
     from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
     from hookrun.engine import HookChain
     from hookrun.model import Hook, Outcome
+    from hookrun.process.coprocess import Coprocesses
     from hookrun.process.prepare import HookEnvironment
     from hookrun.process.recipe_calls import CallSupervisor
     from hookrun.process.runner import ProcessRunner
     from hookrun.trust.approvals import UserDecisions
+
+    class Worker(Protocol):
+        """A server's worker: it outlives the run. `settings` are the run's, None until they are known."""
+
+        watch: CallSupervisor
+        coprocesses: Coprocesses
+        settings: Mapping[str, object] | None
+
+        def answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
+            """Have the launcher answer so if this process ends without an answer."""
 
 
 class FireError(UserError):
@@ -40,16 +51,14 @@ class FireInvocation:
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
     one per line; `warnings` are for people only. `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
-    In a server's worker `watch` ends a recipe's call that runs too long, and `answer_if_lost` takes what the launcher
-    says if this process ends. `cold`: why a launcher started one instead. `latest_settings` are the last run's.
+    `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
     """
 
-    watch: CallSupervisor | None = None
-    answer_if_lost: Callable[[int, bytes, bytes], None] | None = None
-    latest_settings: Mapping[str, object] | None = None
-
-    def __init__(self, home: str, *, deadline: float | None = None, agent: str | None = None) -> None:
+    def __init__(
+        self, home: str, *, deadline: float | None = None, agent: str | None = None, worker: Worker | None = None
+    ) -> None:
         self.started = monotonic()
+        self.worker = worker
         self.deadline = self.started + deadline if deadline else float("inf")
         self.home = home
         self.agent = agent
@@ -95,7 +104,8 @@ class FireInvocation:
             self.problems += self.compiled.problems
             self.settings = self.compiled.settings
             self.events = self.compiled.events
-        FireInvocation.latest_settings = self.settings
+        if self.worker is not None:
+            self.worker.settings = self.settings
 
     def read_context(
         self, source: str, event: str | None = None, take: contexts.Take | None = None
@@ -145,23 +155,21 @@ class FireInvocation:
         for runner in self.runners:
             runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known or wanted
-        if self.cold is not None and not settled and self.watch is None:
+        if self.cold is not None and not settled and self.worker is None:
             from hookrun.server_start import after_cold_run
 
             after_cold_run(self.home, self.cold, self.settings)
 
 
-# Modules that a refusal may need, loaded before an installer can remove them while hooks run.
-FOR_ANSWERS = ("hookrun.verdicts", "hookrun.agents.reply", "hookrun.credentials", "hookrun.session")
-# Seconds after which they are loaded, and after which the start of a run is recorded.
+# Seconds after which a run is prepared for what may happen to the package, and after which its start is recorded.
 LONG, SLOW = 0.05, 1.0
 
 
 class EventFire:
     """One event on one context. `chain` has its hooks' results, None if none ran."""
 
-    def __init__(self, command: FireInvocation, event: str) -> None:
-        self.invocation = command
+    def __init__(self, invocation: FireInvocation, event: str) -> None:
+        self.invocation = invocation
         self.event = event
         self.request_id = os.urandom(8).hex()
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
@@ -174,14 +182,14 @@ class EventFire:
 
         `source` and `config` are those of `read_context` and `load`. Raises FireError, UnknownEventError, ContextError.
         """
-        command = self.invocation
+        invocation = self.invocation
         try:
             cwd = os.getcwd()
         except OSError:
             cwd = None
-        command.load(cwd, config)
-        self.event = EVENTS.get(self.event) or resolve_event(self.event, command.events)
-        return self.run(command.read_context(source, self.event))
+        invocation.load(cwd, config)
+        self.event = EVENTS.get(self.event) or resolve_event(self.event, invocation.events)
+        return self.run(invocation.read_context(source, self.event))
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -192,7 +200,7 @@ class EventFire:
             return Verdict()
         self.candidates, matches = compiled.matching(self.event, self.context)
         # Most runs end here: engine, verdicts and process/ are imported only below.
-        verdict = self._run_hooks(self.candidates) if matches else Verdict()
+        verdict = self._judged(self.candidates) if matches else Verdict()
         if "arguments_cut_off" in self.context and self.event in GATES:
             return self._refuse_unread(self.candidates, verdict)
         return verdict
@@ -210,69 +218,78 @@ class EventFire:
         self.chain = self.chain or HookChain(self.event, self.context, candidates)
         return Verdict("block", f"hooks ({names}) cannot read all of this: {self.context['arguments_cut_off']}")
 
-    def _run_hooks(self, candidates: EventHooks) -> Verdict:
+    def _judged(self, candidates: EventHooks) -> Verdict:
+        """Run the candidates that the user has not switched off, and return their verdict."""
         from hookrun.engine import HookChain
         from hookrun.nesting import MAX_NESTING, NESTING, nesting_depth, runs_inside_hook
-        from hookrun.process.runner import ProcessRunner
 
-        command = self.invocation
-        if NESTING in os.environb and nesting_depth() >= MAX_NESTING and (command.agent is None or runs_inside_hook()):
+        agent = self.invocation.agent
+        if NESTING in os.environb and nesting_depth() >= MAX_NESTING and (agent is None or runs_inside_hook()):
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
         environment = self._environment()
-        runner = ProcessRunner(
-            environment,
-            locks=lambda: command.home + state.STATE_DIR + "/locks",
-            on_background_end=self._record_background,
-            on_outcomes=command.on_outcomes,
-            catches_signals=True,
-            watch=command.watch,
-            deadline=command.deadline,
-            meanwhile=(
-                (0.0, __import__, ("hookrun.audit",)),
-                *((command.started + LONG, __import__, (name,)) for name in FOR_ANSWERS),
-                (command.started + SLOW, __import__, ("hookrun.refusals",)),
-                (command.started + SLOW, self._record_start, ()),
-            ),
-        )
-        command.runners.append(runner)
-        self.trust = runner.trust = trust = self._trust(environment, runner.is_interrupted)
+        runner = self._runner(environment)
         self.chain = HookChain(self.event, self.context, candidates, save_text=self._save_text)
+        self.trust = runner.trust = trust = self._trust(environment, runner.is_interrupted)
         if trust is not None:
             self.chain.disabled_reason, self.chain.refusal = trust.why_off, trust.refusal
-        if command.skip:
-            self.chain.disabled_reason = self._without_skipped(command.skip, self.chain.disabled_reason)
-        try:
-            self.chain.run(runner)
-        except Interrupted as interrupted:
-            command.interrupted = interrupted.signal
-        except ValueError as error:
-            command.problems.append(f"the context cannot be passed to a hook: {error}")
-        except Exception as error:
-            command.problems.append(command.internal_error(error))
-        finally:
-            command.waited += runner.waited
-            runner.close()
+        if self.invocation.skip:
+            self.chain.disabled_reason = self._without_skipped(self.invocation.skip, self.chain.disabled_reason)
+        self._run(self.chain, runner)
         failed = {run.failure.kind for run in self.chain.runs if run.failure is not None}
-        if trust is None and command.agent is not None and "declaration" in failed:
+        if trust is None and agent is not None and "declaration" in failed:
             self.trust = trust = self._decisions(environment, runner.is_interrupted)
         if trust is not None:
-            try:
-                self._note_untrusted(self.chain, trust, failed)
-            except Exception as error:
-                command.problems.append(command.internal_error(error))
+            self._note_untrusted(self.chain, trust, failed)
         self._note_lost_fields(self.chain)
         return self.chain.combine()  # a block so far stays a block
+
+    def _runner(self, environment: HookEnvironment) -> ProcessRunner:
+        from hookrun.process.runner import ProcessRunner
+
+        invocation = self.invocation
+        runner = ProcessRunner(
+            environment,
+            locks=lambda: invocation.home + state.STATE_DIR + "/locks",
+            on_background_end=self._record_background,
+            on_outcomes=invocation.on_outcomes,
+            catches_signals=True,
+            watch=invocation.worker.watch if invocation.worker is not None else None,
+            deadline=invocation.deadline,
+            meanwhile=(
+                (0.0, _load_audit, ()),
+                (invocation.started + LONG, _load_for_refusals, ()),
+                (invocation.started + SLOW, self._record_start, ()),
+            ),
+        )
+        invocation.runners.append(runner)
+        return runner
+
+    def _run(self, chain: HookChain, runner: ProcessRunner) -> None:
+        """Run a chain's hooks; what ends it early is noted, and what has run counts."""
+        invocation = self.invocation
+        try:
+            chain.run(runner)
+        except Interrupted as interrupted:
+            invocation.interrupted = interrupted.signal
+        except ValueError as error:
+            invocation.problems.append(f"the context cannot be passed to a hook: {error}")
+        except Exception as error:
+            invocation.problems.append(invocation.internal_error(error))
+        finally:
+            invocation.waited += runner.waited
+            runner.close()
 
     def _environment(self) -> HookEnvironment:
         from hookrun.process.prepare import HookEnvironment
 
-        command = self.invocation
+        invocation = self.invocation
         return HookEnvironment(
             self.context,
-            project=command.project_root(),
+            project=invocation.project_root(),
             request_id=self.request_id,
-            settings=command.settings,
-            home=command.home if command.agent is not None else None,
+            settings=invocation.settings,
+            home=invocation.home if invocation.agent is not None else None,
+            coprocesses=invocation.worker.coprocesses if invocation.worker is not None else None,
         )
 
     @staticmethod
@@ -323,42 +340,45 @@ class EventFire:
 
         None if there are none and no hook for this event needs approval.
         """
-        command = self.invocation
-        if not command.asks_approval or self.candidates is None or not self.candidates.need_approval():
+        invocation = self.invocation
+        if not invocation.asks_approval or self.candidates is None or not self.candidates.need_approval():
             try:
-                os.lstat(command.home + state.TRUST_STORE)
+                os.lstat(invocation.home + state.TRUST_STORE)
             except FileNotFoundError:
                 return None
             except OSError:  # reading reports it, unless a file is where a parent directory should be
-                if not os.path.lexists(command.home + state.DATA_DIR):
+                if not os.path.lexists(invocation.home + state.DATA_DIR):
                     return None
         return self._decisions(environment, is_interrupted)
 
     def _decisions(self, environment: HookEnvironment, is_interrupted: Callable[[], bool]) -> UserDecisions:
-        command = self.invocation
+        invocation = self.invocation
         from hookrun.trust.approvals import UserDecisions
 
-        asks, given = command.asks_approval, command.trusted
-        home, root = command.home, command.project_root()
-        trust = UserDecisions(home, root, environment, command.settings, need_approval=asks, given=given)
-        trust.deadline, trust.is_interrupted = command.deadline, is_interrupted
+        asks, given = invocation.asks_approval, invocation.trusted
+        home, root = invocation.home, invocation.project_root()
+        trust = UserDecisions(home, root, environment, invocation.settings, need_approval=asks, given=given)
+        trust.deadline, trust.is_interrupted = invocation.deadline, is_interrupted
         return trust
 
     def _note_untrusted(self, chain: HookChain, trust: UserDecisions, failed: set[str]) -> None:
         """Notify the user of each pause, and once a session of the project's hooks that cannot run.
 
         They are unapproved, invalid, or of a kind that hookrun cannot run. `failed` are the kinds of the chain's
-        failures.
+        failures. A failure here is only reported.
         """
-        trust.keep()
-        if self.invocation.agent is None:
-            return
-        chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
-        if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
-            from hookrun.trust.notices import combine_failures, unapproved_behind
+        try:
+            trust.keep()
+            if self.invocation.agent is None:
+                return
+            chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
+            if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
+                from hookrun.trust.notices import combine_failures, unapproved_behind
 
-            behind = unapproved_behind(chain, self.candidates, trust)
-            combine_failures(chain.runs, behind, trust.root, self._first_time)
+                behind = unapproved_behind(chain, self.candidates, trust)
+                combine_failures(chain.runs, behind, trust.root, self._first_time)
+        except Exception as error:
+            self.invocation.problems.append(self.invocation.internal_error(error))
 
     # --- the audit
 
@@ -369,8 +389,8 @@ class EventFire:
 
     def records(self, verdict: Verdict | None, **more: Any) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, one for the event with `more` fields."""
-        command = self.invocation
-        total = monotonic() - command.started
+        invocation = self.invocation
+        total = monotonic() - invocation.started
         own_message = verdict.message if verdict is not None and not self.decided_by(verdict) else None
         from hookrun import audit
 
@@ -381,17 +401,17 @@ class EventFire:
             action=verdict.action if verdict is not None else None,
             declared=self.candidates.count if self.candidates is not None else 0,
             ms=total * 1000,
-            own_ms=round((total - command.waited) * 1000, 1),
-            problems=command.problems,
-            off=command.disabled,
-            skipped=command.skip,
+            own_ms=round((total - invocation.waited) * 1000, 1),
+            problems=invocation.problems,
+            off=invocation.disabled,
+            skipped=invocation.skip,
             switched_off=self.trust.switched_off() if self.trust is not None and self.trust.off else None,
-            interrupted=command.interrupted or None,
-            project=command.project_root(),
+            interrupted=invocation.interrupted or None,
+            project=invocation.project_root(),
             notes=self.chain.notes if self.chain is not None else (),
-            setting=command.settings.get("audit"),
-            warm=command.watch is not None,
-            cold=command.cold,
+            setting=invocation.settings.get("audit"),
+            warm=invocation.worker is not None,
+            cold=invocation.cold,
             **more,
         )
 
@@ -407,6 +427,16 @@ class EventFire:
         from hookrun import audit
 
         self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
+
+
+def _load_audit() -> None:
+    import hookrun.audit  # noqa: F401  # while the first hook runs
+
+
+def _load_for_refusals() -> None:
+    """Load what a refusal may need, before an installer can remove it while hooks run."""
+    from hookrun import credentials, refusals, session, verdicts  # noqa: F401
+    from hookrun.agents import reply  # noqa: F401
 
 
 def named_home(path: str) -> str:

@@ -12,21 +12,22 @@ from hookrun.fire.lost import reason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
+    from hookrun.fire.invocation import Worker
 
 # Seconds to wait for the message: the worker may have read it, and the agent may keep its end open.
 WAIT = 2.0
 
 
-def run(name: str, options: FireOptions, usage_error: str) -> int:
+def run(name: str, options: FireOptions, usage_error: str, worker: Worker | None = None) -> int:
     """Answer the agent and return the exit status. Raises nothing."""
-    return agent.run(name, options, usage_error, LostFire)
+    return agent.run(name, options, usage_error, worker, LostFire)
 
 
 class LostFire(agent.AgentFire):
     """The message of a lost run, as far as it can still be read."""
 
     def _fire(self) -> None:
-        self.command.deadline = min(self.command.deadline, self.command.started + WAIT)
+        self.invocation.deadline = min(self.invocation.deadline, self.invocation.started + WAIT)
         try:
             self.message = self._read()
         except (contexts.ContextError, UnreadableMessageError, RecursionError):

@@ -74,8 +74,6 @@ class HookEnvironment:
     HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited. `coprocesses` are the programs kept between runs, if any.
     """
 
-    coprocesses: Coprocesses | None = None
-
     def __init__(
         self,
         context: Mapping[str, object],
@@ -86,8 +84,10 @@ class HookEnvironment:
         may_fork: bool = True,
         settings: Mapping[str, object] | None = None,
         home: str | None = None,
+        coprocesses: Coprocesses | None = None,
     ) -> None:
         self.project = project
+        self.coprocesses = coprocesses
         given = settings or {}
         self._project_env_policy = given.get("project_env_policy")
         self._claude_env: Mapping[str, Mapping[str, str]] = given.get("claude_env") or {}  # type: ignore[assignment]

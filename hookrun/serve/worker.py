@@ -20,17 +20,22 @@ import time
 
 from hookrun.agents import status_without_hooks
 from hookrun.fire import command
-from hookrun.fire.invocation import FireInvocation, end_with_zero
+from hookrun.fire.invocation import end_with_zero
 from hookrun.nesting import CALLER
 from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import ENDING, Loop
-from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import reap_supervisors
 from hookrun.serve import caller
 from hookrun.serve.call_watch import CallWatch
 from hookrun.state import CurrentRun
 from hookrun.trust.hook_files import files_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.process.recipe_calls import CallSupervisor
 
 # What a worker reports after a caller, added up in one byte: ready for the next; there was a request; failures block or
 # do not, if the run knows; the setting `warm` is off.
@@ -50,17 +55,20 @@ AFTER_A_BUG = "hookrun.crash"
 
 
 class Worker:
-    """One worker process. `control` is its line to the server, which sends it connections and keeps a `watch`."""
+    """One worker process. `control` is its line to the server, which sends it connections and keeps a `watch`.
+
+    The other public attributes are for its runs: see `fire/invocation.py`.
+    """
 
     def __init__(self, control: socket.socket, watch: CallWatch) -> None:
         self.control = control
+        self.watch: CallSupervisor = watch
+        self.settings: Mapping[str, object] | None = None
         self.connection: socket.socket | None = None
         self.runs = 0
         self.nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        HookEnvironment.coprocesses = self.coprocesses = Coprocesses(files_of)
+        self.coprocesses = Coprocesses(files_of)
         WATCHER.stays = True
-        FireInvocation.watch = watch
-        FireInvocation.answer_if_lost = self._answer_if_lost
         _signal.signal(_signal.SIGIO, self._on_input)
 
     def work(self) -> None:
@@ -97,7 +105,7 @@ class Worker:
             status, usual = self._run(request, connection)
             self._leave()
             word = HAS_RUN
-            if (settings := FireInvocation.latest_settings) is not None:
+            if (settings := self.settings) is not None:
                 word |= BLOCKS if settings.get("on_error") == "block" else PASSES
                 word |= UNWANTED * (settings.get("warm") == "off")
             goes_on = usual and not word & UNWANTED and self._is_clean()
@@ -139,14 +147,14 @@ class Worker:
         """Return a run's exit status, and whether it ended as usual."""
         CALLER.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
-        FireInvocation.latest_settings = None
+        self.settings = None
         CurrentRun.for_agent = True  # until the command line is read
         if status_without_hooks(sys.argv) == 0:  # for this agent any other is a refusal
             end_with_zero()
         try:
             self._listen(connection)
             _take_environment(request.environment)  # a variable may name a file to wait for, as a FIFO
-            status = command.main(request.argv[1:])
+            status = command.main(request.argv[1:], self)
             return status, status < caller.INTERRUPTED
         except KeyboardInterrupt:
             return 130, False
@@ -159,7 +167,7 @@ class Worker:
             self.connection = None
             fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR)
 
-    def _answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
+    def answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
         """Have the launcher answer so if this process ends without an answer."""
         if self.connection is not None:
             try:

@@ -321,7 +321,7 @@ def test_half_a_second_of_an_agent_s_limit_is_kept_for_the_answer(
         (project.root / "message.json").write_text(json.dumps({"hook_event_name": event, "cwd": str(project.root)}))
         fire = AgentFire(codex, options, "")
         assert (fire.run(), fire.errors) == (0, [])
-        assert fire.command.deadline == pytest.approx(fire.command.started + kept)
+        assert fire.invocation.deadline == pytest.approx(fire.invocation.started + kept)
 
 
 def test_the_wiring_s_deadline_counts(agent: Agent) -> None:
