@@ -223,9 +223,9 @@ def _checksum(data: bytes) -> bytes:
     return b"%b\n" % source_hash(SEAL_KEY, data).hex().encode()
 
 
-def read_sealed(path: str) -> str:
-    """Return a cache file's text. Raises OSError, and ValueError if damaged or another account's."""
-    data = read_own(path)
+def read_cached(home: str, suffix: str, *parts: str) -> str:
+    """Return the text of a `cache_file`. Raises OSError, and ValueError if damaged or another account's."""
+    data = read_own(cache_file(home, suffix, *parts))
     text = data[SEAL:]
     if _checksum(text) != data[:SEAL]:
         raise ValueError("a damaged cache file")

@@ -180,12 +180,6 @@ def placeholder_message(agent: Agent, native: str) -> Message:
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 
-def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
-    """Return the sender of the message: this agent, or one that also runs its hooks."""
-    sender = agent.INSTALL["read_by"](payload) if "read_by" in agent.INSTALL else None
-    return sender or agent.NAME
-
-
 def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
     """Return the message with which an agent would fire `event` on a context under hookrun's names.
 

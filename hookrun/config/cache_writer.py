@@ -10,10 +10,10 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.discovery import ALWAYS, ENFORCING, FORMAT, CompiledConfig, identity_or_none, load_cached, path_for
+from hookrun.config.discovery import ALWAYS, ENFORCING, FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
 from hookrun.fastjson import dumps
 from hookrun.model import HOOK_DEFAULTS, LAYERS, Hook
-from hookrun.state import YOUNG, seal
+from hookrun.state import YOUNG, cache_file, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def build(found: ConfigFiles) -> str:
     identities = [own for _, _, own in found.files] + [own for _, own in also if own is not None]
     if not any(map(_is_young, identities)):
         try:
-            write(seal(text), path_for(found))
+            write(seal(text), cache_file(*cached_as(found)))
         except OSError:
             pass
     return text

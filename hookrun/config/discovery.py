@@ -14,7 +14,7 @@ from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
 from hookrun.fastjson import scan_own
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
-from hookrun.state import CONFIG_DIR, cache_file, identity, identity_of, read_sealed
+from hookrun.state import CONFIG_DIR, identity, identity_of, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -269,16 +269,16 @@ class EventHooks:
         return self._hooks[index]
 
 
-def path_for(found: ConfigFiles) -> str:
-    """Return the cache file for these configuration files."""
+def cached_as(found: ConfigFiles) -> tuple[str, ...]:
+    """Return the arguments of `cache_file` for these configuration files."""
     named = [f"{layer}:{path}" for layer, path, _ in found.files] + [f"claude:{path}" for path in found.claude]
-    return cache_file(found.home, ".json", *named)
+    return found.home, ".json", *named
 
 
 def load_cached(found: ConfigFiles) -> CompiledConfig | None:
     """Return the compiled configuration from the cache, None if it is missing, damaged or stale."""
     try:
-        compiled = CompiledConfig(read_sealed(path_for(found)))
+        compiled = CompiledConfig(read_cached(*cached_as(found)))
         # Valid only if it names the current state of every source file.
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
         if same and compiled.claude == found.claude and _unchanged(compiled):

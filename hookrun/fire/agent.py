@@ -10,7 +10,6 @@ import os
 from hookrun import agents, context as contexts
 from hookrun.agents.base import (
     UnreadableMessageError,
-    detect_agent,
     installed_deadline,
     knows_tool,
     native_event,
@@ -81,7 +80,7 @@ class AgentFire:
         self.invocation.trusted, self.invocation.cold = options.trust, options.cold
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
-        self.message = placeholder_message(agent, self.event)
+        self._message: Message | None = None
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.skipped: str | None = None
         self.notice: str | None = None
@@ -89,6 +88,13 @@ class AgentFire:
         self.partial: PartialMessage | None = None
         self.is_unread = False
         self.guards: list[str] = []
+
+    @property
+    def message(self) -> Message:
+        """The agent's message; until it is read, a stand-in."""
+        if self._message is None:
+            self._message = placeholder_message(self.agent, self.event)
+        return self._message
 
     def run(self) -> int:
         """Run the hooks, answer the agent, and return the exit status."""
@@ -114,24 +120,24 @@ class AgentFire:
         home = account_home() if named is None else named_home(named)
         self.invocation.home = CurrentRun.home = home
         CurrentRun.for_agent = True
-        self.invocation.deadline = self.invocation.started + (options.deadline or self._limit())
+        self.invocation.deadline = self.invocation.started + (options.deadline or self._limit(self.event))
 
     def _internal_error(self, error: Exception) -> str:
         return internal_error(error, self.invocation.home or self.options.home, for_agent=True)
 
-    def _limit(self) -> float:
-        """Return the default time limit of hooks in seconds: for a launcher with an event, its entry's."""
+    def _limit(self, native: str) -> float:
+        """Return the default time limit in seconds of an event's hooks: for a launcher with an event, its entry's."""
         if self.options.event and (self.options.cold is not None or self.invocation.worker is not None):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
-        return limits.get(self.message.native, limits[""]) - MARGIN
+        return limits.get(native or self.agent.PRE_TOOL_EVENT, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Fire each call of the message in order, until a signal."""
         invocation = self.invocation
-        self.message = self._read()
+        self._message = self._read()
         if self.options.deadline is None:
-            invocation.deadline = invocation.started + self._limit()
+            invocation.deadline = invocation.started + self._limit(self.message.native)
         self._load()
         if invocation.worker is not None and self.message.event in GATES:
             from hookrun.fire.lost import refusal
@@ -221,7 +227,7 @@ class AgentFire:
         self.agent = agent
         self.invocation.agent = agent.NAME
         self.event = native_event(self.agent, self.event)
-        self.message = placeholder_message(self.agent, self.event)
+        self._message = None
 
     def _prepared(self, call: CanonicalCall) -> EventFire | None:
         """Return the fire of a call, or None for a synthesized one without hooks or that the agent fires itself."""
@@ -444,6 +450,12 @@ class AgentFire:
             invocation.close(ended)
         except Exception as failed:
             invocation.warnings.append(self._internal_error(failed))
+
+
+def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
+    """Return the sender of the message: this agent, or one that also runs its hooks."""
+    sender = agent.INSTALL["read_by"](payload) if "read_by" in agent.INSTALL else None
+    return sender or agent.NAME
 
 
 def _has_effect(fire: EventFire, verdict: Verdict) -> bool:

@@ -256,9 +256,9 @@ class EventFire:
             watch=invocation.worker.watch if invocation.worker is not None else None,
             deadline=invocation.deadline,
             meanwhile=(
-                (0.0, _load_audit, ()),
-                (invocation.started + LONG, _load_for_refusals, ()),
-                (invocation.started + SLOW, self._record_start, ()),
+                (0.0, load_audit),
+                (invocation.started + LONG, load_for_refusals),
+                (invocation.started + SLOW, self._record_start),
             ),
         )
         invocation.runners.append(runner)
@@ -429,14 +429,21 @@ class EventFire:
         self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
 
 
-def _load_audit() -> None:
-    import hookrun.audit  # noqa: F401  # while the first hook runs
+def load_audit() -> None:
+    """Load the audit while the first hook runs."""
+    try:
+        import hookrun.audit  # noqa: F401
+    except Exception:  # hookrun is being replaced: whoever needs the module reports it
+        return
 
 
-def _load_for_refusals() -> None:
+def load_for_refusals() -> None:
     """Load what a refusal may need, before an installer can remove it while hooks run."""
-    from hookrun import credentials, refusals, session, verdicts  # noqa: F401
-    from hookrun.agents import reply  # noqa: F401
+    try:
+        from hookrun import credentials, refusals, session, verdicts  # noqa: F401
+        from hookrun.agents import reply  # noqa: F401
+    except Exception:  # as above
+        return
 
 
 def named_home(path: str) -> str:

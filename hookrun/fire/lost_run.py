@@ -29,7 +29,7 @@ class LostFire(agent.AgentFire):
     def _fire(self) -> None:
         self.invocation.deadline = min(self.invocation.deadline, self.invocation.started + WAIT)
         try:
-            self.message = self._read()
+            self._message = self._read()
         except (contexts.ContextError, UnreadableMessageError, RecursionError):
             pass  # of the event for which hookrun is installed, else of a tool call
         self.errors.append(reason(self.message.event))

@@ -45,23 +45,6 @@ NOT_STARTED, ENDED = 0, -1
 WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
 
 
-# Descriptors tried where nothing lists the open ones: a container's limit may be a billion.
-MAX_LISTED = 1 << 16
-
-
-def possible_descriptors() -> Iterable[int]:
-    """Return the numbers of all open descriptors, perhaps with others. Sandboxes may lack what lists them."""
-    for directory in ("/dev/fd", "/proc/self/fd"):
-        try:
-            listed = [int(name) for name in os.listdir(directory)]
-        except (OSError, ValueError):
-            continue
-        if listed:  # with that of the listing itself; not in an empty directory of that name
-            return listed
-    limit = os.sysconf("SC_OPEN_MAX")
-    return range(min(limit, MAX_LISTED) if limit > 0 else MAX_LISTED)
-
-
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's
     """A hook cannot start, even when another one ends. `failure` is the reason."""
 

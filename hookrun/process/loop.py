@@ -57,7 +57,7 @@ class Loop:
     """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
 
     `wake` is a descriptor that delivers signal numbers. The functions of `meanwhile`, in order of their (monotonic)
-    times, are called with the arguments once their time has passed and a process runs. `has_ended_hooks`: a hook did
+    times, are called once their time has passed and a process runs. `has_ended_hooks`: a hook did
     not end by itself, in any loop of this process; programs that serve do not count.
     """
 
@@ -68,7 +68,7 @@ class Loop:
         *,
         deadline: float = NEVER,
         wake: int = -1,
-        meanwhile: Sequence[tuple[float, Callable[..., object], tuple[str, ...]]] = (),
+        meanwhile: Sequence[tuple[float, Callable[[], object]]] = (),
     ) -> None:
         self._deadline = self.deadline = deadline
         self._wake = wake
@@ -264,12 +264,7 @@ class Loop:
 
     def _call_what_is_due(self, now: float) -> None:
         while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
-            _, call, arguments = self._meanwhile.pop(0)
-            try:
-                call(*arguments)
-            except Exception:
-                if call is not __import__:  # hookrun is being replaced: whoever needs the module reports it
-                    raise
+            self._meanwhile.pop(0)[1]()
 
     def _enforce_deadlines(self, now: float) -> None:
         """Terminate processes out of time, kill those that ignore it, finish those done."""

@@ -10,13 +10,13 @@ import os
 from time import monotonic
 
 from hookrun.model import Failure, Interrupted, Outcome
-from hookrun.process.child import NEVER, STANDARD, WATCHER, Task, possible_descriptors
+from hookrun.process.child import NEVER, STANDARD, WATCHER, Task
 from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
     from hookrun.model import Hook
@@ -62,7 +62,7 @@ class ProcessRunner:
         catches_signals: bool = False,
         watch: CallSupervisor | None = None,
         deadline: float = NEVER,
-        meanwhile: Sequence[tuple[float, Callable[..., object], tuple[str, ...]]] = (),
+        meanwhile: Sequence[tuple[float, Callable[[], object]]] = (),
     ) -> None:
         self.waited = 0.0
         self.trust: Trust | None = None
@@ -232,6 +232,23 @@ def _leave_parent() -> None:
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
     spawn.close_others()
+
+
+# Descriptors tried where nothing lists the open ones: a container's limit may be a billion.
+MAX_LISTED = 1 << 16
+
+
+def possible_descriptors() -> Iterable[int]:
+    """Return the numbers of all open descriptors, perhaps with others. Sandboxes may lack what lists them."""
+    for directory in ("/dev/fd", "/proc/self/fd"):
+        try:
+            listed = [int(name) for name in os.listdir(directory)]
+        except (OSError, ValueError):
+            continue
+        if listed:  # with that of the listing itself; not in an empty directory of that name
+            return listed
+    limit = os.sysconf("SC_OPEN_MAX")
+    return range(min(limit, MAX_LISTED) if limit > 0 else MAX_LISTED)
 
 
 def inheritable() -> list[int]:

@@ -8,7 +8,7 @@ from time import monotonic
 
 from hookrun.fastjson import dumps, scan_own
 from hookrun.model import HOOK_DEFAULTS, Hook
-from hookrun.state import YOUNG, cache_file, identity, now_ns, read_sealed, report_bug, seal
+from hookrun.state import YOUNG, cache_file, identity, now_ns, read_cached, report_bug, seal
 from hookrun.text import one_line
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
@@ -196,6 +196,8 @@ def sha256() -> Hash:
 
 
 VERSION = 1
+# Of a project's file of cached digests.
+SUFFIX = ".trust.json"
 
 # Limit on a project's cached digests.
 MOST_HOOKS = 1000
@@ -206,12 +208,11 @@ class DigestCache:
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
-        self._path = cache_file(home, ".trust.json", root)
         self._root = root
         self._known: dict[str, list[object]] = {}
         self._changed = False
         try:
-            data, _ = scan_own(read_sealed(self._path), 0)
+            data, _ = scan_own(read_cached(home, SUFFIX, root), 0)
             if isinstance(data, dict) and (data["version"], data["root"]) == (VERSION, root):
                 self._known = dict(data["hooks"])
         except (OSError, ValueError, KeyError, TypeError, StopIteration):
@@ -245,7 +246,7 @@ class DigestCache:
         hooks = dict(list(self._known.items())[-MOST_HOOKS:])
         try:
             text = dumps({"version": VERSION, "root": self._root, "hooks": hooks})
-            write(seal(text), self._path)
+            write(seal(text), cache_file(self._home, SUFFIX, self._root))
         except (OSError, ValueError, TypeError):
             return
 
@@ -339,22 +340,31 @@ class HookInspector:
             files = local.files_of(hook, variables, cwd, self.root)
         except local.UnfitFilesError as error:
             return Inspection("", [], str(error))
-        owners = Owners(self._owners)
-        for file in files:
-            real, problem = owners.resolve_and_check(file.path)
-            if problem is not None and not real.startswith(SYSTEM):
-                return Inspection("", files, problem)
+        problem = self._others_can_change(files)
+        if problem is not None:
+            return Inspection("", files, problem)
         # Nothing is hashed if declaration and file identities are those of the last run.
         digest = self._cache().digest(declared, files)
         if digest is None:
             try:
                 if self._budget is not None:
                     self._budget.spend(hooks=1)
-                digest = digest_of(declared, files, self.root, owners, self._budget)
+                digest = digest_of(declared, files, self.root, Owners(self._owners), self._budget)
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
             self._cache().remember(declared, files, digest)
         return Inspection(digest, files, variables_and_directory=(variables, cwd))
+
+    def _others_can_change(self, files: list[LocalFile]) -> str | None:
+        """Return why another account can change one of the files, or None."""
+        if not files:
+            return None
+        owners = Owners(self._owners)
+        for file in files:
+            real, problem = owners.resolve_and_check(file.path)
+            if problem is not None and not real.startswith(SYSTEM):
+                return problem
+        return None
 
     def keep(self) -> None:
         """Cache the digests for the next run."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hookrun.agents import claude, load_sender
-from hookrun.agents.base import Message, detect_agent, knows_tool
+from hookrun.agents.base import Message, knows_tool
 from hookrun.agents.callers import CALLERS, take_unknown_tool
 from hookrun.agents.known_tools import MORE_TOOLS, native_tools
+from hookrun.fire.agent import detect_agent
 from tests.golden import golden
 from tests.rows import rows
 

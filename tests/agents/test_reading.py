@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
-from hookrun.agents.base import CUT_OFF, UnreadableMessageError, detect_agent
+from hookrun.agents.base import CUT_OFF, UnreadableMessageError
+from hookrun.fire.agent import detect_agent
 from tests.golden import golden
 from tests.rows import rows
 
