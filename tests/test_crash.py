@@ -13,7 +13,6 @@ import pytest
 
 from hookrun import crash, state
 from hookrun.cli import log_filter
-from hookrun.fire.invocation import internal_error
 from hookrun.serve.worker import NO_ANSWER
 from tests.cli.command import Done, hookrun
 from tests.fire.agents import Agent
@@ -193,10 +192,12 @@ def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pyte
     account, home = tmp_path / "account", tmp_path / "home"
     for directory in (account, home):
         directory.mkdir()
-    monkeypatch.setattr(state, "account_home", lambda: str(account))
+    monkeypatch.setattr(crash, "account_home", lambda: str(account))
+    monkeypatch.setattr(state.CurrentRun, "home", "")
     monkeypatch.setenv("HOME", str(home))
-    assert str(crash_log(account)) in internal_error(failed("x"), None, for_agent=True)
-    assert str(crash_log(home)) in internal_error(failed("x"), None, for_agent=False)
+    for for_agent, whose in ((True, account), (False, home)):
+        monkeypatch.setattr(state.CurrentRun, "for_agent", for_agent)
+        assert str(crash_log(whose)) in state.report_bug(failed("x"))
 
 
 @pytest.mark.parametrize("arguments", [("pre_tool_use",), ("--agent", "claude")])

@@ -119,7 +119,7 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
 
 
 @rows("name", AGENTS)
-@rows("hooks, most", [([], 24), ([{"command": "true"}], 39), ([{"command": "exit 2"}], 42)])
+@rows("hooks, most", [([], 24), ([{"command": "true"}], 39), ([{"command": "exit 2"}], 44)])
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(
     project: Project, name: str, hooks: list[dict[str, object]], most: int
 ) -> None:

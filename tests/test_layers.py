@@ -311,6 +311,7 @@ FOR_PROGRAMS = {
 """Modules that only other programs import."""
 
 COLD = {
+    "hookrun.crash": "loaded after a bug of ours",
     "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
 }
 """Small modules with one user, or none, and why each is apart: it keeps cold code off the hot path."""

@@ -15,11 +15,11 @@ from hookrun.agents.base import (
     native_event,
     placeholder_message,
 )
-from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
+from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply
 from hookrun.events import EVENTS, GATES, UnknownEventError, resolve_event
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation, end_with_zero, internal_error, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, named_home
 from hookrun.model import PRECEDENCE
-from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, home_option
+from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, report_bug
 from hookrun.text import one_line, print_for_agent, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
     from hookrun.fire.command import FireOptions
-    from hookrun.fire.invocation import Worker
+    from hookrun.fire.invocation import HostWorker
     from hookrun.fire.unread import PartialMessage
     from hookrun.model import Verdict
 
@@ -45,7 +45,7 @@ def run(
     name: str,
     options: FireOptions,
     usage_error: str,
-    worker: Worker | None = None,
+    worker: HostWorker | None = None,
     kind: type[AgentFire] | None = None,
 ) -> int:
     """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
@@ -54,7 +54,7 @@ def run(
     except Exception as error:
         contexts.drain_stdin()
         unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
-        print_for_agent(one_line(usage_error or unknown or internal_error(error, options.home, for_agent=True)))
+        print_for_agent(one_line(usage_error or unknown or report_bug(error, options.home)))
         return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.EXIT_ZERO_ONLY:
         end_with_zero()
@@ -64,14 +64,14 @@ def run(
     except KeyboardInterrupt:
         return CONTINUE if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # without free descriptors not even modules can be loaded
-        print_for_agent(internal_error(error, options.home, for_agent=True))
+        print_for_agent(report_bug(error, options.home))
         return fire.status_without_answer()
 
 
 class AgentFire:
     """One message of an agent, from its text to the exit status."""
 
-    def __init__(self, agent: Agent, options: FireOptions, usage_error: str, worker: Worker | None = None) -> None:
+    def __init__(self, agent: Agent, options: FireOptions, usage_error: str, worker: HostWorker | None = None) -> None:
         self.agent = agent
         self.wired_as = agent.NAME
         self.options = options
@@ -111,7 +111,7 @@ class AgentFire:
         except (FireError, NoHomeError, UnknownEventError) as error:
             self.errors.append(one_line(str(error)))
         except Exception as error:
-            self.errors.append(self._internal_error(error))
+            self.errors.append(report_bug(error, self.invocation.home))
         return self._answer()
 
     def _open(self) -> None:
@@ -119,11 +119,7 @@ class AgentFire:
         named = options.home if options.probe is None else options.probe
         home = account_home() if named is None else named_home(named)
         self.invocation.home = CurrentRun.home = home
-        CurrentRun.for_agent = True
         self.invocation.deadline = self.invocation.started + (options.deadline or self._limit(self.event))
-
-    def _internal_error(self, error: Exception) -> str:
-        return internal_error(error, self.invocation.home or self.options.home, for_agent=True)
 
     def _limit(self, native: str) -> float:
         """Return the default time limit in seconds of an event's hooks: for a launcher with an event, its entry's."""
@@ -294,15 +290,17 @@ class AgentFire:
         if not self._needs_answer():
             return None, b""
         try:
-            answer = self._build_response()
+            from hookrun.fire.response import response_to
+
+            answer = response_to(self)
             return answer, answer.stdout()
         except Exception as error:
-            self.errors.append(self._internal_error(error))
+            self.errors.append(report_bug(error, self.invocation.home))
         from hookrun.agents.reply import build_response
 
         refusals = [verdict for _, verdict in self.fires if verdict.action not in ALLOWING_ACTIONS]
         reason = "\n".join(verdict.message or verdict.action for verdict in refusals)
-        plain = build_response(self.agent, self.message, [Reply("block", reason) if refusals else self._own_failure()])
+        plain = build_response(self.agent, self.message, [Reply("block", reason) if refusals else self.own_failure()])
         return plain, plain.stdout()
 
     def _needs_answer(self) -> bool:
@@ -312,57 +310,11 @@ class AgentFire:
             self.errors or self.invocation.problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
         )
 
-    def _build_response(self) -> AgentResponse:
-        """Return the answer: the verdicts, and hookrun's own problems."""
-        from hookrun.agents.reply import build_response
-
-        replies = []
-        for fire, verdict in self.fires:
-            runs = fire.chain.runs if fire.chain is not None else ()
-            reply = reply_from_verdict(verdict, runs)
-            if fire.event in STOP_EVENTS:
-                from hookrun.fire.stop_blocks import limited
-
-                reply = limited(reply, fire.invocation.home, self.message.session_id, fire.event, fire.context)
-            replies.append(reply)
-        notice = Reply(user_message=self.notice if self.notice and self._first_time(self.notice) else None)
-        replies += [self._kept_texts(), self._own_failure(), notice]
-        answer = build_response(self.agent, self.message, replies, self._notice, self._refused_by)
-        if self.message.session_id and (answer.deferred.context or answer.deferred.user_message):
-            from hookrun.session import keep_texts
-
-            texts = (("context", answer.deferred.context), ("user_message", answer.deferred.user_message))
-            keep_texts(self.invocation.home, self.message.session_id, texts)
-        return answer
-
-    def _strongest(self) -> tuple[EventFire, Verdict] | None:
+    def strongest(self) -> tuple[EventFire, Verdict] | None:
         """Return the fire that decides the answer."""
         return max(self.fires, key=lambda each: PRECEDENCE[each[1].action], default=None)
 
-    def _refused_by(self) -> tuple[list[str], str]:
-        """Return the hooks behind a refusal, and the command that shows why; nothing where no hook refused."""
-        fire, verdict = self._strongest() or (None, None)
-        if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or self.options.probe:
-            return [], ""
-        names = fire.decided_by(verdict)
-        if self.invocation.settings.get("audit") is False:
-            return names, ""
-        return names, f"hookrun why {fire.request_id[:8]}{home_option(self.options.home, self.invocation.home)}"
-
-    def _kept_texts(self) -> Reply:
-        """Return texts of the session's earlier events that this one can show."""
-        form, session = self.agent.RESPONSE_FORMATS.get(self.message.native), self.message.session_id
-        if form is None or session is None or not os.path.exists(self.invocation.home + KEPT_TEXTS_DIR):
-            return Reply()
-        from hookrun.session import take_text
-
-        home, able = self.invocation.home, form.capabilities
-        return Reply(
-            context=take_text(home, session, "context") if "context" in able else None,
-            user_message=take_text(home, session, "user_message") if "user_message" in able else None,
-        )
-
-    def _own_failure(self) -> Reply:
+    def own_failure(self) -> Reply:
         """Return the reply to hookrun's own problems: a message for the user, or a block, as `on_error` says.
 
         A message that cannot be read is blocked, too, where hooks might have blocked it.
@@ -375,7 +327,7 @@ class AgentFire:
             return Reply("block", text)
         if self.guards:
             return Reply("block", f"{text}; {', '.join(self.guards)} cannot check this, so it is blocked")
-        return Reply(user_message=text if self._reaches_user() and self._first_time(text) else None)
+        return Reply(user_message=text if self._reaches_user() and self.first_time(text) else None)
 
     def status_without_answer(self) -> int:
         """Return the exit status where it is the only answer: 0 would allow the call silently."""
@@ -392,17 +344,8 @@ class AgentFire:
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
 
-    def _notice(self, names: list[str]) -> str | None:
-        """Return the notice about degradations not yet shown in this session, or None."""
-        from hookrun.agents.reply import DEGRADATIONS
-
-        new = [name for name in dict.fromkeys(names) if self._first_time(f"{self.message.native}: {name}")]
-        if not new:
-            return None
-        effects = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
-        return f"hookrun: {self.agent.DISPLAY_NAME} does not support all of this at {self.message.native}: {effects}"
-
-    def _first_time(self, cause: str) -> bool:
+    def first_time(self, cause: str) -> bool:
+        """Return whether the user has not been told of a cause in this session."""
         from hookrun.session import mark_notice_shown
 
         home = self.invocation.home
@@ -413,7 +356,7 @@ class AgentFire:
         try:
             self._load()
         except Exception as error:
-            self.errors.append(self._internal_error(error))
+            self.errors.append(report_bug(error, self.invocation.home))
 
     def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
         from hookrun.fire.explanation import explain_answer
@@ -438,7 +381,7 @@ class AgentFire:
                 unfired.context.update(agent=self.agent.NAME, session_id=self.message.session_id)
                 fires = [(unfired, None)]
             ended: list[tuple[EventFire, Verdict | None, dict[str, object]]] = []
-            deciding, _ = self._strongest() or (None, None)
+            deciding, _ = self.strongest() or (None, None)
             for fire, verdict in fires:
                 more: dict[str, object] = {}
                 if answer is not None and deciding in (None, fire):
@@ -449,7 +392,7 @@ class AgentFire:
                 error = None
             invocation.close(ended)
         except Exception as failed:
-            invocation.warnings.append(self._internal_error(failed))
+            invocation.warnings.append(report_bug(failed, self.invocation.home))
 
 
 def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
@@ -464,3 +407,12 @@ def _has_effect(fire: EventFire, verdict: Verdict) -> bool:
         return False
     texts = verdict.message or verdict.additional_context or verdict.system_message
     return bool(verdict.action != "continue" or texts or fire.event in STOP_EVENTS)
+
+
+def end_with_zero() -> None:
+    """End silently on signals, for an agent that takes any exit status but 0 for a refusal."""
+    import _signal  # type: ignore[import-not-found]  # see process/child.py
+
+    for number in (1, 2, 15):
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda _number, _frame: os._exit(0))

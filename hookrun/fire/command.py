@@ -11,16 +11,16 @@ import os
 from hookrun import context as contexts
 from hookrun.events import UnknownEventError
 from hookrun.fastjson import dumps
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation, internal_error, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation, named_home
 from hookrun.model import PRECEDENCE, Verdict, answer
-from hookrun.state import CurrentRun, NoHomeError, home_directory
+from hookrun.state import CurrentRun, NoHomeError, home_directory, report_bug
 from hookrun.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.fire.invocation import Worker
+    from hookrun.fire.invocation import HostWorker
 
 # Exit statuses: the action may continue; hookrun failed; the action is denied.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
@@ -180,10 +180,10 @@ def agent_named(argv: list[str]) -> str | None:
 class ProgramFire:
     """One run for the user or a program, from the command line to the exit status."""
 
-    def __init__(self, options: FireOptions, worker: Worker | None = None) -> None:
+    def __init__(self, options: FireOptions, worker: HostWorker | None = None) -> None:
         self.options = options
         home = home_directory() if options.home is None else named_home(options.home)
-        CurrentRun.home, CurrentRun.for_agent = home, False
+        CurrentRun.home = home
         self.invocation = FireInvocation(home, deadline=options.deadline, worker=worker)
         self.invocation.cold = options.cold
         self.fire = EventFire(self.invocation, options.event)
@@ -267,7 +267,7 @@ class ProgramFire:
         try:
             self.invocation.close([(self.fire, verdict, {"error": error, "exit": status})])
         except Exception as failed:
-            print_message(f"the audit could not be written: {self.invocation.internal_error(failed)}")
+            print_message(f"the audit could not be written: {report_bug(failed, self.invocation.home)}")
         for warning in self.invocation.warnings:
             print_message(warning, "warning")
 
@@ -293,12 +293,14 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, mode)
 
 
-def main(argv: list[str], worker: Worker | None = None) -> int:
+def main(argv: list[str], worker: HostWorker | None = None) -> int:
     """Run `hookrun fire` with the arguments after `fire` and return the exit status; raises nothing.
 
     `worker` is the server's that calls this.
     """
     _open_standard_streams()
+    agent = agent_named(argv)
+    CurrentRun.home, CurrentRun.for_agent = "", agent is not None
     if "-h" in argv or "--help" in argv:
         return FAILED if write_all(1, help_text().encode()) else CONTINUE
     options: FireOptions | None = None
@@ -314,8 +316,7 @@ def main(argv: list[str], worker: Worker | None = None) -> int:
     except (FireError, NoHomeError) as error:
         error_text = str(error)
     except Exception as error:  # no traceback may reach an agent
-        error_text = internal_error(error, None, for_agent=agent_named(argv) is not None)
-    agent = agent_named(argv)
+        error_text = report_bug(error)
     if agent is not None:
         if options is not None and options.cold == LOST:
             from hookrun.fire.lost_run import run

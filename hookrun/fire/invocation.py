@@ -11,8 +11,8 @@ from time import monotonic
 from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.events import EVENTS, GATES, can_refuse, resolve_event
-from hookrun.model import PRECEDENCE, Interrupted, Verdict
-from hookrun.state import CurrentRun
+from hookrun.model import Interrupted, Verdict
+from hookrun.state import report_bug
 from hookrun.text import UserError, print_message, quote
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hookrun.process.runner import ProcessRunner
     from hookrun.trust.approvals import UserDecisions
 
-    class Worker(Protocol):
+    class HostWorker(Protocol):
         """A server's worker: it outlives the run. `settings` are the run's, None until they are known."""
 
         watch: CallSupervisor
@@ -55,7 +55,7 @@ class FireInvocation:
     """
 
     def __init__(
-        self, home: str, *, deadline: float | None = None, agent: str | None = None, worker: Worker | None = None
+        self, home: str, *, deadline: float | None = None, agent: str | None = None, worker: HostWorker | None = None
     ) -> None:
         self.started = monotonic()
         self.worker = worker
@@ -133,10 +133,6 @@ class FireInvocation:
             return self.config_files.repository or self.config_files.cwd or "/"
         return "/"
 
-    def internal_error(self, error: Exception) -> str:
-        """Return the message for a bug of ours; its traceback goes to crash.log."""
-        return internal_error(error, self.home, for_agent=CurrentRun.for_agent)
-
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit; failing does not change the answer."""
         from hookrun import audit
@@ -202,21 +198,10 @@ class EventFire:
         # Most runs end here: engine, verdicts and process/ are imported only below.
         verdict = self._judged(self.candidates) if matches else Verdict()
         if "arguments_cut_off" in self.context and self.event in GATES:
-            return self._refuse_unread(self.candidates, verdict)
+            from hookrun.fire.unread import refused_if_guarded
+
+            return refused_if_guarded(self, verdict)
         return verdict
-
-    def _refuse_unread(self, candidates: EventHooks, verdict: Verdict) -> Verdict:
-        """Return a block if hooks that may guard the tool did not get all of its arguments."""
-        if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
-            return verdict
-        from hookrun.engine import HookChain
-        from hookrun.fire.unread import guards
-
-        names = ", ".join(guards(self))
-        if not names:
-            return verdict
-        self.chain = self.chain or HookChain(self.event, self.context, candidates)
-        return Verdict("block", f"hooks ({names}) cannot read all of this: {self.context['arguments_cut_off']}")
 
     def _judged(self, candidates: EventHooks) -> Verdict:
         """Run the candidates that the user has not switched off, and return their verdict."""
@@ -274,7 +259,7 @@ class EventFire:
         except ValueError as error:
             invocation.problems.append(f"the context cannot be passed to a hook: {error}")
         except Exception as error:
-            invocation.problems.append(invocation.internal_error(error))
+            invocation.problems.append(report_bug(error, invocation.home))
         finally:
             invocation.waited += runner.waited
             runner.close()
@@ -378,7 +363,7 @@ class EventFire:
                 behind = unapproved_behind(chain, self.candidates, trust)
                 combine_failures(chain.runs, behind, trust.root, self._first_time)
         except Exception as error:
-            self.invocation.problems.append(self.invocation.internal_error(error))
+            self.invocation.problems.append(report_bug(error, self.invocation.home))
 
     # --- the audit
 
@@ -441,7 +426,7 @@ def load_for_refusals() -> None:
     """Load what a refusal may need, before an installer can remove it while hooks run."""
     try:
         from hookrun import credentials, refusals, session, verdicts  # noqa: F401
-        from hookrun.agents import reply  # noqa: F401
+        from hookrun.fire import response  # noqa: F401
     except Exception:  # as above
         return
 
@@ -456,26 +441,3 @@ def named_home(path: str) -> str:
         hint = "give the directory that contains .config/hookrun"
         raise FireError(f"--home {path or quote(path)} is not a directory\nhint: {hint}")
     return path
-
-
-def internal_error(error: Exception, home: str | None, *, for_agent: bool) -> str:
-    """Return the message for a bug of ours; its traceback goes to crash.log. Raises nothing.
-
-    HOOKRUN_DEBUG is ignored for an agent: a project may set it, and the agent reads stderr.
-    """
-    try:
-        from hookrun.crash import report
-        from hookrun.state import account_home, home_directory
-
-        return report(error, home or (account_home() if for_agent else home_directory()), debug=not for_agent)
-    except Exception:  # hookrun is incomplete
-        return f"internal error, please report it: {type(error).__name__}: {error}"
-
-
-def end_with_zero() -> None:
-    """End silently on signals, for an agent that takes any exit status but 0 for a refusal."""
-    import _signal  # type: ignore[import-not-found]  # see process/child.py
-
-    for number in (1, 2, 15):
-        if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, lambda _number, _frame: os._exit(0))

@@ -12,13 +12,13 @@ from hookrun.fire.lost import reason
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
-    from hookrun.fire.invocation import Worker
+    from hookrun.fire.invocation import HostWorker
 
 # Seconds to wait for the message: the worker may have read it, and the agent may keep its end open.
 WAIT = 2.0
 
 
-def run(name: str, options: FireOptions, usage_error: str, worker: Worker | None = None) -> int:
+def run(name: str, options: FireOptions, usage_error: str, worker: HostWorker | None = None) -> int:
     """Answer the agent and return the exit status. Raises nothing."""
     return agent.run(name, options, usage_error, worker, LostFire)
 
@@ -34,6 +34,7 @@ class LostFire(agent.AgentFire):
             pass  # of the event for which hookrun is installed, else of a tool call
         self.errors.append(reason(self.message.event))
 
-    def _own_failure(self) -> Reply:
+    def own_failure(self) -> Reply:
+        """Return the refusal, or a message where nothing can be refused."""
         text = "; ".join(self.errors)
         return Reply("block", text) if self.message.event in GATES else Reply(user_message=text)

@@ -10,8 +10,11 @@ import json
 from hookrun.agents.base import UnreadableMessageError, no_native_args
 from hookrun.conditions import ConditionEvaluator
 from hookrun.context import BOM
+from hookrun.engine import HookChain
 from hookrun.events import GATES
 from hookrun.fastjson import MAX_DEPTH, finite
+from hookrun.model import PRECEDENCE, Verdict
+from hookrun.state import report_bug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,12 +91,23 @@ READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name
 
 def guards_of_message(fire: EventFire) -> list[str]:
     """Return the names of the hooks that might block an agent's message of which only the event is known."""
-    command = fire.invocation
-    if fire.event not in GATES or command.compiled is None:
+    invocation = fire.invocation
+    if fire.event not in GATES or invocation.compiled is None:
         return []
-    fire.context["agent"] = command.agent
-    fire.candidates = command.compiled.candidates(fire.event)
+    fire.context["agent"] = invocation.agent
+    fire.candidates = invocation.compiled.candidates(fire.event)
     return guards(fire, of_any_tool=True)
+
+
+def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
+    """Return a block if hooks that may guard the tool did not get all of its arguments, else the verdict."""
+    if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
+        return verdict
+    names = ", ".join(guards(fire))
+    if not names or fire.candidates is None:
+        return verdict
+    fire.chain = fire.chain or HookChain(fire.event, fire.context, fire.candidates)
+    return Verdict("block", f"hooks ({names}) cannot read all of this: {fire.context['arguments_cut_off']}")
 
 
 def guards(fire: EventFire, *, of_any_tool: bool = False) -> list[str]:
@@ -105,7 +119,7 @@ def guards(fire: EventFire, *, of_any_tool: bool = False) -> list[str]:
     try:
         return _guards(fire, of_any_tool=of_any_tool)
     except Exception as error:
-        fire.invocation.problems.append(fire.invocation.internal_error(error))
+        fire.invocation.problems.append(report_bug(error, fire.invocation.home))
         return ["a hook"]
 
 

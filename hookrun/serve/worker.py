@@ -20,7 +20,7 @@ import time
 
 from hookrun.agents import status_without_hooks
 from hookrun.fire import command
-from hookrun.fire.invocation import end_with_zero
+from hookrun.fire.agent import end_with_zero
 from hookrun.nesting import CALLER
 from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses

@@ -68,7 +68,7 @@ VALUES = {
 EMPTY = frozenset(
     {
         "home", "tool", "option", "options", "directory", "env", "quote(context)", "shlex.quote(self.home)", "RULE",
-        "home_option(self.options.home, self.command.home)",
+        "home_option(message.options.home, message.invocation.home)",
     }
 )  # fmt: skip
 """Expressions with a piece of a command line, which may be empty."""

@@ -1,0 +1,79 @@
+"""The response to an agent's message: the verdicts of its fires, hookrun's own problems, and texts kept for it.
+
+Loaded only where there is something to say: most calls have no answer.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.agents.formats import STOP_EVENTS, Reply, reply_from_verdict
+from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.model import PRECEDENCE
+from hookrun.session import keep_texts, take_text
+from hookrun.state import KEPT_TEXTS_DIR, home_option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.agents.reply import AgentResponse
+    from hookrun.fire.agent import AgentFire
+
+
+def response_to(message: AgentFire) -> AgentResponse:
+    """Return the response to a message whose hooks have run; keep the texts that a later event is to show."""
+    home, session = message.invocation.home, message.message.session_id
+    replies = []
+    for fire, verdict in message.fires:
+        reply = reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
+        if fire.event in STOP_EVENTS:
+            from hookrun.fire.stop_blocks import limited
+
+            reply = limited(reply, home, session, fire.event, fire.context)
+        replies.append(reply)
+    notice = message.notice if message.notice and message.first_time(message.notice) else None
+    replies += [_kept_texts(message), message.own_failure(), Reply(user_message=notice)]
+    answer = build_response(
+        message.agent,
+        message.message,
+        replies,
+        lambda names: _notice_of(message, names),
+        lambda: _refused_by(message),
+    )
+    if session and (answer.deferred.context or answer.deferred.user_message):
+        texts = (("context", answer.deferred.context), ("user_message", answer.deferred.user_message))
+        keep_texts(home, session, texts)
+    return answer
+
+
+def _kept_texts(message: AgentFire) -> Reply:
+    """Return texts of the session's earlier events that this one can show."""
+    form, session = message.agent.RESPONSE_FORMATS.get(message.message.native), message.message.session_id
+    home = message.invocation.home
+    if form is None or session is None or not os.path.exists(home + KEPT_TEXTS_DIR):
+        return Reply()
+    able = form.capabilities
+    return Reply(
+        context=take_text(home, session, "context") if "context" in able else None,
+        user_message=take_text(home, session, "user_message") if "user_message" in able else None,
+    )
+
+
+def _notice_of(message: AgentFire, names: list[str]) -> str | None:
+    """Return the notice about degradations not yet shown in this session, or None."""
+    native = message.message.native
+    new = [name for name in dict.fromkeys(names) if message.first_time(f"{native}: {name}")]
+    if not new:
+        return None
+    effects = "; ".join(f"{name} ({DEGRADATIONS[name]})" for name in new)
+    return f"hookrun: {message.agent.DISPLAY_NAME} does not support all of this at {native}: {effects}"
+
+
+def _refused_by(message: AgentFire) -> tuple[list[str], str]:
+    """Return the hooks behind a refusal, and the command that shows why; nothing where no hook refused."""
+    fire, verdict = message.strongest() or (None, None)
+    if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or message.options.probe:
+        return [], ""
+    names = fire.decided_by(verdict)
+    if message.invocation.settings.get("audit") is False:
+        return names, ""
+    return names, f"hookrun why {fire.request_id[:8]}{home_option(message.options.home, message.invocation.home)}"
