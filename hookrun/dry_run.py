@@ -188,7 +188,7 @@ def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
     if cause is None:
         return None
     hint = None
-    if cause.startswith("matcher: "):
+    if cause.startswith("matcher: ") and hook.claude is None:
         hint = _hint_for_matcher(hook.matcher or (), context)
     elif cause.startswith("when: "):
         view = ConditionEvaluator(context)

@@ -427,6 +427,15 @@ def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], ex
     assert why.isprintable()
 
 
+def test_a_matcher_of_claude_codes_form_need_not_name_a_tool() -> None:
+    """Its matcher on a notification is compared with the kind: no hint says that the event has no tool."""
+    candidate = hook(claude={"event": "Notification", "matcher": "idle_prompt"})
+    why = dry_run.explain_mismatch(candidate, {"event": "notification"})
+    assert why is not None
+    assert why.startswith('matcher: "idle_prompt" does not list')
+    assert "has no tool" not in why
+
+
 @given(st.text(st.characters()) | trees)
 def test_what_is_shown_is_short_and_printable(value: object) -> None:
     """Whatever the value, at most the given number of printable ASCII characters is shown."""
