@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hookrun.model import Hook
-
 
 def glob(pattern: str, text: str) -> bool:
     """Return whether a glob matches; only wildcards need the import of the module for globs."""
@@ -74,27 +72,34 @@ class ConditionEvaluator:
         self._texts: dict[str, list[str]] = {}
         self._first_texts: dict[str, list[str]] = {}
 
-    def selects(
+    def mismatch(
         self,
         matcher: Sequence[str] | None,
         when: Mapping[str, Sequence[str]] | None,
         unless: Mapping[str, Sequence[str]] | None,
         agents: Sequence[str] | None,
         claude: Mapping[str, object] | None = None,
-    ) -> bool:
-        """Return whether a hook's conditions match the context; `claude` as in `model.Hook`."""
-        return (
-            (agents is None or self._agent in agents or self._context.get("fired_through") in agents)
-            and (matcher is None or self.tool_matches(matcher))
-            and (when is None or self.all_match(when))
-            and (unless is None or not self.all_match(unless, every=False))
-            and (claude is None or self._is_for_claude(claude))
-        )
+    ) -> tuple[str, str] | None:
+        """Return the first condition that does not match, by its field's name, None if all do.
 
-    def _is_for_claude(self, claude: Mapping[str, object]) -> bool:
-        from hookrun.claude.matcher import applies as applies_by
+        With it comes the path in `when`, or why what only Claude Code's form has (`claude`, see `model.Hook`) does not.
+        """
+        if agents is not None and self._agent not in agents and self._context.get("fired_through") not in agents:
+            return "agents", ""
+        if matcher is not None and not self.tool_matches(matcher):
+            return "matcher", ""
+        if when is not None:
+            for path, globs in when.items():
+                if not self.matches(path, globs):
+                    return "when", path
+        if unless is not None and self.all_match(unless, every=False):
+            return "unless", ""
+        if claude is not None:
+            from hookrun.claude.matcher import why_not
 
-        return applies_by(claude, self._context)
+            reason = why_not(claude, self._context)
+            return None if reason is None else ("claude", reason)
+        return None
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
         """Return whether a glob matches the tool, by its canonical name or the agent's."""
@@ -136,8 +141,3 @@ def tool_names(context: Mapping[str, object]) -> list[str]:
 
 # Digits of a list index in a path; more are a key.
 LONGEST_INDEX = 9
-
-
-def applies(hook: Hook, context: Mapping[str, object]) -> bool:
-    """Return whether a hook of this event matches the context."""
-    return ConditionEvaluator(context).selects(hook.matcher, hook.when, hook.unless, hook.agents, hook.claude)

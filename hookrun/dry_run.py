@@ -20,7 +20,7 @@ from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 # The states of a prediction; with DEPENDS the hook runs if unknown fields match.
@@ -183,58 +183,68 @@ def _has_tool(context: Mapping[str, object]) -> bool:
 
 
 def explain_mismatch(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook's conditions do not match the context, with a hint, else None."""
-    cause = mismatch_reason(hook, context)
-    if cause is None:
+    """Return why the hook's conditions do not match the context, with condition, value and a hint, else None."""
+    found = ConditionEvaluator(context).mismatch(hook.matcher, hook.when, hook.unless, hook.agents, hook.claude)
+    if found is None:
         return None
+    condition, cause = found
     hint = None
-    if cause.startswith("matcher: ") and hook.claude is None:
-        hint = _hint_for_matcher(hook.matcher or (), context)
-    elif cause.startswith("when: "):
-        view = ConditionEvaluator(context)
-        path = next(path for path, globs in (hook.when or {}).items() if not view.matches(path, globs))
-        hint = _hint_for_path(path, context)
+    if condition == "agents":
+        agents, agent = _format_globs(hook.agents or ()), context.get("agent")
+        other = f"{agents} does not include {format_value(agent)}"
+        cause = f"agents: {f'only for {agents}, and no agent runs it' if agent is None else other}"
+    elif condition == "matcher":
+        matcher, tool = hook.matcher or (), format_value(context.get("tool_name"))
+        cause = f"matcher: {_format_globs(matcher)} does not match the tool {tool}"
+        hint = _hint_for_matcher(matcher, context)
+    elif condition == "when":
+        hint = _hint_for_path(cause, context)
+        globs = _format_globs((hook.when or {})[cause])
+        cause = f"when: {_with_value(cause, context)}, which {globs} does not match"
+    elif condition == "unless":
+        cause = f"unless: {', '.join(_with_value(path, context) for path in hook.unless or ())}"
     return f"{cause} ({hint})" if hint else cause
+
+
+def _with_value(path: str, context: Mapping[str, object]) -> str:
+    found = list(resolve_path(context, path))
+    value = " or ".join(format_value(value) for value in found[:3]) if found else "missing"
+    return f"{format_value(path)[1:-1]} is {value}"
 
 
 def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
     if not _has_tool(context):
         return f"{context.get('event')} has no tool, so a matcher never matches"
-    own_name, users = _hookruns_name(matcher, context)
-    if users:
-        name = format_value(context.get("tool_name"))
-        return f"hookrun's name of the tool is {format_value(own_name)}; {name} is that of {', '.join(users)}"
-    for tool in tool_names(context):
-        if any(glob(pattern.lower(), tool.lower()) for pattern in matcher):
-            return f"names are case-sensitive: write {format_value(tool)}"
-    agents = _agents_using_name(matcher, context.get("tool_name"))
+    tool = context.get("tool_name")
+    names = [] if context.get("agent") else [each for each in _tool_names_of_agents() if each[1] == tool]
+    ours = next((ours for _, _, ours in names if ours != tool and _matches(matcher, ours)), None)
+    if ours is not None:
+        users = ", ".join(agent for agent, _, each in names if each == ours)
+        return f"hookrun's name of the tool is {format_value(ours)}; {format_value(tool)} is that of {users}"
+    for name in tool_names(context):
+        if any(glob(pattern.lower(), name.lower()) for pattern in matcher):
+            return f"names are case-sensitive: write {format_value(name)}"
+    agents = _agents_using_name(matcher, tool)
     return f"{', '.join(agents)} use that name" if agents else None
 
 
 def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
     """Return the agents whose name for hookrun's `tool` the matcher matches."""
+    names = _tool_names_of_agents()
+    return list(dict.fromkeys(agent for agent, own, ours in names if ours == tool and _matches(matcher, own)))
+
+
+def _tool_names_of_agents() -> Iterator[tuple[str, str, str]]:
+    """Yield each agent, its own name of a tool, and hookrun's."""
     from hookrun.agents import AGENTS, load  # rarely needed
 
-    return [
-        name
-        for name in AGENTS
-        if any(ours == tool and any(glob(each, own) for each in matcher) for own, ours in load(name).TOOLS.items())
-    ]
+    for agent in AGENTS:
+        for own, ours in load(agent).TOOLS.items():
+            yield agent, own, ours
 
 
-def _hookruns_name(matcher: Sequence[str], context: Mapping[str, object]) -> tuple[str, list[str]]:
-    """Return hookrun's name of the context's tool, given by an agent's own name, and the agents that use that.
-
-    "" and none if the matcher does not match hookrun's name, or the agent is known.
-    """
-    from hookrun.agents import AGENTS, load  # rarely needed
-
-    tool = str(context.get("tool_name"))
-    names = {} if context.get("agent") else {name: load(name).TOOLS.get(tool) for name in AGENTS}
-    for ours in filter(None, names.values()):
-        if ours != tool and any(glob(each, ours) for each in matcher):
-            return ours, [agent for agent, each in names.items() if each == ours]
-    return "", []
+def _matches(matcher: Sequence[str], name: str) -> bool:
+    return any(glob(pattern, name) for pattern in matcher)
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:
@@ -286,35 +296,3 @@ def _broken_program(hook: Hook, variables: Mapping[bytes, bytes], directory: str
     if hook.kind != "args" and interpreter_of(path) is None:  # a shell runs a script without a shebang
         return None
     return exec_failure(path, directory)
-
-
-def mismatch_reason(hook: Hook, context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not match this context, with condition and value, else None."""
-    view = ConditionEvaluator(context)
-    if hook.agents is not None and not {context.get("agent"), context.get("fired_through")}.intersection(hook.agents):
-        agents, agent = _format_globs(hook.agents), context.get("agent")
-        unknown = f"agents: only for {agents}, and no agent runs it"
-        return unknown if agent is None else f"agents: {agents} does not include {format_value(agent)}"
-    if hook.matcher is not None and not view.tool_matches(hook.matcher):
-        return (
-            f"matcher: {_format_globs(hook.matcher)} does not match the tool {format_value(context.get('tool_name'))}"
-        )
-    for path, globs in (hook.when or {}).items():
-        if not view.matches(path, globs):
-            return f"when: {_plain(path)} is {_found(path, context)}, which {_format_globs(globs)} does not match"
-    if hook.unless is not None and view.all_match(hook.unless, every=False):
-        return f"unless: {', '.join(f'{_plain(path)} is {_found(path, context)}' for path in hook.unless)}"
-    if hook.claude is not None:
-        from hookrun.claude.matcher import why_not as why_not_by
-
-        return why_not_by(hook.claude, context)
-    return None
-
-
-def _found(path: str, context: Mapping[str, object]) -> str:
-    found = list(resolve_path(context, path))
-    return " or ".join(format_value(value) for value in found[:3]) if found else "missing"
-
-
-def _plain(path: str) -> str:
-    return format_value(path)[1:-1]

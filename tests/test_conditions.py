@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from hookrun import conditions, dry_run, fastjson, globs
 from hookrun.model import Hook
+from tests.applies import applies
 from tests.rows import rows
 
 Conditions = Mapping[str, Sequence[str]]
@@ -164,7 +165,7 @@ def test_a_matcher_is_tried_on_the_canonical_and_on_the_agents_name(
 ) -> None:
     """Any alternative may fit either name; no matcher fits everything, and without a tool no matcher fits."""
     context = {"tool_name": names[0], "agent_tool_name": names[1]}
-    assert conditions.applies(hook(matcher=matcher), context) is expected
+    assert applies(hook(matcher=matcher), context) is expected
 
 
 @rows(
@@ -180,7 +181,7 @@ def test_a_matcher_is_tried_on_the_canonical_and_on_the_agents_name(
 )
 def test_agents_are_named_and_not_matched(agents: list[str] | None, agent: str | None, expected: bool) -> None:
     """A hook for some agents runs for these only, and not where no agent is known."""
-    assert conditions.applies(hook(agents=agents), {"agent": agent}) is expected
+    assert applies(hook(agents=agents), {"agent": agent}) is expected
 
 
 # --- when and unless
@@ -269,9 +270,9 @@ def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], 
     drawn = data.draw(conditions_on(context))
     expected = reference_holds(drawn, context)
     assert conditions.ConditionEvaluator(context).all_match(drawn) is expected
-    assert conditions.applies(hook(when=drawn), context) is expected
+    assert applies(hook(when=drawn), context) is expected
     exempt = reference_holds(drawn, context, every=False)
-    assert conditions.applies(hook(unless=drawn), context) is not exempt
+    assert applies(hook(unless=drawn), context) is not exempt
 
 
 @pytest.mark.slow
@@ -288,7 +289,9 @@ def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], d
         fresh = conditions.ConditionEvaluator(context)
         assert view.all_match(each) is fresh.all_match(each)
         assert view.tool_matches(matcher) is fresh.tool_matches(matcher)
-        assert view.selects(matcher, each, None, None) is (fresh.tool_matches(matcher) and fresh.all_match(each))
+        assert (view.mismatch(matcher, each, None, None) is None) is (
+            fresh.tool_matches(matcher) and fresh.all_match(each)
+        )
 
 
 @rows(
@@ -392,8 +395,8 @@ def test_why_not_is_none_exactly_when_the_hook_applies(
         "unless": data.draw(st.none() | conditions_on(context)),
     }
     candidate = hook(**fields)
-    why = dry_run.mismatch_reason(candidate, context)
-    assert (why is None) is conditions.applies(candidate, context)
+    why = dry_run.explain_mismatch(candidate, context)
+    assert (why is None) is applies(candidate, context)
     if why is not None:
         assert why.split(":")[0] in {name for name, value in fields.items() if value is not None}
         assert not any(unicodedata.category(char) == "Cc" for char in why)
@@ -420,7 +423,7 @@ def test_why_not_names_the_condition_and_the_value(fields: dict[str, object], ex
     """The text names the condition, the expected and the actual value; no control character, not even of a path."""
     arguments = {"command": "ls\n\x1b[31m", "n": 3, "null": None}
     context = {"agent": "codex", "tool_name": "bash", "session_id": "s1", "tool_args": arguments, "a\x1b[2J": "x"}
-    why = dry_run.mismatch_reason(hook(**fields), context)
+    why = dry_run.explain_mismatch(hook(**fields), context)
     assert why is not None
     assert why.startswith(f"{expected[0]}: ")
     assert [part for part in expected if part not in why] == []

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun import conditions
 from hookrun.engine import HookChain
 from hookrun.model import LAYERS, Failure, Hook, Outcome
+from tests.applies import applies
 from tests.rows import rows
 
 Json = dict[str, object]
@@ -42,7 +42,7 @@ class Listed:
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
-        return conditions.applies(self._hooks[index], context)
+        return applies(self._hooks[index], context)
 
     def hook(self, index: int) -> Hook:
         """Return the hook itself."""
@@ -633,7 +633,7 @@ def test_in_any_chain_no_guard_is_slipped_past(hooks: list[Hook], answers: dict[
         return
     for one in hooks:
         guards = one.layer in {"managed", "user"} and one.mode == "enforce"
-        if guards and conditions.applies(one, fire.chain.context):
+        if guards and applies(one, fire.chain.context):
             assert fire.seen(one.name)[-1]["tool_args"] == fire.args
 
 

@@ -18,13 +18,8 @@ WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 LIST = WORD | frozenset(", -")
 
 
-def applies(claude: Mapping[str, object], context: Mapping[str, object]) -> bool:
-    """Return whether the hook runs in this context; `claude` as in `model.Hook`."""
-    return why_not(claude, context) is None
-
-
 def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not run in this context, with rule and value; None if it runs."""
+    """Return why the hook does not run in this context, with rule and value, or None; `claude` as in `model.Hook`."""
     if claude.get("own") and context.get("agent") == "claude" and _runs_it(claude["own"], context):
         return "Claude Code runs it itself: it is declared in Claude Code's own settings"
     event = str(claude.get("event"))

@@ -259,7 +259,7 @@ class EventHooks:
         layer = self._rows[index][0]
         if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
             rows = enumerate(self._rows)
-            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.selects(*row[2:7])}
+            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.mismatch(*row[2:7]) is None}
         return index in self._selected[layer]
 
     def hook(self, index: int) -> Hook:

@@ -328,8 +328,8 @@ class HookTable:
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)
-            found = (n for n, hook in enumerate(self.hooks) if view.selects(hook.matcher, None, None, hook.agents))
-            known = frozenset(found)
+            hooks = enumerate(self.hooks)
+            known = frozenset(n for n, hook in hooks if not view.mismatch(hook.matcher, None, None, hook.agents))
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
             self._known[key] = known
@@ -378,7 +378,7 @@ class TableCandidates:
             return True
         if context is not self._context or self._view is None:
             self._context, self._view = context, ConditionEvaluator(context)
-        return self._view.selects(None, hook.when, hook.unless, None, hook.claude)
+        return self._view.mismatch(None, hook.when, hook.unless, None, hook.claude) is None
 
     def hook(self, index: int) -> Hook:
         """Return the hook."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude.matcher import applies, why_not
+from hookrun.claude.matcher import why_not
+from tests.applies import applies_for_claude as applies
 from tests.rows import rows
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.conditions import applies
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from tests.applies import applies
 from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
 
 if TYPE_CHECKING:
