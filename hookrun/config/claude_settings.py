@@ -199,26 +199,25 @@ def validate_handler(
         return checked
 
     given = _given(handler, at)
-    type_ = handler.get("type")
+    type_ = str(handler.get("type") or "hook")
     error = _unsupported(handler, given, at)
-    kind, target = _target(given, str(type_), plugin)
+    ran = _target(given, type_, plugin)
     if scope.layer in TRUSTED_LAYERS:
-        validate.reject_relative_paths({kind: target}, at)
+        validate.reject_relative_paths(ran, at)
     _doubtful(entry.event, handler, given, at)
-    errors = [problem.text for problem in errors_in(checked.problems)]
-    fields = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
-    fields |= _meaning(entry.event, {"onFailure": fields.get("on_failure") or "continue", **handler}, given, ends_in)
-    claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
-    fields |= {
-        "name": validate.unique_name(_name(kind, target, scope) if target else str(type_ or "hook"), scope),
-        "events": [event],
+    values = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}
+    values |= _meaning(entry.event, {"onFailure": values.get("on_failure") or "continue", **handler}, given, ends_in)
+    values |= {
+        **ran,
         "dialect": "claude",
-        "cwd": "event",
         "parallel": True,
-        "error": "; ".join([*errors, *([error] if error else [])]) or None,
-        "claude": {key: value for key, value in claude.items() if value is not None},
+        "name": validate.unique_name(_name(ran, type_, scope), scope),
     }
-    checked.hook = validate.make_hook(fields, kind, target, at, scope)
+    claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
+    values["claude"] = {key: value for key, value in claude.items() if value is not None}
+    checked.hook = validate.make_hook(values, [event], at, scope)
+    errors = [*(problem.text for problem in errors_in(checked.problems)), *([error] if error else [])]
+    checked.hook.error = "; ".join(errors) or None
     return checked
 
 
@@ -255,25 +254,24 @@ def _unsupported(handler: dict[str, object], given: dict[str, object], at: Locat
     return None
 
 
-def _target(given: dict[str, object], type_: str, plugin: str | None) -> tuple[str, str | list[str]]:
+def _target(given: dict[str, object], type_: str, plugin: str | None) -> validate.Values:
+    """Return the one of KINDS that a handler runs, with the plugin's root, which no shell knows, filled in."""
     if type_ == "http":
-        return "url", str(given.get("url", ""))
-    command = _in_plugin(str(given.get("command", "")), plugin)
-    arguments = given.get("args")
-    if type_ == "command" and isinstance(arguments, list):
-        return "args", [command, *(_in_plugin(str(each), plugin) for each in arguments)]
-    return "command", command if type_ == "command" else ""
+        return {"url": given.get("url", "")}
+    words = [str(given.get("command", "")), *texts(given, "args")]
+    if plugin is not None:
+        words = [word.replace("${CLAUDE_PLUGIN_ROOT}", plugin) for word in words]
+    if type_ == "command" and "args" in given:
+        return {"args": words}
+    return {"command": words[0] if type_ == "command" else ""}
 
 
-def _name(kind: str, target: str | list[str], scope: validate.Scope) -> str:
+def _name(ran: validate.Values, type_: str, scope: validate.Scope) -> str:
+    (kind,) = ran
+    target = validate.target_of(ran, kind)
     if isinstance(target, list):  # a script's name does not depend on where the project is
         target = [word.removeprefix(FILLED_IN[0]) for word in target]
-    return validate.default_name(kind, target, scope)
-
-
-def _in_plugin(text: str, plugin: str | None) -> str:
-    """Expand the plugin's root, which no shell knows."""
-    return text if plugin is None else text.replace("${CLAUDE_PLUGIN_ROOT}", plugin)
+    return validate.default_name(kind, target, scope) if target else type_
 
 
 def _meaning(event: str, handler: dict[str, object], given: dict[str, object], ends_in: float) -> dict[str, object]:
@@ -292,20 +290,17 @@ def _meaning(event: str, handler: dict[str, object], given: dict[str, object], e
         "timeout": seconds,
     }
     allowed = texts(given, "allowedEnvVars")
-    headers = given.get("headers")
-    if isinstance(headers, dict):
-        meaning["headers"] = {
-            name: _only(allowed, str(value))
-            for name, value in headers.items()
-            if name.lower() not in validate.OF_THE_BODY
-        }
     if allowed:
         meaning["allowed_env"] = allowed
+    if "headers" in given:
+        meaning["headers"] = {
+            name: validate.HEADER_VARIABLE.sub(
+                lambda found: found[0] if (found[1] or found[2]) in allowed else "", str(value)
+            )
+            for name, value in as_object(given["headers"]).items()
+            if name.lower() not in validate.OF_THE_BODY
+        }
     return meaning
-
-
-def _only(allowed: list[str], text: str) -> str:
-    return validate.HEADER_VARIABLE.sub(lambda found: found[0] if (found[1] or found[2]) in allowed else "", text)
 
 
 def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], at: Location) -> None:

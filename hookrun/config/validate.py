@@ -70,7 +70,7 @@ def validate_hook(
     if errors_in(checked.problems) and not _on_failure_is_known(entry):
         effective["on_failure"] = "block"
     checked.problems[:0] = checked.for_file
-    checked.hook = _hook(effective, events, at, scope)
+    checked.hook = make_hook(effective, events, at, scope)
     # It keeps its place and fails when it would run; only an entry without a readable event, or an unreadable file, is
     # a problem of the whole run.
     checked.hook.error = "; ".join(problem.text for problem in errors_in(checked.problems)) or None
@@ -158,48 +158,33 @@ def _name_is_free(values: Values, at: Location, scope: Scope) -> None:
         scope.named.add(name)
 
 
-def _hook(values: Values, events: list[str], at: Location, scope: Scope) -> Hook:
+def make_hook(values: Values, events: list[str], at: Location, scope: Scope) -> Hook:
+    """Return an entry's hook with what it executes, or only the reason if its command is not read."""
+    from hookrun.config.executed import executed
+    from hookrun.config.references import state_that_is_code
+
     fields = {key: value for key, value in values.items() if key not in schema.KINDS}
     kind = next((each for each in schema.KINDS if each in values), "command")
     target = target_of(values, kind)
     if not isinstance(fields.get("name"), str):
         fields["name"] = unique_name(default_name(kind, target, scope), scope)
-    if fields.get("dialect") == "claude":
+    dialect = str(fields.get("dialect", ""))
+    if dialect == "claude":
         fields.setdefault("cwd", "event")
         if isinstance(fields.get("matcher"), list):
             fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
-    hook = make_hook({**fields, "events": events}, kind, target, at, scope)
-    from hookrun.config.references import state_that_is_code
-
-    for path in state_that_is_code(hook.words, texts(fields, "state")):
-        message = f"the hook executes {quote(path)}, so it cannot be in `state`"
-        at.at("state").report(message, "remove it from `state`")
-    return hook
-
-
-def make_hook(fields: Values, kind: str, target: str | list[str], at: Location, scope: Scope) -> Hook:
-    """Return an entry's hook with what it executes, or only the reason if its command is not read."""
-    from hookrun.config.executed import executed
-
     look: list[str] = []
     words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     if scope.reads_commands:
         variables = {name: str(text) for name, text in as_object(fields.get("env")).items()}
-        dialect = str(fields.get("dialect", ""))
         look = command_words.program_and_script(kind, target, dialect)
         words = executed(kind, target, variables, dialect).code
-    return Hook.from_dict(
-        {
-            **fields,
-            "kind": kind,
-            "target": target,
-            "layer": scope.layer,
-            "source": at.document.path,
-            "line": at.document.position(at.path)[0],
-            "look": look,
-            "words": words,
-        }
-    )
+    for path in state_that_is_code(words, texts(fields, "state")):
+        message = f"the hook executes {quote(path)}, so it cannot be in `state`"
+        at.at("state").report(message, "remove it from `state`")
+    line, _ = at.document.position(at.path)
+    fields |= {"kind": kind, "target": target, "layer": scope.layer, "source": at.document.path, "line": line}
+    return Hook.from_dict({**fields, "events": events, "look": look, "words": words})
 
 
 def _with_canonical_names(matcher: list[str]) -> list[str]:

@@ -9,8 +9,11 @@ import pytest
 
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
+from tests.config.declared import examined
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Project
 
 WRONG: tuple[object, ...] = (
@@ -74,3 +77,15 @@ def test_a_wrong_field_of_our_own_form_loses_no_other_hook(project: Project, key
         if not guarded(project):
             lost.append(value)
     assert lost == []
+
+
+def test_state_that_a_handler_executes_is_an_error(tmp_path: Path) -> None:
+    """`defaults` give handlers their `state`, too: a file that is code stays part of what is approved."""
+    handler = {"type": "command", "command": '"$CLAUDE_PROJECT_DIR"/hooks/check.sh'}
+    data = {
+        "hookrun": {"defaults": {"state": ["hooks/check.sh"]}},
+        "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [handler]}]},
+    }
+    result = examined(tmp_path / "coder.json", data)
+    (hook,) = result.declarations.hooks
+    assert "so it cannot be in `state`" in str(hook.error)
