@@ -74,10 +74,10 @@ class ConditionEvaluator:
 
     def mismatch(
         self,
-        matcher: Sequence[str] | None,
-        when: Mapping[str, Sequence[str]] | None,
-        unless: Mapping[str, Sequence[str]] | None,
-        agents: Sequence[str] | None,
+        matcher: Sequence[str] | None = None,
+        when: Mapping[str, Sequence[str]] | None = None,
+        unless: Mapping[str, Sequence[str]] | None = None,
+        agents: Sequence[str] | None = None,
         claude: Mapping[str, object] | None = None,
     ) -> tuple[str, str] | None:
         """Return the first condition that does not match, by its field's name, None if all do.

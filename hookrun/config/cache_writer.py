@@ -10,19 +10,22 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__, files, state
-from hookrun.config.discovery import ALWAYS, ENFORCING, FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
+from hookrun.config.discovery import FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
 from hookrun.fastjson import dumps
 from hookrun.model import HOOK_DEFAULTS, LAYERS, Hook
 from hookrun.state import YOUNG, cache_file, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.config.discovery import ConfigFiles
+    from hookrun.config.discovery import ConfigFiles, Row
     from hookrun.config.load import Declarations
     from hookrun.state import Identity
 
 # Seconds after which a run compiles for itself: the lock's holder may be stopped.
 LONGEST_WAIT = 2.0
+
+# The fields of a hook that decide whether it runs.
+CONDITIONS = ("matcher", "when", "unless", "agents", "claude")
 
 # Limit on cache files; the oldest are removed.
 MAX_FILES = 256
@@ -100,7 +103,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
     """Return the compiled text of a configuration."""
     parts: list[str] = []
     length = 0
-    tables: dict[str, list[object]] = {}
+    tables: dict[str, list[Row]] = {}
     for hook in declarations.hooks:
         for event in hook.events:
             tables.setdefault(event, []).append(_row(hook, length))
@@ -128,9 +131,15 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
     return "".join((dumps(header), "\n", *parts))
 
 
-def _row(hook: Hook, offset: int) -> list[object]:
-    flags = ALWAYS * hook.always | ENFORCING * hook.enforcing
-    return [LAYERS.index(hook.layer), flags, hook.matcher, hook.when, hook.unless, hook.agents, hook.claude, offset]
+def _row(hook: Hook, offset: int) -> Row:
+    conditions = {name: value for name in CONDITIONS if (value := getattr(hook, name)) is not None}
+    return {
+        "layer": LAYERS.index(hook.layer),
+        "always": hook.always,
+        "enforcing": hook.enforcing,
+        "conditions": conditions,
+        "offset": offset,
+    }
 
 
 def _is_young(own: Identity) -> bool:

@@ -19,12 +19,19 @@ from hookrun.state import CONFIG_DIR, identity, identity_of, read_cached
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, TypedDict
 
     from hookrun.state import Identity
 
-    Globs = list[str] | None
-    Conditions = dict[str, list[str]] | None
-    Row = tuple[int, int, Globs, Conditions, Conditions, Globs, dict[str, object] | None, int]
+    class Row(TypedDict):
+        """A hook in the table of its event, for what comes before it is parsed; `conditions` are those it has."""
+
+        layer: int
+        always: bool
+        enforcing: bool
+        conditions: dict[str, Any]
+        offset: int
+
 
 MANAGED_DIRECTORY = "/etc/hookrun"
 LAYER_FILES = ("hooks.json", "hooks.yaml", "hooks.yml")
@@ -165,10 +172,7 @@ def _exists(path: str) -> bool:
 
 # --- the compiled configuration
 
-FORMAT = 7
-ROW_LENGTH = 8
-# Flags in the table, known without parsing the hook.
-ALWAYS, ENFORCING = 1, 2
+FORMAT = 8
 
 
 class CompiledConfig:
@@ -200,20 +204,20 @@ class CompiledConfig:
 
     def matching(self, event: str, context: Mapping[str, object]) -> tuple[EventHooks, bool]:
         """Return an event's hooks in running order, and whether one matches this context."""
-        hooks = EventHooks(self._table(event), self)
+        hooks = self.candidates(event)
         return hooks, any(hooks.selects(index, context) for index in range(hooks.count))
 
     def _table(self, event: str) -> list[Row]:
         if event not in self._index:
             return []
         rows, _ = scan_own(self._text, self._base + self._index[event])
-        if not isinstance(rows, list) or any(len(row) != ROW_LENGTH for row in rows):
-            raise ValueError("a damaged table")
+        if not isinstance(rows, list):
+            raise TypeError("a damaged table")
         return rows
 
     def hooks(self) -> list[Hook]:
         """Return all hooks in running order."""
-        offsets = {row[7] for event in self._index for row in self._table(event)}
+        offsets = {row["offset"] for event in self._index for row in self._table(event)}
         return [self.hook(offset) for offset in sorted(offsets)]
 
     def hook(self, offset: int) -> Hook:
@@ -238,34 +242,34 @@ class EventHooks:
 
     def layer(self, index: int) -> int:
         """Return the index of the hook's layer in LAYERS."""
-        return self._rows[index][0]
+        return self._rows[index]["layer"]
 
     def need_approval(self) -> bool:
         """Return whether a hook is of an untrusted layer."""
-        return any(LAYERS[row[0]] in UNTRUSTED_LAYERS for row in self._rows)
+        return any(LAYERS[row["layer"]] in UNTRUSTED_LAYERS for row in self._rows)
 
     def always(self, index: int) -> bool:
         """Return whether the hook runs after the chain has ended."""
-        return bool(self._rows[index][1] & ALWAYS)
+        return self._rows[index]["always"]
 
     def enforcing(self, index: int) -> bool:
         """Return whether the hook can block or modify the call."""
-        return bool(self._rows[index][1] & ENFORCING)
+        return self._rows[index]["enforcing"]
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         if context is not self._context:
             self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
-        layer = self._rows[index][0]
+        layer = self._rows[index]["layer"]
         if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
-            rows = enumerate(self._rows)
-            self._selected[layer] = {n for n, row in rows if row[0] == layer and self._view.mismatch(*row[2:7]) is None}
+            rows = [(n, row["conditions"]) for n, row in enumerate(self._rows) if row["layer"] == layer]
+            self._selected[layer] = {n for n, conditions in rows if self._view.mismatch(**conditions) is None}
         return index in self._selected[layer]
 
     def hook(self, index: int) -> Hook:
         """Return the hook, parsed."""
         if index not in self._hooks:
-            self._hooks[index] = self._compiled.hook(self._rows[index][7])
+            self._hooks[index] = self._compiled.hook(self._rows[index]["offset"])
         return self._hooks[index]
 
 
@@ -281,19 +285,13 @@ def load_cached(found: ConfigFiles) -> CompiledConfig | None:
         compiled = CompiledConfig(read_cached(*cached_as(found)))
         # Valid only if it names the current state of every source file.
         same = compiled.sources == [[layer, path, [*state]] for layer, path, state in found.files]
-        if same and compiled.claude == found.claude and _unchanged(compiled):
-            return compiled
+        if same and compiled.claude == found.claude:
+            also = [(str(path), identity_or_none(str(path))) for path, _ in compiled.also]
+            if compiled.also == [[path, state and [*state]] for path, state in also]:
+                return compiled
     except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration):
         pass
     return None
-
-
-def _unchanged(compiled: CompiledConfig) -> bool:
-    for path, state in compiled.also:
-        now = identity_or_none(str(path))
-        if (None if now is None else [*now]) != state:
-            return False
-    return True
 
 
 def identity_or_none(path: str) -> Identity | None:

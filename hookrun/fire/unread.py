@@ -136,7 +136,7 @@ def _may_match(hook: Hook, view: ConditionEvaluator, *, of_any_tool: bool) -> bo
     unknown = {"if", "twins", "matcher"} if of_any_tool else {"if", "twins"}
     claude = hook.claude and {key: value for key, value in hook.claude.items() if key not in unknown}
     if of_any_tool:
-        return view.mismatch(None, None, None, hook.agents, claude) is None
+        return view.mismatch(agents=hook.agents, claude=claude) is None
     when = {path: globs for path, globs in (hook.when or {}).items() if path in READ}
     unless = hook.unless if hook.unless and READ.issuperset(hook.unless) else None
     return view.mismatch(hook.matcher, when, unless, hook.agents, claude) is None

@@ -329,7 +329,7 @@ class HookTable:
         if known is None:
             view = ConditionEvaluator(data)
             hooks = enumerate(self.hooks)
-            known = frozenset(n for n, hook in hooks if not view.mismatch(hook.matcher, None, None, hook.agents))
+            known = frozenset(n for n, hook in hooks if not view.mismatch(hook.matcher, agents=hook.agents))
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
             self._known[key] = known
@@ -378,7 +378,7 @@ class TableCandidates:
             return True
         if context is not self._context or self._view is None:
             self._context, self._view = context, ConditionEvaluator(context)
-        return self._view.mismatch(None, hook.when, hook.unless, None, hook.claude) is None
+        return self._view.mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
 
     def hook(self, index: int) -> Hook:
         """Return the hook."""
