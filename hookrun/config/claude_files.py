@@ -95,16 +95,14 @@ def switch_off(files: list[ConfigFile]) -> None:
     managed = [file for file in theirs if file.layer == "managed"]
     all_off = any(file.data.get("disableAllHooks") is True for file in managed)
     only_managed = any(file.data.get("allowManagedHooksOnly") is True for file in managed)
-    disabled = {layer: _disables_hooks(theirs, layer) for layer in ("local", "project", "user")}
+    disabled = dict.fromkeys(("local", "project", "user"))
+    for file in reversed(theirs):
+        if isinstance(value := file.data.get("disableAllHooks"), bool) and file.layer in disabled:
+            disabled[file.layer] = value
     nearest = next((value for value in disabled.values() if value is not None), False)
     for file in theirs:
         by_nearest = nearest and (disabled["user"] is True or file.layer != "user")
         file.off = file.off or all_off or (file.layer != "managed" and (only_managed or by_nearest))
-
-
-def _disables_hooks(files: list[ConfigFile], layer: str) -> bool | None:
-    values = [file.data.get("disableAllHooks") for file in files if file.layer == layer]
-    return next((value for value in values if isinstance(value, bool)), None)
 
 
 def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -> None:

@@ -9,19 +9,17 @@ from typing import Any
 
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
-from hookrun.claude.matcher import WITHOUT_MATCHER, fits, names_in
+from hookrun.claude.matcher import WITHOUT_MATCHER, fits, globs_of, names_in
 from hookrun.config import claude_files
 from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, validate_handler
 from hookrun.config.config_file import ConfigFile
-from hookrun.config.validate import Scope, explicit_names
+from hookrun.config.recipe_entries import explicit_names
+from hookrun.config.validate import Scope
 from hookrun.globs import glob
 from hookrun.model import Hook
 from hookrun.text import quote
 
 Json = dict[str, Any]
-
-# A side of a `|` that a glob can express.
-SIMPLE = re.compile(r"\^?[A-Za-z0-9_-]+(?:\.\*[A-Za-z0-9_-]*)*\$?")
 
 # Timeout in seconds of an `async` hook; Claude Code has none.
 AT_MOST = 900.0
@@ -42,6 +40,14 @@ class Migrated:
         self.rest: dict[str, list[Json]] = {}
         self.notes: list[str] = []
         self.env: dict[str, str] = {}
+
+    def keep(self, entry: HandlerEntry) -> None:
+        """Add a handler to the rest."""
+        group: Json = {} if entry.matcher is None else {"matcher": entry.matcher}
+        groups = self.rest.setdefault(entry.event, [])
+        if not groups or {**groups[-1], "hooks": None} != {**group, "hooks": None}:
+            groups.append({**group, "hooks": []})
+        groups[-1]["hooks"].append(entry.handler)
 
 
 def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
@@ -75,7 +81,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
             if _nameless(declared) not in map(_nameless, there):
                 migrated.hooks.append(declared)
         else:
-            _keep(entry, migrated.rest)
+            migrated.keep(entry)
             migrated.notes.append(f"{hook.location()}: kept in Claude Code's form: {why}")
     migrated.notes += _changes(migrated.hooks)
     return migrated
@@ -120,19 +126,12 @@ def _globs(matcher: str, event: str) -> list[str]:
     whole = re.fullmatch(r"\^?\(([A-Za-z0-9_|-]+)\)\$", matcher)
     if whole and matcher.startswith("^"):
         return _globs(whole.group(1), event)
-    sides = matcher.split("|")
-    if not all(SIMPLE.fullmatch(side) for side in sides):
+    # `mcp__` always begins a name.
+    found = [re.sub(r"^\*(?=mcp__)", "", re.sub(r"\*+", "*", each)) for each in globs_of(matcher) or ()]
+    if not found or "*" in found:
         return []
     known = [ours for ours, theirs in hook_protocol.TOOLS.items() if fits(matcher, event, theirs)]
-    return list(dict.fromkeys([*known, *(_glob(side) for side in sides)]))
-
-
-def _glob(side: str) -> str:
-    """Return one side of a `|` as a glob. `mcp__` always begins a name."""
-    text = side.removeprefix("^").removesuffix("$").replace(".*", "*")
-    start = "" if side.startswith(("^", "mcp__")) else "*"
-    end = "" if side.endswith("$") else "*"
-    return re.sub(r"\*+", "*", f"{start}{text}{end}")
+    return list(dict.fromkeys([*known, *found]))
 
 
 def _declared(entry: HandlerEntry, hook: Hook) -> Json:
@@ -146,15 +145,6 @@ def _declared(entry: HandlerEntry, hook: Hook) -> Json:
     seconds = AT_MOST if hook.timeout == A_DAY else hook.timeout
     declared["timeout"] = int(seconds) if seconds == int(seconds) else seconds
     return {**declared, "parallel": True, "dialect": "claude"}
-
-
-def _keep(entry: HandlerEntry, rest: dict[str, list[Json]]) -> None:
-    groups = rest.setdefault(entry.event, [])
-    group: Json = {} if entry.matcher is None else {"matcher": entry.matcher}
-    if groups and {name: value for name, value in groups[-1].items() if name != "hooks"} == group:
-        groups[-1]["hooks"].append(entry.handler)
-    else:
-        groups.append({**group, "hooks": [entry.handler]})
 
 
 def _changes(hooks: list[Json]) -> list[str]:

@@ -222,18 +222,15 @@ def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnost
     places = dict.fromkeys(found.searched, project)
     places |= dict.fromkeys((MANAGED_DIRECTORY, found.home + CONFIG_DIR), others)
     for directory, (mistaken, names) in places.items():
-        for name in _listed(directory):
+        try:
+            listed = sorted(os.listdir(directory))
+        except OSError:
+            continue
+        for name in listed:
             path = f"{directory.rstrip('/')}/{name}"
             if mistaken.fullmatch(name) and name not in names and path not in read and _has_hooks(path):
                 message = f"hookrun does not read a file named {quote(name)}"
                 yield Diagnostic(path, 1, 1, "", message, f"rename it to {names[0]}", "warning")
-
-
-def _listed(directory: str) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except OSError:
-        return []
 
 
 def _has_hooks(path: str) -> bool:

@@ -13,10 +13,10 @@ from hookrun.config.config_file import ConfigFile, GitInclude, included_path, in
 from hookrun.config.discovery import ConfigFiles
 from hookrun.config.document import Diagnostic, Location, errors_in
 from hookrun.config.parse import KeyPath
-from hookrun.config.recipe_entries import expanded, validate_entry
+from hookrun.config.recipe_entries import explicit_names, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, TRUSTED_SETTINGS
 from hookrun.config.shapes import list_at, texts
-from hookrun.config.validate import MAX_PROJECT_HOOKS, SETTING_FIELDS, Scope, ValidatedHook, explicit_names
+from hookrun.config.validate import MAX_PROJECT_HOOKS, SETTING_FIELDS, Scope, ValidatedHook
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.text import quote
 
@@ -221,7 +221,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
         examined.add_problems(file.problems)
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
-            reserved = explicit_names(expanded(file.entries))
+            reserved = explicit_names(file.entries)
             scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns)
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`

@@ -16,7 +16,7 @@ from hookrun.config.document import Diagnostic, Document, Location
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.shapes import validate_into
-from hookrun.config.validate import Scope, ValidatedHook, explicit_names, validate_hook
+from hookrun.config.validate import Scope, ValidatedHook, validate_hook
 from hookrun.model import Hook, as_object
 from hookrun.text import did_you_mean, quote
 
@@ -48,7 +48,7 @@ def hooks_from_data(
     defaults: dict[str, object] | None = None,
 ) -> tuple[list[Hook], list[Diagnostic]]:
     """Return the hooks of a document's entries at `path`, by priority, and all problems."""
-    scope = Scope("project", frozenset(events), defaults or {}, reserved=explicit_names(expanded(entries)), warns=False)
+    scope = Scope("project", frozenset(events), defaults or {}, reserved=explicit_names(entries), warns=False)
     checked = [
         each for index, entry in enumerate(entries) for each in validate_entry(document, (*path, index), entry, scope)
     ]
@@ -106,6 +106,12 @@ def expanded(entries: Iterable[object]) -> list[object]:
         hooks = hooks_of(*split_version(text)) if isinstance(text, str) else []
         found += hooks or [entry]
     return found
+
+
+def explicit_names(entries: Iterable[object]) -> set[str]:
+    """Return the names that entries, or the hooks of their recipes, state: `reserved` in their scope."""
+    hooks = (hook for hook in expanded(entries) if isinstance(hook, dict))
+    return {name for hook in hooks if isinstance(name := hook.get("name"), str)}
 
 
 def _expand(entry: Entry, at: Location) -> list[Entry]:

@@ -358,6 +358,12 @@ def schema() -> Schema:
         "required": ["hooks"],
         "additionalProperties": False,
     }
+    by_event: Schema = {
+        "type": "object",
+        "properties": {event: _reference("claude") for event in NATIVE_EVENTS},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
     return {
         "$schema": DIALECT,
         "title": "hookrun config",
@@ -366,7 +372,7 @@ def schema() -> Schema:
         "properties": {
             "$schema": {"type": "string", "description": "The schema of this file, for editors."},
             "hooks": {
-                "anyOf": [_reference("hooks"), nested, _claude()],
+                "anyOf": [_reference("hooks"), nested, by_event],
                 "description": "A list of hooks, or an object of events in Claude Code's form.",
             },
             "hookrun": _reference("settings"),
@@ -383,15 +389,6 @@ def schema() -> Schema:
 
 def _reference(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
-
-
-def _claude() -> Schema:
-    return {
-        "type": "object",
-        "properties": {event: _reference("claude") for event in NATIVE_EVENTS},
-        "additionalProperties": False,
-        "minProperties": 1,
-    }
 
 
 def _claude_groups() -> Schema:

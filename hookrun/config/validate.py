@@ -364,8 +364,3 @@ def unique_name(name: str, scope: Scope) -> str:
     scope.numbers[name] = number
     scope.reserved.add(free)
     return free
-
-
-def explicit_names(entries: Iterable[object]) -> set[str]:
-    """Return the explicit names of entries: `reserved` in their scope."""
-    return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}

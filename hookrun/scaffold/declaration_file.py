@@ -15,9 +15,9 @@ from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
 from hookrun.config.parse import MAX_VALUES, KeyPath
-from hookrun.config.recipe_entries import expanded, validate_entry
+from hookrun.config.recipe_entries import explicit_names, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
-from hookrun.config.validate import Scope, explicit_names, unique_name
+from hookrun.config.validate import Scope, unique_name
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
@@ -67,11 +67,11 @@ class DeclarationFile:
 
     def named(self, name: str) -> bool:
         """Return whether a hook has this name."""
-        return name in explicit_names(expanded(self.entries))
+        return name in explicit_names(self.entries)
 
     def unused(self, name: str) -> str:
         """Return the name, with a number if a hook has it."""
-        return unique_name(name, Scope(self.layer, reserved=explicit_names(expanded(self.entries))))
+        return unique_name(name, Scope(self.layer, reserved=explicit_names(self.entries)))
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
@@ -104,7 +104,7 @@ class DeclarationFile:
     def _checked(self, index: int) -> list[Diagnostic]:
         """Return the warnings about a hook. Raises ScaffoldError with the first error."""
         entries = self.entries
-        names = explicit_names(expanded(entry for at, entry in enumerate(entries) if at != index))
+        names = explicit_names(entry for at, entry in enumerate(entries) if at != index)
         scope = Scope(self.layer, frozenset(self.events), dict(self.defaults), named=names, reserved=set(names))
         document = parse(self.path, self._text.text, MAX_VALUES)
         checked = validate_entry(document, (*self._entries_path, index), entries[index], scope)

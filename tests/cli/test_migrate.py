@@ -39,6 +39,8 @@ def group(matcher: str | None = None, **fields: object) -> dict[str, object]:
         ("^(Edit|Write)$", ["edit", "write"]),
         ("Edit|mcp__.*", ["edit", "*Edit*", "mcp__*"]),
         ("^Bash$", ["bash", "Bash"]),
+        ("^mcp__(db|web)__.*", ["mcp__db__*", "mcp__web__*"]),
+        (".*Fetch$", ["web_fetch", "*Fetch"]),
         (".*", []),
         ("(?!Bash)", []),
         (r"Bash\b", []),
