@@ -51,7 +51,6 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         Failure as Failure,
         Hook as Hook,
         HookResult as HookResult,
-        HookResult as Run,  # noqa: F401  # its name in 0.1
         Verdict as Verdict,
     )
     from hookrun.process.pool import ClosedError as ClosedError
@@ -74,15 +73,11 @@ PUBLIC = {
     "hookrun.process.pool": "ClosedError",
 }
 
-# Public names of the previous release -> their new names, until the next release.
-RENAMED = {"Run": "HookResult"}
-
 
 def __getattr__(name: str) -> object:
-    wanted = RENAMED.get(name, name)
     for module, names in PUBLIC.items():
-        if wanted in names.split():
-            found: object = getattr(__import__(module, fromlist=(wanted,)), wanted)
+        if name in names.split():
+            found: object = getattr(__import__(module, fromlist=(name,)), name)
             globals()[name] = found
             return found
     raise AttributeError(f"module 'hookrun' has no attribute {name!r}")

@@ -173,9 +173,6 @@ class Verdict:
         """
         return cls(modified_context=context)
 
-    tell = with_context  # names of 0.1, for one release
-    pass_on = with_metadata
-
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
         data: dict[str, object] = {"action": self.action}
@@ -268,8 +265,6 @@ class Hook:
     def location(self) -> str:
         """Return `file:line` of the declaration."""
         return f"{self.source}:{self.line}" if self.source else "?"
-
-    where = location  # its name in 0.1, for one release
 
     def __repr__(self) -> str:
         return f"Hook({self.name!r}, {self.kind}={self.target!r})"

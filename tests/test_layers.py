@@ -14,7 +14,6 @@ from typing import NamedTuple
 import pytest
 
 from hookrun import agents
-from hookrun.bundles import MOVED
 from hookrun.cli.commands import COMMANDS, CONFIG
 from hookrun.recipes import RECIPES
 from tests.rows import rows
@@ -49,7 +48,7 @@ LAYERS = (
     ("verdicts", "context"),
     ("refusals",),
     ("crash", "launcher_file", "server_socket", "nesting", "model", "session"),
-    ("bundles", "client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
+    ("client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
 )
 """Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
 
@@ -181,7 +180,7 @@ def test_imports_go_down_only() -> None:
 
 def test_ready_made_hooks_stand_on_what_is_public() -> None:
     """Recipes and observe import what a third party could, and nothing of the core beside it."""
-    own = {"observe": {"observe", "bundles"}, "recipes": {"recipes", "observe"}}  # bundles: for one release
+    own = {"observe": {"observe"}, "recipes": {"recipes", "observe"}}
     wrong = sorted(
         f"{each.importer} -> {each.imported}"
         for imports in all_imports().values()
@@ -259,7 +258,7 @@ LOOSE = {
     "launch": "__main__ client launcher_file serve server_socket server_start",
     "agents": "agents claude",
     "compat": "compat integrations observe",
-    "rest": "__init__ bundles dry_run guarded",
+    "rest": "__init__ dry_run guarded",
 }
 """Rooms that are counted together, among them the modules that are in none."""
 
@@ -298,14 +297,16 @@ BY_NAME = {
     *(str(agents.load(each).INSTALL.get("hook_trust")) for each in agents.AGENTS),
     *(f"hookrun.recipes.{each}" for each in RECIPES),
     *(f"hookrun.cli.{module}" for module, _ in (*COMMANDS.values(), *CONFIG.values())),
-    *(module for names in MOVED.values() for module in names),
 }
-"""Modules that a table names: an agent, its trust in hooks, a recipe, a command, the new place of an old name."""
+"""Modules that a table names: an agent, its trust in hooks, a recipe, a command."""
 
 FOR_PROGRAMS = {
     "hookrun.compat.oats",
+    "hookrun.compat.stackbench",
     "hookrun.integrations.claude_agent_sdk",
     "hookrun.integrations.langchain",
+    "hookrun.recipes.quality_gate",
+    "hookrun.recipes.retry",
     "hookrun.testing.pytest_plugin",
 }
 """Modules that only other programs import."""

@@ -46,8 +46,6 @@ class NameMap:
         table = self._arguments.get(name)
         return _renamed(args, {ours: theirs for theirs, ours in table.items()} if table else None)
 
-    own_arguments = to_native  # its name in 0.1, for one release
-
 
 def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dict[str, object]:
     if not table:

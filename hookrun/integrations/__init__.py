@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.bundles import register_moved
 from hookrun.context import ContextError
 from hookrun.library import Result
 from hookrun.library.embedded_engine import Engine, check_deadline
@@ -18,7 +17,6 @@ from hookrun.text import describe_exception
 OnError = Literal["continue", "block"]
 
 log = logging.getLogger("hookrun.integrations")
-register_moved(__name__)
 
 
 def reply_of(result: Result) -> Reply:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hookrun.bundles import register_moved
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` does it
     from hookrun.observe.costs import CostTracker as CostTracker, Price as Price
@@ -25,20 +23,14 @@ PUBLIC = {
     "hookrun.observe.workflow": "WorkflowMetrics",
 }
 
-# Public names of the previous release -> their present names. The next release drops them.
-RENAMED = {"Store": "ObserverDatabase", "StoreError": "DatabaseError"}
-
-register_moved(__name__)
-
 __all__ = [name for names in PUBLIC.values() for name in names.split()]
 
 
 def __getattr__(name: str) -> object:
-    wanted = RENAMED.get(name, name)
     for module, names in PUBLIC.items():
-        if wanted in names.split():
+        if name in names.split():
             from importlib import import_module
 
-            found = globals()[name] = getattr(import_module(module), wanted)
+            found = globals()[name] = getattr(import_module(module), name)
             return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

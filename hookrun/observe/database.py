@@ -292,8 +292,6 @@ class ObserverDatabase:
                 raise
             raise DatabaseError(f"{self.path}: {reason} ({error})") from error
 
-    told = as_store_errors  # its name in 0.1, for one release
-
     def _damaged(self) -> bool:
         """Return whether the file, read from end to end, is corrupt."""
         if not os.path.lexists(self.path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import Engine, Verdict, observe
+from hookrun import Engine, Verdict
 from hookrun.observe import (
     CauseChains,
     CostTracker,
@@ -227,9 +227,3 @@ def test_the_default_store_is_the_accounts(engine: Engine, tmp_path: Path, monke
     assert list(tmp_path.iterdir()) == []
     engine.fire_sync("post_tool_use", session_id="s1", tool_name="bash", tool_args={})
     assert WorkflowMetrics(ObserverDatabase(tmp_path / ".local/state/hookrun/observe.db")).session("s1").tool_calls == 1
-
-
-def test_the_names_of_the_release_before_still_work() -> None:
-    """They go with the next release."""
-    former = {name: getattr(observe, name) for name in ("Store", "StoreError")}
-    assert former == {"Store": observe.ObserverDatabase, "StoreError": observe.DatabaseError}
