@@ -64,39 +64,29 @@ def _encode(context: Mapping[str, object]) -> bytes:
 class HookChain:
     """An event's hooks on one context, and their results so far, even if interrupted.
 
-    `disabled_reason` returns why a hook is off, or None; `refusal` returns why it may not run whatever its files: after
-    the chain's end, such a hook is skipped. Both may be replaced until it runs. `encode` returns a context as JSON
-    bytes; with `encode_changes` a change that it rejects is a bad verdict of its hook. `statuses` maps a candidate's
-    index to its status. `save_text` saves a text too long for an agent and returns its path, or None.
+    A caller may set, or a subclass define, these functions: `disabled_reason` returns why a hook is off, or None;
+    `refusal` returns why it may not run whatever its files: after the chain's end, such a hook is skipped. `encode`
+    returns a context as JSON bytes; if `encodes_changes`, a change that it rejects is a bad verdict of its hook.
+    `save_text` saves a text too long for an agent and returns its path, or None. `statuses` maps a candidate's index to
+    its status.
     """
 
-    def __init__(
-        self,
-        event: str,
-        context: dict[str, object],
-        candidates: Candidates,
-        *,
-        disabled_reason: Callable[[Hook], str | None] = lambda _: None,
-        refusal: Callable[[Hook], Failure | None] = lambda _: None,
-        encode: Callable[[Mapping[str, object]], bytes] = _encode,
-        encode_changes: bool = True,
-        save_text: Callable[[str], str | None] = lambda _text: None,
-    ) -> None:
+    disabled_reason: Callable[[Hook], str | None] = staticmethod(lambda _hook: None)
+    refusal: Callable[[Hook], Failure | None] = staticmethod(lambda _hook: None)
+    encode: Callable[[Mapping[str, object]], bytes] = staticmethod(_encode)
+    encodes_changes = True
+    ended_by: str | None = None
+    changed = False
+    _lowest_change = 0
+    save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
+
+    def __init__(self, event: str, context: dict[str, object], candidates: Candidates) -> None:
         self.event = event
-        self.context = context
+        self.given = self.context = context
         self.runs: list[HookResult] = []
         self.notes: list[str] = []
         self.statuses: dict[int, str] = {}
-        self.ended_by: str | None = None
-        self.changed = False
-        self._candidates = candidates
-        self.disabled_reason = disabled_reason
-        self.refusal = refusal
-        self._encode = encode
-        self._encode_changes = encode_changes
-        self._save_text = save_text
-        self._lowest_change = 0
-        self._given_metadata = context.get("metadata")
+        self.candidates = candidates
         self._encoded: dict[bool | str, bytes] = {}
 
     def run(self, runner: Runner) -> None:
@@ -122,13 +112,13 @@ class HookChain:
         """
         # A generator, so that one place decides the order for all drivers: the poll loop of `run`, and a program's task
         # or thread (library/engine_fire.py).
-        everything = range(self._candidates.count)
+        everything = range(self.candidates.count)
         yield from self._pass(everything, recheck=False)
         # From the nearest layer up: managed hooks also see changes of a user's recheck.
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
                 break
-            guards = [i for i in everything if self._candidates.layer(i) == layer and self._candidates.enforcing(i)]
+            guards = [i for i in everything if self.candidates.layer(i) == layer and self.candidates.enforcing(i)]
             yield from self._recheck(guards, layer)
 
     def _recheck(self, guards: list[int], layer: int) -> Steps:
@@ -137,7 +127,7 @@ class HookChain:
         If a guard that answered before now fails, the change is blocked, whatever its `on_failure`.
         """
         everybodys = self.context.get("metadata")
-        upper = dict(as_object(self._given_metadata))
+        upper = dict(as_object(self.given.get("metadata")))
         for run in self.runs:
             if LAYERS.index(run.hook.layer) <= layer:
                 upper.update(run.verdict.modified_context or {})
@@ -193,7 +183,7 @@ class HookChain:
 
     def _next_group(self, pending: list[int]) -> tuple[Group, list[int], list[int]]:
         """Return the next hook with those beside it, the candidates skipped, and those left."""
-        declared = self._candidates
+        declared = self.candidates
         group: Group = []
         passed_over: list[int] = []
         for position, index in enumerate(pending):
@@ -214,12 +204,12 @@ class HookChain:
 
     def _selected(self, index: int) -> Hook | None:
         """Return the hook if it runs now: it matches, is on, and the chain has not ended or it always runs."""
-        if not self._candidates.selects(index, self.context):
+        if not self.candidates.selects(index, self.context):
             return None
         if self.ended_by is not None and not self._runs_after_end(index):
             self.statuses.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None
-        hook = self._candidates.hook(index)
+        hook = self.candidates.hook(index)
         why = "mode is off" if hook.mode == "off" else self.disabled_reason(hook)
         if why is not None:
             self.statuses[index] = f"not run: {why}"
@@ -227,7 +217,7 @@ class HookChain:
         return hook
 
     def _runs_after_end(self, index: int) -> bool:
-        return self._candidates.always(index) and self.refusal(self._candidates.hook(index)) is None
+        return self.candidates.always(index) and self.refusal(self.candidates.hook(index)) is None
 
     def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
         """Record, in order, the answers of hooks that ran side by side.
@@ -262,7 +252,7 @@ class HookChain:
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import to_hook_result
 
-            return to_hook_result(hook, self.event, before, outcome, self._save_text)
+            return to_hook_result(hook, self.event, before, outcome, self.save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, outcome=outcome)
         import hookrun.verdicts  # most answers are plain; `from` takes longer
@@ -321,8 +311,8 @@ class HookChain:
         self.context = {**self.context, **fields}
         self.context["file_path"] = file_path(self.context)
         self._encoded = {}
-        if self._encode_changes:
-            self._encoded[False] = self._encode(_without_payload(self.context))
+        if self.encodes_changes:
+            self._encoded[False] = self.encode(_without_payload(self.context))
 
     def _conflict(self, earlier: HookResult, later: HookResult, what: str) -> None:
         note = (
@@ -340,14 +330,14 @@ class HookChain:
             return self._stdin_as_claude()
         if hook.payload not in self._encoded:
             seen = self.context if hook.payload else _without_payload(self.context)
-            self._encoded[hook.payload] = self._encode(seen)
+            self._encoded[hook.payload] = self.encode(seen)
         return b'{"hook":%b,%b\n' % (dumps(hook.name).encode("ascii"), self._encoded[hook.payload][1:])
 
     def _stdin_as_claude(self) -> bytes:
         if "claude" not in self._encoded:
             from hookrun.claude import hook_protocol
 
-            self._encoded["claude"] = self._encode(hook_protocol.build_payload(self.event, self.context)) + b"\n"
+            self._encoded["claude"] = self.encode(hook_protocol.build_payload(self.event, self.context)) + b"\n"
         return self._encoded["claude"]
 
 

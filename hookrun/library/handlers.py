@@ -259,14 +259,18 @@ class Registry:
         if replaced is not None:
             LOG.info("hook %s is replaced: %s instead of %s", handler.name, handler.target, replaced.target)
 
-    def remove(self, name: str) -> bool:
-        """Remove a handler; return whether there was one."""
+    def remove(self, name: str) -> None:
+        """Remove a handler. Raises KeyError if there is none."""
         with self._lock:
+            if self._handlers.pop(name, None) is None:
+                raise KeyError(f"no handler {name}")
             self.tables = {}
-            return self._handlers.pop(name, None) is not None
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Enable or disable every hook of this name."""
+        """Enable or disable every hook of this name. Raises KeyError as `named`, PermissionError for a managed one."""
+        found = self.named(name)
+        if not on and any(hook.layer == "managed" for hook in found):
+            raise PermissionError(f"hook {name} is managed: it can be disabled only in its config file")
         with self._lock:
             if name in self._handlers:
                 self._handlers[name].enabled = on
@@ -283,8 +287,11 @@ class Registry:
         return sorted(found, key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
 
     def named(self, name: str) -> list[Hook]:
-        """Return the hooks of this name."""
-        return [hook for hook in self.hooks() if hook.name == name]
+        """Return the hooks of this name. Raises KeyError if there is none."""
+        found = [hook for hook in self.hooks() if hook.name == name]
+        if not found:
+            raise KeyError(f"no hook {name}")
+        return found
 
     def is_on(self, hook: Hook) -> bool:
         """Return whether a hook is enabled: a handler by itself, a configured one by name, a managed one always."""
