@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
     )
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
     from hookrun.model import (
+        AnyHook as AnyHook,
         Failure as Failure,
         Hook as Hook,
         HookResult as HookResult,
@@ -69,7 +70,7 @@ PUBLIC = {
     ),
     "hookrun.library.handlers": "Handler RegistrationError",
     "hookrun.library": "Abort Result Skip",
-    "hookrun.model": "Failure Hook HookResult Verdict",
+    "hookrun.model": "AnyHook Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
 }
 

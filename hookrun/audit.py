@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hookrun.model import Hook, HookResult, Outcome
+    from hookrun.model import AnyHook, Hook, HookResult, Outcome
 
 VERSION = 1
 # Bytes after which the file is rotated.
@@ -127,7 +127,7 @@ def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
         data["notes"] = [_excerpt(note) for note in run.notes]
 
 
-def hook_fields(hook: Hook) -> dict[str, object]:
+def hook_fields(hook: AnyHook) -> dict[str, object]:
     """Return a record's fields about the hook."""
     return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.location())}
 

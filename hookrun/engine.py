@@ -10,8 +10,8 @@ from hookrun.model import (
     NO_OBJECTION,
     PRECEDENCE,
     TERMINAL_ACTIONS,
+    AnyHook,
     Failure,
-    Hook,
     HookResult,
     Interrupted,
     Outcome,
@@ -23,7 +23,7 @@ from hookrun.model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from hookrun import verdicts
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
         def selects(self, index: int, context: Mapping[str, object]) -> bool:
             """Return whether the hook matches this context."""
 
-        def hook(self, index: int) -> Hook:
-            """Return the hook."""
+        def hook(self, index: int) -> Any:
+            """Return the hook, of the kind that the chain's driver runs."""
 
-    Runner = Callable[[list[tuple[Hook, bytes]]], list[Outcome]]
-    Group = list[tuple[int, Hook]]
-    Steps = Generator[list[Hook], list[Outcome], None]
+    Runner = Callable[[list[tuple[Any, bytes]]], list[Outcome]]
+    Group = list[tuple[int, AnyHook]]
+    Steps = Generator[list[Any], list[Outcome], None]
 
 
 HAD_ENDED = "already ended the chain"
@@ -71,8 +71,8 @@ class HookChain:
     its status.
     """
 
-    disabled_reason: Callable[[Hook], str | None] = staticmethod(lambda _hook: None)
-    refusal: Callable[[Hook], Failure | None] = staticmethod(lambda _hook: None)
+    disabled_reason: Callable[[Any], str | None] = staticmethod(lambda _hook: None)
+    refusal: Callable[[Any], Failure | None] = staticmethod(lambda _hook: None)
     encode: Callable[[Mapping[str, object]], bytes] = staticmethod(_encode)
     encodes_changes = True
     ended_by: str | None = None
@@ -202,14 +202,14 @@ class HookChain:
                 return group, passed_over, pending[position + 1 :]
         return group, passed_over, []
 
-    def _selected(self, index: int) -> Hook | None:
+    def _selected(self, index: int) -> AnyHook | None:
         """Return the hook if it runs now: it matches, is on, and the chain has not ended or it always runs."""
         if not self.candidates.selects(index, self.context):
             return None
         if self.ended_by is not None and not self._runs_after_end(index):
             self.statuses.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None
-        hook = self.candidates.hook(index)
+        hook: AnyHook = self.candidates.hook(index)
         why = "mode is off" if hook.mode == "off" else self.disabled_reason(hook)
         if why is not None:
             self.statuses[index] = f"not run: {why}"
@@ -247,7 +247,7 @@ class HookChain:
                 run.interrupted = True
                 self.runs.append(run)
 
-    def interpret(self, hook: Hook, outcome: Outcome, before: dict[str, object]) -> HookResult:
+    def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return an ended hook's result, given its input, the context `before`."""
         if hook.dialect == "claude" and not hook.background and outcome.answer is None:
             from hookrun.claude.answer import to_hook_result
@@ -321,7 +321,7 @@ class HookChain:
         later.notes.append(note)
         self.notes.append(note)
 
-    def stdin(self, hook: Hook) -> bytes:
+    def stdin(self, hook: AnyHook) -> bytes:
         """Return the hook's input, a line of JSON: the context with the hook's name.
 
         In Claude's dialect it is Claude's message.
@@ -341,7 +341,7 @@ class HookChain:
         return self._encoded["claude"]
 
 
-def is_plain_continue(hook: Hook, outcome: Outcome) -> bool:
+def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
     """Return whether a hook succeeded with a mere `continue`, for a process in the usual spellings."""
     if outcome.failure is not None or outcome.notes:
         return False

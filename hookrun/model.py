@@ -194,39 +194,26 @@ VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
 NO_OBJECTION = Verdict()
 
 
-class Hook:
-    """One configured hook, validated, with all defaults filled in.
+class AnyHook:
+    """What a chain knows of each hook: of a configured one, and of a handler in a Python program.
 
-    `kind` is the field that defines what runs (`command`, `args`, `python` or `url`) and `target` its value.
-    `look` holds the words of `target` that literally name its program and script; they are checked before a run.
-    `words` are references to what it executes (see `config.executed`), which an approval covers.
-    `error` describes invalid configuration: such a hook never runs and fails as `declaration`.
-    `claude` holds what only a declaration in Claude Code's format has: its native `event`, its `matcher` and `if`, the
-    `base` and the `home` of paths in that, the `plugin_root`, the matchers of its `twins` (the same handler, declared
-    before), and whether it is Claude Code's `own`: in a file that Claude Code reads, so that it runs the hook itself.
-    Fields of `config.schema.FIELDS` that are not listed here are attributes, too.
+    `kind` says what runs, and `target` which: for a configured hook its `command`, `args`, `python` or `url`, for a
+    handler the function's `module:name`. `claude` holds what only a declaration in Claude Code's format has: its native
+    `event`, its `matcher` and `if`, the `base` and the `home` of paths in that, the `plugin_root`, the matchers of its
+    `twins` (the same handler, declared before), and whether it is Claude Code's `own`: in a file that Claude Code
+    reads, so that it runs the hook itself.
     """
 
     agents: Sequence[str] | None = None
-    allowed_env: Sequence[str] = ()
     always: bool = False
     background: bool = False
     claude: Mapping[str, object] | None = None
-    cwd: str = "project"
     description: str | None = None
     dialect: str = "hookrun"
-    env: Mapping[str, str] | None = None
-    env_policy: str = "inherit"
-    error: str | None = None
     events: Sequence[str] = ()
-    exclusive: bool = False
-    files: Sequence[str] = ()
-    headers: Mapping[str, str] | None = None
-    interpreter: str | None = None
     kind: str = "command"
     layer: str = "project"
     line: int = 0
-    look: Sequence[str] = ()
     matcher: Sequence[str] | None = None
     max_output: int = 1 << 20
     metadata: Mapping[str, object] | None = None
@@ -236,22 +223,47 @@ class Hook:
     parallel: bool = False
     payload: bool = False
     priority: int = 500
-    serve: bool = False
     source: str = ""
-    state: Sequence[str] = ()
     target: str | Sequence[str] = ""
     timeout: float = 30.0
     unless: Mapping[str, Sequence[str]] | None = None
     when: Mapping[str, Sequence[str]] | None = None
-    words: Sequence[str] = ()
-
-    def __init__(self, **fields: object) -> None:
-        self.__dict__ = HOOK_DEFAULTS | fields
 
     @property
     def enforcing(self) -> bool:
         """Whether the hook can block or change the call."""
         return self.mode == "enforce" and not self.background
+
+    def location(self) -> str:
+        """Return `file:line` of the declaration."""
+        return f"{self.source}:{self.line}" if self.source else "?"
+
+
+class Hook(AnyHook):
+    """One configured hook, validated, with all defaults filled in.
+
+    `look` holds the words of `target` that literally name its program and script; they are checked before a run.
+    `words` are references to what it executes (see `config.executed`), which an approval covers.
+    `error` describes invalid configuration: such a hook never runs and fails as `declaration`.
+    Fields of `config.schema.FIELDS` that are not listed here are attributes, too.
+    """
+
+    allowed_env: Sequence[str] = ()
+    cwd: str = "project"
+    env: Mapping[str, str] | None = None
+    env_policy: str = "inherit"
+    error: str | None = None
+    exclusive: bool = False
+    files: Sequence[str] = ()
+    headers: Mapping[str, str] | None = None
+    interpreter: str | None = None
+    look: Sequence[str] = ()
+    serve: bool = False
+    state: Sequence[str] = ()
+    words: Sequence[str] = ()
+
+    def __init__(self, **fields: object) -> None:
+        self.__dict__ = HOOK_DEFAULTS | fields
 
     def to_dict(self) -> dict[str, object]:
         """Return every field by its name, as `from_dict` takes, the cache stores and `list --json` shows it."""
@@ -262,16 +274,17 @@ class Hook:
         """Return the hook with these fields, as returned by `to_dict`; missing fields have their defaults."""
         return cls(**data)
 
-    def location(self) -> str:
-        """Return `file:line` of the declaration."""
-        return f"{self.source}:{self.line}" if self.source else "?"
-
     def __repr__(self) -> str:
         return f"Hook({self.name!r}, {self.kind}={self.target!r})"
 
 
-# A hook's optional fields, with their defaults.
-HOOK_DEFAULTS = {name: value for name, value in vars(Hook).items() if name[0] != "_" and not hasattr(value, "__get__")}
+# A configured hook's optional fields, with their defaults.
+HOOK_DEFAULTS = {
+    name: value
+    for owner in (AnyHook, Hook)
+    for name, value in vars(owner).items()
+    if name[0] != "_" and not hasattr(value, "__get__")
+}
 
 
 class Outcome:
@@ -324,7 +337,7 @@ class HookResult:
     interrupted = False
 
     def __init__(
-        self, hook: Hook, verdict: Verdict | None = None, *, outcome: Outcome, failure: Failure | None = None
+        self, hook: AnyHook, verdict: Verdict | None = None, *, outcome: Outcome, failure: Failure | None = None
     ) -> None:
         self.hook = hook
         self.verdict = Verdict() if verdict is None else verdict

@@ -9,8 +9,8 @@ from hookrun.model import (
     PRECEDENCE,
     VERDICT_OBJECTS,
     VERDICT_TEXTS,
+    AnyHook,
     Failure,
-    Hook,
     HookResult,
     Outcome,
     Verdict,
@@ -48,7 +48,7 @@ class BadVerdictError(ValueError):
     """A hook's output cannot be read as a verdict; the message says why."""
 
 
-def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
+def from_process(hook: AnyHook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
     """Return a run's verdict or failure, by its exit status and stdout, and notes on the output."""
     notes: list[str] = []
     try:
@@ -99,7 +99,7 @@ def from_return_value(
     return outcome.failure, notes
 
 
-def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]) -> Verdict:
+def _veto(hook: AnyHook, outcome: Outcome, answer: Verdict | None, notes: list[str]) -> Verdict:
     """Return the verdict of exit status 2: the answer, at least a block."""
     said = _reason(outcome.stderr)
     if answer is None:
@@ -114,7 +114,7 @@ def _veto(hook: Hook, outcome: Outcome, answer: Verdict | None, notes: list[str]
     return answer
 
 
-def note_broken_script(hook: Hook, outcome: Outcome) -> list[str]:
+def note_broken_script(hook: AnyHook, outcome: Outcome) -> list[str]:
     """Return a note if the shell itself exited with 2: the hook still blocks, whatever its policy."""
     if outcome.stderr and not outcome.stdout.strip():
         said = decode(outcome.stderr)
@@ -300,7 +300,7 @@ def excerpt(output: bytes | bytearray) -> str:
     return text + "..." if len(output) > EXCERPT else text
 
 
-def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
+def apply_policies(hook: AnyHook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
     """Return the verdict after the policies: `on_failure` (overrides the hook's) and `mode: advise`."""
     if isinstance(answer, Failure):
         reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
@@ -311,7 +311,7 @@ def apply_policies(hook: Hook, answer: Verdict | Failure, *, on_failure: str | N
     return _as_advice(hook, answer) if hook.mode == "advise" else answer
 
 
-def _as_advice(hook: Hook, verdict: Verdict) -> Verdict:
+def _as_advice(hook: AnyHook, verdict: Verdict) -> Verdict:
     """Return what an advising hook would do as messages to the user and the model."""
     if verdict.action == "continue":
         return verdict
@@ -431,7 +431,7 @@ def merge(
     return changes, fields, clashes
 
 
-def _replaces_all_args(hook: Hook) -> bool:
+def _replaces_all_args(hook: AnyHook) -> bool:
     """Return whether the hook replaces all arguments, including those it does not change."""
     return hook.dialect == "claude"
 

@@ -18,7 +18,7 @@ from hookrun.claude.hook_protocol import (
     rules,
 )
 from hookrun.fastjson import dumps, loads, type_name
-from hookrun.model import BINDING_ACTIONS, Failure, Hook, HookResult, Outcome, Verdict, as_object
+from hookrun.model import BINDING_ACTIONS, AnyHook, Failure, HookResult, Outcome, Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ LIMITED = ("message", "additional_context", "system_message")
 
 
 def to_hook_result(
-    hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
+    hook: AnyHook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
 ) -> HookResult:
     """Return a finished hook's result at hookrun's `event`, given its input `context`.
 
@@ -97,7 +97,7 @@ class Interpretation:
     they are reported to the user.
     """
 
-    def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
+    def __init__(self, hook: AnyHook, event: str, context: Fields, outcome: Outcome) -> None:
         self.hook = hook
         self.native = hook_protocol.native_event(event)
         self.rules: Rules = rules(self.native)

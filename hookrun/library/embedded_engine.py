@@ -20,7 +20,7 @@ from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, check
 from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
-from hookrun.model import Hook
+from hookrun.model import AnyHook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 from hookrun.state import home_directory
@@ -205,7 +205,7 @@ class Engine:
         bundle.register(self)
         return self
 
-    def hooks(self, event: Event | None = None) -> list[Hook]:
+    def hooks(self, event: Event | None = None) -> list[AnyHook]:
         """Return all hooks, or those of an event, in running order; a handler is a hook with a `function`.
 
         Disabled hooks are included (see `enabled`). Raises RegistrationError for an unknown event.

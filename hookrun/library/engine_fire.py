@@ -18,7 +18,7 @@ from hookrun.library.event_contexts import CLASSES, Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
-from hookrun.model import Failure, Hook, HookResult, Outcome
+from hookrun.model import AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.text import describe_exception
 
@@ -142,13 +142,13 @@ class EngineFire(HookChain):
         outcomes = yield [handler]
         self.record_outcomes([(0, handler)], outcomes, recheck=False)
 
-    def disabled_reason(self, hook: Hook) -> str | None:
+    def disabled_reason(self, hook: AnyHook) -> str | None:
         """Return why the user disabled a configured hook (those disabled by the program are not in the table)."""
-        return None if isinstance(hook, Handler) else self._to_run().why_off(hook)
+        return self._to_run().why_off(hook) if isinstance(hook, Hook) else None
 
-    def refusal(self, hook: Hook) -> Failure | None:
+    def refusal(self, hook: AnyHook) -> Failure | None:
         """Return why a configured hook may not run, or None."""
-        return None if isinstance(hook, Handler) else self._to_run().refusal(hook)
+        return self._to_run().refusal(hook) if isinstance(hook, Hook) else None
 
     def save_text(self, text: str) -> str | None:
         """Save a text that is too long for an agent; return its path, None without a home."""
@@ -157,7 +157,7 @@ class EngineFire(HookChain):
         home = self._services.home
         return save_overflow_text(home, text) if home is not None else None
 
-    def _group(self, hooks: Sequence[Hook]) -> ParallelGroup:
+    def _group(self, hooks: Sequence[AnyHook]) -> ParallelGroup:
         calls: dict[int, HandlerCall] = {}
         for index, hook in enumerate(hooks):
             if isinstance(hook, Handler):

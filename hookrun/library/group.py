@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
 from hookrun.library.threads import Job, Work
-from hookrun.model import Failure, Hook, Outcome
+from hookrun.model import AnyHook, Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
 from hookrun.process.runner import classify_failure
 from hookrun.state import home_directory
@@ -73,12 +73,12 @@ class ParallelGroup:
     """A fire's hooks that run side by side. `calls` are its handlers', by index among the hooks."""
 
     def __init__(
-        self, services: EngineState, hooks: Sequence[Hook], calls: dict[int, HandlerCall], processes: Processes
+        self, services: EngineState, hooks: Sequence[AnyHook], calls: dict[int, HandlerCall], processes: Processes
     ) -> None:
         self._services = services
         self._calls = calls
         self._processes = processes
-        self._declared = [(n, hook) for n, hook in enumerate(hooks) if n not in calls]
+        self._declared = [(n, hook) for n, hook in enumerate(hooks) if isinstance(hook, Hook)]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
         self._jobs: dict[int, Job] = {}

@@ -19,7 +19,7 @@ from hookrun.events import UnknownEventError, resolve_event
 from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.model import LAYERS, Failure, Hook, Verdict
+from hookrun.model import LAYERS, AnyHook, Failure, Hook, Verdict
 from hookrun.text import did_you_mean, escape, one_line, quote
 
 Answer = Verdict | Skip | Abort | dict[str, Any] | None
@@ -73,7 +73,7 @@ class RegistrationError(ValueError):
     """A handler cannot be registered; the message says why."""
 
 
-class Handler(Hook):
+class Handler(AnyHook):
     """A function that runs as a hook, in the process of the program that registered it.
 
     `function` is called with the context; `on_error` with the failure and the context if it fails. With `thread` the
@@ -85,13 +85,16 @@ class Handler(Hook):
     ('quiet', ['stop'], 30.0, {'team': 'tools'})
     """
 
-    __slots__ = ("enabled", "function", "is_async", "on_error", "thread")
+    kind = "handler"
+    layer = "user"  # the user runs the program: its handlers are trusted
 
-    function: Function
-    on_error: OnError | None
-    thread: bool
-    is_async: bool
-    enabled: bool
+    def __init__(self, function: Function, options: Options, **fields: object) -> None:
+        self.function = function
+        self.on_error = options.get("on_error")
+        self.thread = bool(options.get("thread"))
+        self.is_async = any(map(inspect.iscoroutinefunction, (function, _call_method(function))))
+        self.enabled = options.get("enabled") is not False
+        vars(self).update(fields)
 
     def __repr__(self) -> str:
         return f"Handler({self.name!r}, {self.target})"
@@ -104,9 +107,9 @@ def make(
     if unknown := [key for key in options if key not in Options.__annotations__]:
         hint = did_you_mean(unknown[0], Options.__annotations__)
         raise RegistrationError(f"unknown option {quote(unknown[0])}{f'; {hint}' if hint else ''}")
-    on_error, thread = options.get("on_error"), bool(options.get("thread"))
     if not callable(function):
         raise RegistrationError(f"{quote(repr(function))} is not a function: pass one that takes the context")
+    on_error = options.get("on_error")
     if on_error is not None and not callable(on_error):
         raise RegistrationError(f"on_error is {quote(repr(on_error))}: pass a function of a failure and a context")
     target = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
@@ -114,23 +117,9 @@ def make(
     made = target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
     name = made if options.get("name") is None else options["name"]
     fields = _checked({**options, "name": name}, _Source(source, line, str(name)))
-    handler = Handler.from_dict(
-        {
-            **fields,
-            "events": check_events(events, own_events, f"handler {fields['name']}"),
-            "kind": "handler",
-            "target": target,
-            "layer": "user",  # the user runs the program: its handlers are trusted
-            "source": source,
-            "line": line,
-        }
-    )
-    handler.function = function
-    handler.on_error = on_error
-    handler.thread = thread
-    handler.is_async = any(map(inspect.iscoroutinefunction, (function, _call_method(function))))
-    handler.enabled = options.get("enabled") is not False
-    if thread and handler.is_async:
+    fields["events"] = check_events(events, own_events, f"handler {fields['name']}")
+    handler = Handler(function, options, target=target, source=source, line=line, **fields)
+    if handler.thread and handler.is_async:
         raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not async")
     return handler
 
@@ -278,22 +267,22 @@ class Registry:
                 (self._off.discard if on else self._off.add)(name)
             self.tables = {}
 
-    def hooks(self, event: str | None = None) -> list[Hook]:
+    def hooks(self, event: str | None = None) -> list[AnyHook]:
         """Return all hooks, or those of an event, in running order, including disabled ones."""
         with self._lock:
-            found = [
+            found: list[AnyHook] = [
                 hook for hook in (*self._declared, *self._handlers.values()) if event is None or event in hook.events
             ]
         return sorted(found, key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
 
-    def named(self, name: str) -> list[Hook]:
+    def named(self, name: str) -> list[AnyHook]:
         """Return the hooks of this name. Raises KeyError if there is none."""
         found = [hook for hook in self.hooks() if hook.name == name]
         if not found:
             raise KeyError(f"no hook {name}")
         return found
 
-    def is_on(self, hook: Hook) -> bool:
+    def is_on(self, hook: AnyHook) -> bool:
         """Return whether a hook is enabled: a handler by itself, a configured one by name, a managed one always."""
         if isinstance(hook, Handler):
             return hook.enabled
@@ -322,7 +311,7 @@ def _is_the_same(handler: Handler, held: Handler) -> bool:
 class HookTable:
     """An event's hooks, in running order, and those that may run for a tool."""
 
-    def __init__(self, hooks: list[Hook]) -> None:
+    def __init__(self, hooks: list[AnyHook]) -> None:
         self.hooks = hooks
         self.layers = [LAYERS.index(hook.layer) for hook in hooks]
         self._known: dict[Key, frozenset[int]] = {}
@@ -355,7 +344,7 @@ class TableCandidates:
         self._context: Mapping[str, object] | None = None
         self._view: ConditionEvaluator | None = None
 
-    def only_candidate(self) -> Hook | None:
+    def only_candidate(self) -> AnyHook | None:
         """Return the hook if it is the only candidate, without further conditions."""
         if len(self._indexes) == 1:
             (index,) = self._indexes
@@ -387,6 +376,6 @@ class TableCandidates:
             self._context, self._view = context, ConditionEvaluator(context)
         return self._view.mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
 
-    def hook(self, index: int) -> Hook:
+    def hook(self, index: int) -> AnyHook:
         """Return the hook."""
         return self._table.hooks[index]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.conditions import tool_names
 from hookrun.globs import glob
-from hookrun.model import Hook, HookResult, Verdict, as_object
+from hookrun.model import AnyHook, Hook, HookResult, Verdict, as_object
 from hookrun.verdicts import json_equal
 
 if TYPE_CHECKING:
@@ -378,7 +378,7 @@ class Coverage:
         }
 
 
-def hook_key(hook: Hook) -> Key:
+def hook_key(hook: AnyHook) -> Key:
     """Return a hook's identity, also in another process."""
     return hook.source, hook.line, hook.name
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.engine import Candidates, HookChain
-    from hookrun.model import Failure, Hook, HookResult
+    from hookrun.model import AnyHook, Failure, HookResult
 
 # Failures of hooks that did not run because of the project's config.
 KINDS = ("untrusted", "declaration")
@@ -25,7 +25,7 @@ MAX_NAMED = 20
 
 def combine_failures(
     runs: Sequence[HookResult],
-    behind: Sequence[tuple[Hook, Failure]],
+    behind: Sequence[tuple[AnyHook, Failure]],
     root: str,
     is_new: Callable[[str], bool] = lambda _: True,
 ) -> None:
@@ -52,14 +52,14 @@ def combine_failures(
         blocking[0].verdict.message = f"{text}\n{ask}" if asks else text
 
 
-def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[Hook, Failure]]:
+def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[AnyHook, Failure]]:
     """Return the unapproved hooks that the chain did not reach."""
     hooks = [candidates.hook(index) for index, status in chain.statuses.items() if status.endswith(HAD_ENDED)]
     refused = [(hook, trust.refusal(hook)) for hook in hooks if hook.mode != "off" and trust.reason_off(hook) is None]
     return [(hook, why) for hook, why in refused if why is not None]
 
 
-def _text(failures: list[tuple[Hook, Failure]]) -> str:
+def _text(failures: list[tuple[AnyHook, Failure]]) -> str:
     """Return a line for each cause of the first MAX_NAMED failures, and one that counts the others."""
     names: dict[tuple[str, str], list[str]] = {}
     for hook, failure in failures[:MAX_NAMED]:
