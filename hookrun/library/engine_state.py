@@ -7,7 +7,6 @@ import contextvars
 import inspect
 import logging
 import os
-import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, wait as wait_for
 from contextlib import suppress
@@ -120,7 +119,6 @@ class EngineState:
         self.workers = DaemonThreadPool(MOST_THREADS)
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
-        weakref.finalize(self, self.workers.close, 0.0)  # after collection without closing
 
     def take_settings(self, settings: Mapping[str, object]) -> None:
         """Use these settings from now on."""

@@ -8,18 +8,15 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextvars import Context as Variables, ContextVar, copy_context
-from queue import Empty, SimpleQueue
 from threading import Lock, Thread, current_thread, local
 from time import monotonic
 from typing import Any
 
 from hookrun.process.pool import ClosedError
-
-# Seconds after which an idle thread ends.
-IDLE = 10.0
 
 # Seconds to wait for a cancelled handler, longer than it may take.
 ENDING = 3.0
@@ -42,7 +39,7 @@ class Job:
 
 
 class DaemonThreadPool:
-    """At most `most` threads, not counting abandoned ones; more work waits."""
+    """At most `most` threads, not counting abandoned ones; more work waits. A thread ends when no work is left."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -50,12 +47,10 @@ class DaemonThreadPool:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: deque[Job] = deque()
         self._lock = Lock()
         self._threads: set[Thread] = set()
-        self._unfinished = 0
         self._left = 0
-        self._closed = False
 
     def submit(self, function: Callable[[], object]) -> Job:
         """Call the function in a thread as soon as one is free."""
@@ -63,10 +58,9 @@ class DaemonThreadPool:
             self._reset()
         job = Job(function)
         with self._lock:
-            self._unfinished += 1
-            self._jobs.put(job)
+            self._jobs.append(job)
             within = current_thread() in self._threads  # it may wait for its submission, which gets a new thread
-            self._start(force=within or self._closed)
+            self._start(force=within)
         return job
 
     def abandon(self, job: Job) -> None:
@@ -84,48 +78,39 @@ class DaemonThreadPool:
 
     def _start(self, *, force: bool = False) -> None:
         """Start a thread for queued work if the limit allows."""
-        may = min(self._unfinished, self._most + min(self._left, MOST_LEFT))
-        if force or len(self._threads) < may:
+        if force or (self._jobs and len(self._threads) < self._most + min(self._left, MOST_LEFT)):
             thread = Thread(target=self._work, name="hookrun-worker", daemon=True)
-            self._threads.add(thread)
             thread.start()
+            self._threads.add(thread)
 
     def _work(self) -> None:
-        while True:
+        while (job := self._next()) is not None:
             try:
-                job = self._jobs.get(timeout=IDLE)
-            except Empty:
-                job = None
-            if job is None:
-                with self._lock:
-                    if self._jobs.empty() or self._closed:
-                        self._threads.discard(current_thread())
-                        return
-                continue
-            with self._lock:
-                job.begun = not job.left
-            try:
-                if job.begun:
-                    settle(job.done, job.function)
+                settle(job.done, job.function)
             finally:
                 with self._lock:
-                    self._unfinished -= 1
-                    self._left -= job.begun and job.left
-            del job  # released while the thread waits for the next one
+                    self._left -= job.left
+
+    def _next(self) -> Job | None:
+        """Return the next job for this thread, None if it is to end."""
+        with self._lock:
+            while self._jobs:
+                job = self._jobs.popleft()
+                job.begun = not job.left
+                if job.begun:
+                    return job
+            self._threads.discard(current_thread())
+            return None
 
     def close(self, wait: float) -> int:
-        """Let the threads end; return how many have not after `wait` seconds, and cannot be ended.
+        """Wait until the threads have ended; return how many have not after `wait` seconds, and cannot be ended.
 
         A calling pool thread ends after its current job, and is not counted.
         """
         if self._pid != os.getpid():
             return 0
         with self._lock:
-            self._closed = True
-            threads = list(self._threads)
-            for _ in threads:
-                self._jobs.put(None)
-        others = [thread for thread in threads if thread is not current_thread()]
+            others = [thread for thread in self._threads if thread is not current_thread()]
         until = monotonic() + wait
         for thread in others:
             thread.join(max(0.0, until - monotonic()))
