@@ -20,6 +20,8 @@ from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
 from hookrun.model import AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.nesting import MAX_NESTING, nesting_depth
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.program import program
 from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
@@ -57,11 +59,11 @@ class EngineFire(HookChain):
         deadline: float,
     ) -> None:
         self._started = monotonic()
-        self._request_id = _new_id()
-        super().__init__(event, contexts.with_defaults(data, event, self._request_id, services.directory), candidates)
-        self._services = services
+        self.request_id = _new_id()
+        super().__init__(event, contexts.with_defaults(data, event, self.request_id, services.directory), candidates)
+        self.services = services
         self._state = state
-        self._deadline = deadline
+        self.deadline = deadline
         self._class = CLASSES.get(event, Context)
         self._processes: Processes | None = None
         self._only_candidate = candidates.only_candidate()
@@ -88,7 +90,7 @@ class EngineFire(HookChain):
         """Run the chain in this thread, async handlers in the loop of an engine's thread."""
         with self:
             for waits_for in self.drive(sync=True):
-                self._services.loop_thread.run(waits_for)
+                self.services.loop_thread.run(waits_for)
         return self.result()
 
     def drive(self, *, sync: bool) -> Iterator[Coroutine[Any, Any, None]]:
@@ -104,7 +106,7 @@ class EngineFire(HookChain):
         while hooks is not None:
             hook = hooks[0]
             if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                call = HandlerCall(hook, self._context(hook), self._deadline, before)
+                call = HandlerCall(hook, self._context(hook), self.deadline, before)
                 wanted = call.begin()
                 if wanted is not None:
                     try:
@@ -154,7 +156,7 @@ class EngineFire(HookChain):
         """Save a text that is too long for an agent; return its path, None without a home."""
         from hookrun.session import save_overflow_text
 
-        home = self._services.home
+        home = self.services.home
         return save_overflow_text(home, text) if home is not None else None
 
     def _group(self, hooks: Sequence[AnyHook]) -> ParallelGroup:
@@ -162,19 +164,35 @@ class EngineFire(HookChain):
         for index, hook in enumerate(hooks):
             if isinstance(hook, Handler):
                 context = self._context(hook)
-                calls[index] = HandlerCall(hook, context, self._deadline, clone_state=len(hooks) > 1)
-        return ParallelGroup(self._services, hooks, calls, self._to_run())
+                calls[index] = HandlerCall(hook, context, self.deadline, clone_state=len(hooks) > 1)
+        return ParallelGroup(self.services, hooks, calls, self._to_run())
 
     def _to_run(self) -> Processes:
         if self._processes is None:
-            self._processes = Processes(
-                self._services,
-                self,
-                request_id=self._request_id,
-                deadline=self._deadline,
-                on_background_end=self._record_background,
-            )
+            self._processes = Processes(self)
         return self._processes
+
+    def environment(self) -> HookEnvironment:
+        """Return the environment shared by the configured hooks."""
+        return HookEnvironment(
+            self.context,
+            project=self.services.project,
+            request_id=self.request_id,
+            program=program,
+            may_fork=False,
+            settings=self.services.settings,
+        )
+
+    def log_result(self, run: HookResult) -> None:
+        """Log a hook's notes and failure."""
+        for note in run.notes:
+            LOG.warning("hook %s: %s", run.hook.name, note)
+        if run.failure is not None:
+            LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+
+    def background_ended(self, hook: Hook, outcome: Outcome) -> None:
+        """Record how a background hook ended; called in another thread."""
+        self._keep(lambda: [audit.background_record(hook, outcome, self.context)])
 
     def _context(self, handler: Handler) -> Context:
         data = self.context.copy()
@@ -192,18 +210,18 @@ class EngineFire(HookChain):
 
         nesting = NESTING.set(OUTSIDE)
         try:
-            self._services.background.start(handler.name, failed, work, name)
+            self.services.background.start(handler.name, failed, work, name)
         finally:
             NESTING.reset(nesting)
 
     def _report(self, runs: Sequence[HookResult], before: int | None) -> Iterator[Coroutine[Any, Any, None]]:
         """Log hooks' notes and failures, and call the `on_error` of those that failed; yield what to await."""
         for run in runs:
-            self._services.log_result(run)
+            self.log_result(run)
         for run in runs:
             wanted = self._begin_report(run)
             if wanted is not None:
-                yield _finish_report(run, wanted, self._deadline, before)
+                yield _finish_report(run, wanted, self.deadline, before)
 
     def _begin_report(self, run: HookResult) -> Any:
         """Call a handler's `on_error`; return its awaitable, or None."""
@@ -221,16 +239,16 @@ class EngineFire(HookChain):
 
     def result(self) -> Result:
         """Return the run's result, and record it in the audit log."""
-        services, processes = self._services, self._processes
+        services, processes = self.services, self._processes
         result = Result()
         if processes is not None and any(run.failure and run.failure.kind == "untrusted" for run in self.runs):
-            processes.combine_failures(self.candidates)
+            processes.combine_failures()
         self.combine(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
         result.context_after = partial(self._class.of, self.context, self._state)
         result.problems = services.problems
-        result.request_id = self._request_id
+        result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000
         if services.journal is not None:
             self._audit(self.runs, action=result.action, switched_off=processes.off if processes is not None else None)
@@ -245,23 +263,16 @@ class EngineFire(HookChain):
                 runs,
                 self.given,
                 ms=(monotonic() - self._started) * 1000,
-                problems=self._services.problems,
-                setting=self._services.settings.get("audit"),
-                project=self._services.project,
+                problems=self.services.problems,
+                setting=self.services.settings.get("audit"),
+                project=self.services.project,
                 **more,
             )
         )
 
-    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        """Record how a background hook ended."""
-        if self._services.on_background_end is not None:
-            self._services.on_background_end(hook, outcome, self.context)
-        else:
-            self._keep(lambda: [audit.background_record(hook, outcome, self.context)])
-
     def _keep(self, records: Callable[[], list[dict[str, object]]]) -> None:
         """Write records to any audit log. An error never changes the result."""
-        journal = self._services.journal
+        journal = self.services.journal
         if journal is None:
             return
         try:

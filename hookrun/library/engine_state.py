@@ -16,10 +16,8 @@ from typing import Any
 
 from hookrun import audit
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
-from hookrun.model import Failure, Hook, HookResult, Outcome
+from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
-from hookrun.process.prepare import HookEnvironment
-from hookrun.process.program import program
 from hookrun.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.text import describe_exception
 from hookrun.trust import store as stores
@@ -71,41 +69,14 @@ class TrustStoreCache:
 MOST_THREADS = 64
 
 
-def hook_environment(state: EngineState, context: Mapping[str, object], request_id: str) -> HookEnvironment:
-    """Return the environment shared by a fire's configured hooks."""
-    return HookEnvironment(
-        context,
-        project=state.project,
-        request_id=request_id,
-        program=program,
-        may_fork=False,
-        settings=state.settings,
-    )
-
-
-def log_result(run: HookResult) -> None:
-    """Log a hook's notes and failure."""
-    for note in run.notes:
-        LOG.warning("hook %s: %s", run.hook.name, note)
-    if run.failure is not None:
-        LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
-
-
 class EngineState:
     """`directory` is the agent's working directory if a context has none, `project` the hooks' root.
 
     `home` is the account's, None for an engine without config files, which writes nothing. `trusted`: the program
     vouches for a project's hooks.
-
-    Tests of hooks (testing/sandbox.py) replace three fields: `environment` makes the environment of a fire's hooks,
-    `log_result` gets each finished hook, and `on_background_end`, called in another thread, gets a background hook, its
-    outcome and the context, instead of the audit.
     """
 
     def __init__(self, directory: str, *, max_processes: int) -> None:
-        self.environment: Callable[[EngineState, Mapping[str, object], str], HookEnvironment] = hook_environment
-        self.log_result: Callable[[HookResult], None] = log_result
-        self.on_background_end: Callable[[Hook, Outcome, Mapping[str, object]], None] | None = None
         self.directory = directory
         self.project = directory
         self.home: str | None = None

@@ -7,7 +7,7 @@ import contextvars
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_unstarted
@@ -21,7 +21,7 @@ from hookrun.trust.approvals import UserDecisions
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from hookrun.engine import Candidates, HookChain
+    from hookrun.library.engine_fire import EngineFire
     from hookrun.library.engine_state import EngineState
     from hookrun.process.child import Task
     from hookrun.process.pool import Batch
@@ -222,57 +222,45 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
 
 
 class Processes:
-    """Run a fire's configured hooks. `on_background_end` is called, in another thread, with their outcomes."""
+    """Run a fire's configured hooks."""
 
-    def __init__(
-        self,
-        services: EngineState,
-        chain: HookChain,
-        *,
-        request_id: str,
-        deadline: float,
-        on_background_end: Callable[[Hook, Outcome], None],
-    ) -> None:
-        self._services = services
-        self._chain = chain
-        self._deadline = deadline
-        self._on_background_end = on_background_end
-        self._request_id = request_id
-        self._asked: UserDecisions | None = None
-        self._made: HookEnvironment | None = None
-        self._undecided: bool | None = None
+    def __init__(self, fire: EngineFire) -> None:
+        self._fire = fire
+        self._services = fire.services
 
-    @property
+    @cached_property
     def _environment(self) -> HookEnvironment:
-        if self._made is None:
-            self._made = self._services.environment(self._services, self._chain.context, self._request_id)
-        return self._made
+        return self._fire.environment()
 
-    @property
+    @cached_property
     def _trust(self) -> UserDecisions:
         """The user's decisions, read for each fire, as they may change."""
-        if self._asked is None:
-            services = self._services
-            self._asked = UserDecisions(
-                services.home or home_directory(),
-                services.project,
-                self._environment,
-                services.settings,
-                services.decisions.load,
-                need_approval=not services.trusted,
-            )
-            self._asked.deadline = self._deadline
-        return self._asked
+        services = self._services
+        trust = UserDecisions(
+            services.home or home_directory(),
+            services.project,
+            self._environment,
+            services.settings,
+            services.decisions.load,
+            need_approval=not services.trusted,
+        )
+        trust.deadline = self._fire.deadline
+        return trust
+
+    @cached_property
+    def _nothing_decided(self) -> bool:
+        """Whether certainly nothing is disabled or needs approval."""
+        services = self._services
+        return services.trusted and services.decisions.are_none(services.home or home_directory(), services.settings)
 
     def _is_asked_about(self, hook: Hook) -> bool:
         """Return whether the user may have decided about the hook; the program's own hooks have no file."""
-        if not hook.source:
-            return False
-        if self._undecided is None:  # whether certainly nothing is disabled or needs approval
-            services = self._services
-            home = services.home or home_directory()
-            self._undecided = services.trusted and services.decisions.are_none(home, services.settings)
-        return not self._undecided
+        return bool(hook.source) and not self._nothing_decided
+
+    @property
+    def _asked(self) -> UserDecisions | None:
+        """The decisions if they have been read."""
+        return self.__dict__.get("_trust")
 
     @property
     def off(self) -> list[str]:
@@ -287,12 +275,12 @@ class Processes:
         """Return why the hook may not run, by its declaration and the user's approvals, or None."""
         return self._trust.refusal(hook) if self._is_asked_about(hook) else None
 
-    def combine_failures(self, candidates: Candidates) -> None:
+    def combine_failures(self) -> None:
         """Summarize in one text the project's hooks that did not run because of its config."""
         from hookrun.trust.notices import combine_failures, unapproved_behind
 
-        behind = unapproved_behind(self._chain, candidates, self._trust)
-        combine_failures(self._chain.runs, behind, self._services.project)
+        behind = unapproved_behind(self._fire, self._fire.candidates, self._trust)
+        combine_failures(self._fire.runs, behind, self._services.project)
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side, waiting in this thread. Whatever is raised, none is left running."""
@@ -319,7 +307,7 @@ class Processes:
         if refused is not None:
             return refused
         try:
-            stdin = self._chain.stdin(hook)
+            stdin = self._fire.stdin(hook)
         except (ValueError, RecursionError) as error:
             # A failure of this hook only: handlers, which need no JSON, run.
             return Failure("spawn", f"the context cannot be passed to it: {error}")
@@ -327,9 +315,9 @@ class Processes:
         if isinstance(task, Failure):
             return task
         if hook.background:
-            tell = self._on_background_end
+            tell = self._fire.background_ended
             over = lambda outcomes: tell(hook, self._ended(hook, outcomes[0]))  # noqa: E731  # what is called once
             self._services.background_pool.submit([task], over)
             return None
-        task.deadline = self._deadline
+        task.deadline = self._fire.deadline
         return task

@@ -344,7 +344,7 @@ class CaseRunner:
         concerned = table.candidates_for(context)
         if concerned:
             fire = CaseFire(self._state_for(config), event, context, TableCandidates(table, concerned), sandbox)
-            fired = fire.run()
+            fired = fire.run_sync()
             result = result_from_verdict(fired, list(fired.runs), dict(context))
             result.ms = fired.ms
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
@@ -366,7 +366,7 @@ class CaseRunner:
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
         fire = CaseFire(self._state_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
-        (run,) = fire.run().runs
+        (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()
             why = f"exited with status {run.outcome.exit_code}"

@@ -18,12 +18,11 @@ from hookrun.config.shapes import list_at, texts
 from hookrun.config.validate import validate_settings
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.files import read_or_none
-from hookrun.library import Result
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import TableCandidates
-from hookrun.model import UNTRUSTED_LAYERS, Hook, Outcome, as_object
+from hookrun.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome, as_object
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.process.program import program
 from hookrun.state import NoHomeError, home_directory
@@ -187,11 +186,10 @@ class CaseEnvironment(HookEnvironment):
         return {**inherited(self.env_policy(hook)), **own}
 
 
-class CaseFire:
+class CaseFire(EngineFire):
     """A run in a sandbox that collects its background hooks' failures.
 
-    `state` is shared by all runs with one config. No hook needs approval: the home has no trust store. Failures are not
-    logged: they are part of the case's result.
+    `state` is shared by all runs with one config. No hook needs approval: the home has no trust store.
     """
 
     def __init__(
@@ -202,35 +200,33 @@ class CaseFire:
         selection: TableCandidates,
         sandbox: Sandbox,
     ) -> None:
+        if sandbox.project is not None:
+            state = copy(state)
+            state.project = sandbox.project
+        super().__init__(state, event, data, selection, state=None, deadline=FOREVER)
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
         self._sandbox = sandbox
-        own = copy(state)
-        own.project = sandbox.project or state.project
-        own.environment = self._environment
-        own.log_result = lambda _run: None
-        own.on_background_end = self._collect
-        self._fire = EngineFire(own, event, data, selection, state=None, deadline=FOREVER)
-
-    def run(self) -> Result:
-        """Run the hooks and return the result."""
-        return self._fire.run_sync()
 
     def background_failures(self, count: int) -> list[HookFailure]:
         """Wait for `count` background hooks and return those that failed."""
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
 
-    def _environment(self, state: EngineState, context: Mapping[str, object], request_id: str) -> HookEnvironment:
+    def environment(self) -> HookEnvironment:
+        """Return the environment of the hooks, with the case's variables."""
         environment = CaseEnvironment(
-            context, project=state.project, request_id=request_id, program=program, may_fork=False
+            self.context, project=self.services.project, request_id=self.request_id, program=program, may_fork=False
         )
         environment.coprocesses = self._sandbox.coprocesses
         environment.env = {os.fsencode(name): os.fsencode(value) for name, value in self._sandbox.env.items()}
         return environment
 
-    def _collect(self, hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> None:
+    def log_result(self, run: HookResult) -> None:
+        """Log nothing: failures are part of the case's result."""
+
+    def background_ended(self, hook: Hook, outcome: Outcome) -> None:
         """Collect a background hook's result; called in another thread."""
-        record = audit.background_record(hook, outcome, context)
+        record = audit.background_record(hook, outcome, self.context)
         kind = record.get("failure")
         failed = HookFailure(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
         self._ended.put(failed)
