@@ -25,15 +25,13 @@ from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.integrations import OnError, check_fields, fire, log, reply_of
 from hookrun.library import Result
-from hookrun.library.calls import result_at_once
+from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
 
 # Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
 
-__all__ = ["NameMap", "Names", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
-
-Names = NameMap  # the name until 0.2
+__all__ = ["NameMap", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 
 
 async def run_tool(
@@ -248,14 +246,11 @@ class _ToolCall:
 
     async def _settled(self, value: Any) -> object:
         """Return the value, awaited if it is awaitable; with `sync` that raises TypeError, since there is no loop."""
-        if not isawaitable(value):
-            return value
         if not self.sync:
-            return await value
-        close = getattr(value, "close", None)
-        if callable(close):
-            close()
-        raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
+            return await value if isawaitable(value) else value
+        if close_awaitable(value):
+            raise TypeError("it is asynchronous: use run_tool instead of run_tool_sync")
+        return value
 
     def _outcome(self, content: str | None, **more: Any) -> ToolOutcome:
         return ToolOutcome(

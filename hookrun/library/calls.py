@@ -191,6 +191,16 @@ def is_awaitable(value: Any) -> bool:
         return False
 
 
+def close_awaitable(value: Any) -> bool:
+    """Return whether a value is awaitable, which nothing will await: it is closed."""
+    if not is_awaitable(value):
+        return False
+    close = getattr(value, "close", None)
+    if callable(close):
+        close()
+    return True
+
+
 def close_unstarted(wanted: Any) -> None:
     """Close a coroutine that was never started."""
     if asyncio.iscoroutine(wanted) and getcoroutinestate(wanted) == CORO_CREATED:

@@ -15,6 +15,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from hookrun import audit
+from hookrun.library.calls import close_awaitable
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
 from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
@@ -229,9 +230,6 @@ async def _ended(running: list[Future[Any]], seconds: float | None) -> None:
 
 def _plain(value: object) -> object:
     """Return the value of a function in a thread. Raises TypeError for an awaitable, never to be awaited."""
-    if not inspect.isawaitable(value):
-        return value
-    close = getattr(value, "close", None)
-    if close is not None:
-        close()
-    raise TypeError("it returned an awaitable: pass the coroutine itself to ctx.background")
+    if close_awaitable(value):
+        raise TypeError("it returned an awaitable: pass the coroutine itself to ctx.background")
+    return value

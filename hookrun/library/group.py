@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.calls import HandlerCall, close_unstarted
+from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
 from hookrun.library.threads import Job, Work
 from hookrun.model import AnyHook, Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
@@ -200,11 +200,7 @@ class ParallelGroup:
 
 
 def _call(call: HandlerCall) -> Outcome:
-    wanted = call.begin()
-    if wanted is not None:
-        close = getattr(wanted, "close", None)
-        if close is not None:
-            close()
+    if close_awaitable(call.begin()):
         detail = "it returned an awaitable, which cannot be combined with thread=True"
         call.outcome.failure = Failure("bad_verdict", detail)
     return call.outcome
