@@ -55,16 +55,6 @@ class TrustStoreCache:
             self._cached = current, store
         return store
 
-    def are_none(self, home: str, settings: Mapping[str, object]) -> bool:
-        """Return whether certainly no decision disables a hook."""
-        if settings.get("trusted_owners"):
-            return False
-        try:
-            store = self.load(home)
-        except stores.StoreError:
-            return False
-        return not (store.denied or store.disabled or store.paused)
-
 
 # Handlers with `thread=True` at once; more are queued.
 MOST_THREADS = 64

@@ -218,7 +218,7 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
 
 
 class Processes:
-    """Run a fire's configured hooks."""
+    """Run a fire's configured hooks. The user may have decided about those of files, which have a `source`."""
 
     def __init__(self, fire: EngineFire) -> None:
         self._fire = fire
@@ -243,16 +243,6 @@ class Processes:
         trust.deadline = self._fire.deadline
         return trust
 
-    @cached_property
-    def _nothing_decided(self) -> bool:
-        """Whether certainly nothing is disabled or needs approval."""
-        services = self._services
-        return services.trusted and services.decisions.are_none(services.home or home_directory(), services.settings)
-
-    def _is_asked_about(self, hook: Hook) -> bool:
-        """Return whether the user may have decided about the hook; the program's own hooks have no file."""
-        return bool(hook.source) and not self._nothing_decided
-
     @property
     def _asked(self) -> UserDecisions | None:
         """The decisions if they have been read."""
@@ -265,11 +255,11 @@ class Processes:
 
     def why_off(self, hook: Hook) -> str | None:
         """Return why the user has disabled the hook, or None."""
-        return self._trust.why_off(hook) if self._is_asked_about(hook) else None
+        return self._trust.why_off(hook) if hook.source else None
 
     def refusal(self, hook: Hook) -> Failure | None:
         """Return why the hook may not run, by its declaration and the user's approvals, or None."""
-        return self._trust.refusal(hook) if self._is_asked_about(hook) else None
+        return self._trust.refusal(hook) if hook.source else None
 
     def combine_failures(self) -> None:
         """Summarize in one text the project's hooks that did not run because of its config."""
@@ -295,11 +285,11 @@ class Processes:
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._environment)
-        return self._trust.check_after(hook, outcome) if self._is_asked_about(hook) else outcome
+        return self._trust.check_after(hook, outcome) if hook.source else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
         """Return the hook's task, or why it cannot run; None for a background hook, started here."""
-        refused = self._trust.check_before(hook) if self._is_asked_about(hook) else None
+        refused = self._trust.check_before(hook) if hook.source else None
         if refused is not None:
             return refused
         try:
