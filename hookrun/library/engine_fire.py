@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from asyncio import current_task
-from functools import partial
+from functools import cached_property, partial
 from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,6 @@ class EngineFire(HookChain):
         self._state = state
         self.deadline = deadline
         self._class = CLASSES.get(event, Context)
-        self._processes: Processes | None = None
         self._only_candidate = candidates.only_candidate()
 
     def __enter__(self) -> None:
@@ -106,7 +105,7 @@ class EngineFire(HookChain):
         while hooks is not None:
             hook = hooks[0]
             if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
-                call = HandlerCall(hook, self._context(hook), self.deadline, before)
+                call = HandlerCall(hook, self.context_for(hook), self.deadline, before)
                 wanted = call.begin()
                 if wanted is not None:
                     try:
@@ -116,9 +115,9 @@ class EngineFire(HookChain):
                             close_unstarted(wanted)
                 outcomes = [call.outcome]
             elif sync and not any(isinstance(each, Handler) for each in hooks):
-                outcomes = self._to_run().run(hooks)
+                outcomes = self.processes.run(hooks)
             else:
-                group = self._group(hooks)
+                group = ParallelGroup(self, hooks)
                 if sync:
                     group.run_sync()
                 else:
@@ -146,11 +145,11 @@ class EngineFire(HookChain):
 
     def disabled_reason(self, hook: AnyHook) -> str | None:
         """Return why the user disabled a configured hook (those disabled by the program are not in the table)."""
-        return self._to_run().why_off(hook) if isinstance(hook, Hook) else None
+        return self.processes.why_off(hook) if isinstance(hook, Hook) else None
 
     def refusal(self, hook: AnyHook) -> Failure | None:
         """Return why a configured hook may not run, or None."""
-        return self._to_run().refusal(hook) if isinstance(hook, Hook) else None
+        return self.processes.refusal(hook) if isinstance(hook, Hook) else None
 
     def save_text(self, text: str) -> str | None:
         """Save a text that is too long for an agent; return its path, None without a home."""
@@ -159,18 +158,10 @@ class EngineFire(HookChain):
         home = self.services.home
         return save_overflow_text(home, text) if home is not None else None
 
-    def _group(self, hooks: Sequence[AnyHook]) -> ParallelGroup:
-        calls: dict[int, HandlerCall] = {}
-        for index, hook in enumerate(hooks):
-            if isinstance(hook, Handler):
-                context = self._context(hook)
-                calls[index] = HandlerCall(hook, context, self.deadline, clone_state=len(hooks) > 1)
-        return ParallelGroup(self.services, hooks, calls, self._to_run())
-
-    def _to_run(self) -> Processes:
-        if self._processes is None:
-            self._processes = Processes(self)
-        return self._processes
+    @cached_property
+    def processes(self) -> Processes:
+        """Runs the configured hooks; made for the first of them."""
+        return Processes(self)
 
     def environment(self) -> HookEnvironment:
         """Return the environment shared by the configured hooks."""
@@ -194,7 +185,8 @@ class EngineFire(HookChain):
         """Record how a background hook ended; called in another thread."""
         self._keep(lambda: [audit.background_record(hook, outcome, self.context)])
 
-    def _context(self, handler: Handler) -> Context:
+    def context_for(self, handler: Handler) -> Context:
+        """Return the current context, as the handler gets it."""
         data = self.context.copy()
         data["hook"] = handler.name
         return self._class.of(data, self._state, (self, handler))
@@ -229,7 +221,7 @@ class EngineFire(HookChain):
         if not isinstance(handler, Handler) or handler.on_error is None or run.failure is None:
             return None
         try:
-            wanted: Any = handler.on_error(run.failure, self._context(handler))
+            wanted: Any = handler.on_error(run.failure, self.context_for(handler))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -239,7 +231,9 @@ class EngineFire(HookChain):
 
     def result(self) -> Result:
         """Return the run's result, and record it in the audit log."""
-        services, processes = self.services, self._processes
+        services = self.services
+        # It refers to the fire: a cycle would wait for the garbage collector.
+        processes: Processes | None = vars(self).pop("processes", None)
         result = Result()
         if processes is not None and any(run.failure and run.failure.kind == "untrusted" for run in self.runs):
             processes.combine_failures()
@@ -252,7 +246,6 @@ class EngineFire(HookChain):
         result.ms = (monotonic() - self._started) * 1000
         if services.journal is not None:
             self._audit(self.runs, action=result.action, switched_off=processes.off if processes is not None else None)
-        self._processes = None  # it refers to the fire: a cycle would wait for the garbage collector
         return result
 
     # --- the audit log

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
+from hookrun.library.handlers import Handler
 from hookrun.library.threads import Job, Work
 from hookrun.model import AnyHook, Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from hookrun.library.engine_fire import EngineFire
-    from hookrun.library.engine_state import EngineState
     from hookrun.process.child import Task
     from hookrun.process.pool import Batch
 
@@ -70,14 +70,16 @@ class _End:
 
 
 class ParallelGroup:
-    """A fire's hooks that run side by side. `calls` are its handlers', by index among the hooks."""
+    """A fire's hooks that run side by side."""
 
-    def __init__(
-        self, services: EngineState, hooks: Sequence[AnyHook], calls: dict[int, HandlerCall], processes: Processes
-    ) -> None:
-        self._services = services
-        self._calls = calls
-        self._processes = processes
+    def __init__(self, fire: EngineFire, hooks: Sequence[AnyHook]) -> None:
+        self._services = fire.services
+        self._processes = fire.processes
+        self._calls = {
+            n: HandlerCall(hook, fire.context_for(hook), fire.deadline, clone_state=len(hooks) > 1)
+            for n, hook in enumerate(hooks)
+            if isinstance(hook, Handler)
+        }
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if isinstance(hook, Hook)]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
