@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from hookrun.model import ClaudeForm
+
 
 def glob(pattern: str, text: str) -> bool:
     """Return whether a glob matches; only wildcards need the import of the module for globs."""
@@ -60,17 +62,15 @@ def to_matchable_text(value: object) -> str | None:
 
 
 class ConditionEvaluator:
-    """Evaluate conditions on one context; lookups and matches are cached."""
+    """Evaluate conditions on one context; lookups are cached."""
 
-    __slots__ = ("_agent", "_context", "_first_texts", "_texts", "_tools", "_tried")
+    __slots__ = ("_agent", "_context", "_texts", "_tools")
 
     def __init__(self, context: Mapping[str, object]) -> None:
         self._context = context
         self._agent = context.get("agent")
         self._tools = tool_names(context)
-        self._tried: dict[str, bool] = {}
-        self._texts: dict[str, list[str]] = {}
-        self._first_texts: dict[str, list[str]] = {}
+        self._texts: dict[tuple[str, bool], list[str]] = {}
 
     def mismatch(
         self,
@@ -78,21 +78,16 @@ class ConditionEvaluator:
         when: Mapping[str, Sequence[str]] | None = None,
         unless: Mapping[str, Sequence[str]] | None = None,
         agents: Sequence[str] | None = None,
-        claude: Mapping[str, object] | None = None,
+        claude: ClaudeForm | None = None,
     ) -> tuple[str, str] | None:
-        """Return the first condition that does not match, by its field's name, None if all do.
-
-        With it comes the path in `when`, or why what only Claude Code's form has (`claude`, see `model.Hook`) does not.
-        """
+        """Return the first condition that does not match, and its path in `when` or the reason; None if all match."""
         if agents is not None and self._agent not in agents and self._context.get("fired_through") not in agents:
             return "agents", ""
         if matcher is not None and not self.tool_matches(matcher):
             return "matcher", ""
-        if when is not None:
-            for path, globs in when.items():
-                if not self.matches(path, globs):
-                    return "when", path
-        if unless is not None and self.all_match(unless, every=False):
+        if when is not None and (path := self.unmatched(when)) is not None:
+            return "when", path
+        if unless is not None and self.unmatched(unless, every=False) is None:
             return "unless", ""
         if claude is not None:
             from hookrun.claude.matcher import why_not
@@ -103,33 +98,20 @@ class ConditionEvaluator:
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
         """Return whether a glob matches the tool, by its canonical name or the agent's."""
-        for pattern in matcher:
-            if (known := self._tried.get(pattern)) is None:
-                known = self._tried[pattern] = any(glob(pattern, name) for name in self._tools)
-            if known:
-                return True
-        return False
+        return any(glob(pattern, name) for pattern in matcher for name in self._tools)
 
-    def all_match(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> bool:
-        """Return whether all conditions (dotted path -> globs) match; `every` as in `resolve_path`."""
-        for path, globs in conditions.items():  # a loop: `all` over a generator costs twice as much here
-            if not self.matches(path, globs, every=every):
-                return False
-        return True
-
-    def matches(self, path: str, globs: Sequence[str], *, every: bool = True) -> bool:
-        """Return whether a value at the dotted path matches one of the globs."""
-        known = self._texts if every else self._first_texts
-        if (texts := known.get(path)) is None:
-            found = resolve_path(self._context, path, every)
-            texts = known[path] = [text for value in found if (text := to_matchable_text(value)) is not None]
-            if every and path == "tool_name":
-                texts += [name for name in self._tools if name.startswith("mcp__")]
-        for text in texts:
-            for pattern in globs:
-                if glob(pattern, text):
-                    return True
-        return False
+    def unmatched(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> str | None:
+        """Return the first dotted path without a value that matches one of its globs; `every` as in `resolve_path`."""
+        for path, globs in conditions.items():
+            if (texts := self._texts.get((path, every))) is None:
+                found = resolve_path(self._context, path, every)
+                texts = [text for value in found if (text := to_matchable_text(value)) is not None]
+                if every and path == "tool_name":
+                    texts += [name for name in self._tools if name.startswith("mcp__")]
+                self._texts[path, every] = texts
+            if not any(glob(pattern, text) for text in texts for pattern in globs):
+                return path
+        return None
 
 
 def tool_names(context: Mapping[str, object]) -> list[str]:

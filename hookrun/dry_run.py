@@ -154,7 +154,7 @@ def _split(hook: Hook, context: Mapping[str, object], known: KnownFields) -> tup
         fields["when"] = {path: globs for path, globs in hook.when.items() if path in known}
     if hook.unless is not None and any(path not in known for path in hook.unless):
         decided = {path: globs for path, globs in hook.unless.items() if path in known}
-        if ConditionEvaluator(context).all_match(decided, every=False):
+        if ConditionEvaluator(context).unmatched(decided, every=False) is None:
             unknown = [(path, globs) for path, globs in hook.unless.items() if path not in known]
             depends += [f"{path} (not {_format_globs(globs)})" for path, globs in unknown]
         fields["unless"] = None

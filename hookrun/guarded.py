@@ -54,7 +54,7 @@ def _files(hook: Hook, root: str) -> Iterator[str]:
     """Yield a hook's files covered by an approval; data named in its command may be edited."""
     cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
     environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as for hooks in Claude's settings
-    for name, value in {**(hook.env or {}), "CLAUDE_PLUGIN_ROOT": (hook.claude or {}).get("plugin_root")}.items():
+    for name, value in {**(hook.env or {}), "CLAUDE_PLUGIN_ROOT": hook.claude and hook.claude.plugin_root}.items():
         if isinstance(value, str):
             environment[os.fsencode(name)] = os.fsencode(value)
     # The approval covers a Makefile or package.json that the program reads, but agents may edit it.

@@ -194,20 +194,42 @@ VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
 NO_OBJECTION = Verdict()
 
 
+class ClaudeForm:
+    """What only a hook's declaration in Claude Code's form has.
+
+    `event` is Claude Code's, `matcher` and `rule` (its `if`) are as written; `base` and `home` begin the rule's paths.
+    `twins` are the matchers of the same handler, declared before. `own`: Claude Code reads the file and runs the hook
+    itself, everywhere (True) or if it began in this directory.
+    """
+
+    event: str = ""
+    matcher: str | None = None
+    rule: str | None = None
+    plugin_root: str | None = None
+    own: bool | str = False
+    base: str | None = None
+    home: str | None = None
+    twins: Sequence[str] = ()
+
+    def __init__(self, fields: Mapping[str, object]) -> None:
+        self.__dict__ = {"rule" if name == "if" else name: value for name, value in fields.items()}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields that were set, by their names in JSON."""
+        return {"if" if name == "rule" else name: value for name, value in vars(self).items()}
+
+
 class AnyHook:
     """What a chain knows of each hook: of a configured one, and of a handler in a Python program.
 
     `kind` says what runs, and `target` which: for a configured hook its `command`, `args`, `python` or `url`, for a
-    handler the function's `module:name`. `claude` holds what only a declaration in Claude Code's format has: its native
-    `event`, its `matcher` and `if`, the `base` and the `home` of paths in that, the `plugin_root`, the matchers of its
-    `twins` (the same handler, declared before), and whether it is Claude Code's `own`: in a file that Claude Code
-    reads, so that it runs the hook itself.
+    handler the function's `module:name`. `claude` holds what only a declaration in Claude Code's form has.
     """
 
     agents: Sequence[str] | None = None
     always: bool = False
     background: bool = False
-    claude: Mapping[str, object] | None = None
+    claude: ClaudeForm | None = None
     description: str | None = None
     dialect: str = "hookrun"
     events: Sequence[str] = ()
@@ -267,12 +289,13 @@ class Hook(AnyHook):
 
     def to_dict(self) -> dict[str, object]:
         """Return every field by its name, as `from_dict` takes, the cache stores and `list --json` shows it."""
-        return dict(vars(self))
+        return {**vars(self), "claude": None if self.claude is None else self.claude.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
         """Return the hook with these fields, as returned by `to_dict`; missing fields have their defaults."""
-        return cls(**data)
+        claude = data.get("claude")
+        return cls(**{**data, "claude": ClaudeForm(claude)}) if isinstance(claude, dict) else cls(**data)
 
     def __repr__(self) -> str:
         return f"Hook({self.name!r}, {self.kind}={self.target!r})"

@@ -269,7 +269,7 @@ def test_conditions_hold_as_the_slow_reference_says(context: dict[str, object], 
     """Any context, any dotted paths: `holds` is the reference, `when` needs it and `unless` forbids it."""
     drawn = data.draw(conditions_on(context))
     expected = reference_holds(drawn, context)
-    assert conditions.ConditionEvaluator(context).all_match(drawn) is expected
+    assert (conditions.ConditionEvaluator(context).unmatched(drawn) is None) is expected
     assert applies(hook(when=drawn), context) is expected
     exempt = reference_holds(drawn, context, every=False)
     assert applies(hook(unless=drawn), context) is not exempt
@@ -287,10 +287,10 @@ def test_one_view_answers_as_a_fresh_one_each_time(context: dict[str, object], d
     view = conditions.ConditionEvaluator(context)
     for each, matcher in [*zip(drawn, matchers, strict=False)] * 2:
         fresh = conditions.ConditionEvaluator(context)
-        assert view.all_match(each) is fresh.all_match(each)
+        assert view.unmatched(each) == fresh.unmatched(each)
         assert view.tool_matches(matcher) is fresh.tool_matches(matcher)
         assert (view.mismatch(matcher, each, None, None) is None) is (
-            fresh.tool_matches(matcher) and fresh.all_match(each)
+            fresh.tool_matches(matcher) and fresh.unmatched(each) is None
         )
 
 
@@ -348,15 +348,15 @@ def test_conditions(path: str, pattern: str, expected: bool) -> None:
             "dotted.way": {"in": "y"},
         }
     }
-    assert conditions.ConditionEvaluator(context).all_match({path: [pattern]}) is expected
+    assert (conditions.ConditionEvaluator(context).unmatched({path: [pattern]}) is None) is expected
 
 
 def test_every_condition_must_hold_and_any_of_its_globs() -> None:
     """Keys are joined by and, the globs of one key by or."""
     context = {"a": "x", "b": "y"}
-    assert conditions.ConditionEvaluator(context).all_match({"a": ["q", "x"], "b": ["y"]})
-    assert not conditions.ConditionEvaluator(context).all_match({"a": ["x"], "b": ["x"]})
-    assert conditions.ConditionEvaluator(context).all_match({})
+    assert conditions.ConditionEvaluator(context).unmatched({"a": ["q", "x"], "b": ["y"]}) is None
+    assert conditions.ConditionEvaluator(context).unmatched({"a": ["x"], "b": ["x"]}) == "b"
+    assert conditions.ConditionEvaluator(context).unmatched({}) is None
 
 
 @rows(
@@ -368,7 +368,8 @@ def test_every_condition_must_hold_and_any_of_its_globs() -> None:
 )
 def test_a_decoy_key_with_a_dot_does_not_hide_a_value(arguments: dict[str, object]) -> None:
     """Who makes up the arguments cannot slip past a guard's condition with one more key that has a dot in it."""
-    assert conditions.ConditionEvaluator({"tool_args": arguments}).all_match({"tool_args.target.path": ["/etc/*"]})
+    view = conditions.ConditionEvaluator({"tool_args": arguments})
+    assert view.unmatched({"tool_args.target.path": ["/etc/*"]}) is None
 
 
 # --- why not

@@ -13,38 +13,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hookrun.model import ClaudeForm
+
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_|")
 # Characters of a matcher that lists names; at the events of NARROW only WORD.
 LIST = WORD | frozenset(", -")
 
 
-def why_not(claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
-    """Return why the hook does not run in this context, with rule and value, or None; `claude` as in `model.Hook`."""
-    if claude.get("own") and context.get("agent") == "claude" and _runs_it(claude["own"], context):
+def why_not(claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
+    """Return why the hook does not run in this context, with rule and value, or None."""
+    if context.get("agent") == "claude" and _runs_it(claude, context):
         return "Claude Code runs it itself: it is declared in Claude Code's own settings"
-    event = str(claude.get("event"))
-    matcher = str(claude.get("matcher", ""))
+    event, matcher = claude.event, claude.matcher or ""
     if not matches(matcher, event, context):
         value = matcher_subject(event, context)
         what = "tool" if event in TOOL_EVENTS else "file" if event == WATCHED else VALUES.get(event, "value")
         named = format_value(value) if value else "of nothing"
         return f"matcher: {format_value(matcher)} {_reason(matcher, event)} the {what} {named}"
-    twins = claude.get("twins")
-    for twin in twins if isinstance(twins, list) else ():
-        if matches(str(twin), event, context):
-            return "the same handler is declared before and applies: Claude Code runs it once"
-    rule = claude.get("if")
-    if isinstance(rule, str):
+    if any(matches(twin, event, context) for twin in claude.twins):
+        return "the same handler is declared before and applies: Claude Code runs it once"
+    if claude.rule is not None:
         from hookrun.claude import permissions
 
-        return permissions.rule_mismatch(rule, event, claude, context)
+        return permissions.rule_mismatch(claude.rule, claude, context)
     return None
 
 
-def _runs_it(own: object, context: Mapping[str, object]) -> bool:
+def _runs_it(claude: ClaudeForm, context: Mapping[str, object]) -> bool:
     """Return whether Claude Code reads the file itself: always, or in its starting project."""
+    own = claude.own
     if not isinstance(own, str):
-        return True
+        return own
     started = os.environ.get("CLAUDE_PROJECT_DIR")
     if started:
         return os.path.realpath(started) == os.path.realpath(own)

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hookrun.model import ClaudeForm
+
 ANY = "**"
 
 
@@ -86,12 +88,12 @@ def parse_rule(rule: str) -> tuple[str, str | None]:
     return (tool, rest[:-1]) if bracket and rest.endswith(")") else (rule, None)
 
 
-def rule_mismatch(rule: str, event: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
+def rule_mismatch(rule: str, claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
     """Return why a hook with this rule does not run, or None if it does.
 
-    `claude` is as in `model.Hook`: `base` starts paths with `/`, `home` those with `~/`.
+    The `base` of `claude` starts paths with `/`, its `home` those with `~/`.
     """
-    if event not in TOOL_EVENTS:
+    if (event := claude.event) not in TOOL_EVENTS:
         return f"if: {format_value(rule)} is only looked at on events of a tool call; on {event} such a hook never runs"
     tool, words = parse_rule(rule)
     actual = hook_protocol.native_tools(context) or [""]
@@ -114,11 +116,10 @@ def _command_mismatch(rule: str, pattern: str, context: Mapping[str, object]) ->
     return f"if: {format_value(rule)} is about no command of {format_value(command)}"
 
 
-def _file_mismatch(rule: str, pattern: str, claude: Mapping[str, object], context: Mapping[str, object]) -> str | None:
+def _file_mismatch(rule: str, pattern: str, claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
     cwd = str(context.get("working_dir") or "/")
     path = file_of(context.get("file_path"), context.get("tool_args"), cwd)
-    base, home = str(claude.get("base", cwd)), str(claude.get("home", cwd))
-    if path is None or path_matches(pattern, path, base=base, cwd=cwd, home=home):
+    if path is None or path_matches(pattern, path, base=claude.base or cwd, cwd=cwd, home=claude.home or cwd):
         return None
     return f"if: {format_value(rule)} does not name the file {format_value(path)}"
 

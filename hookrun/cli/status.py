@@ -183,8 +183,8 @@ def _matcher(hook: Hook) -> str:
     if hook.claude is None:
         any_tool = "any" if any(event in WITH_TOOL or event not in ALIASES for event in hook.events) else "-"
         return "|".join(hook.matcher) if hook.matcher is not None else any_tool
-    rule = hook.claude.get("if")
-    return f"{hook.claude.get('matcher') or 'any'}{f' if {rule}' if rule else ''}"
+    rule = f" if {hook.claude.rule}" if hook.claude.rule else ""
+    return f"{hook.claude.matcher or 'any'}{rule}"
 
 
 # --- hookrun status

@@ -340,7 +340,7 @@ def _program(hook: Hook, project: Project) -> str:
 
 def _conditions(hook: Hook) -> str:
     text = f" of {'|'.join(hook.matcher)}" if hook.matcher is not None else ""
-    claude = hook.claude or {}
+    claude = {} if hook.claude is None else hook.claude.to_dict()
     conditions = {"matcher": claude.get("matcher"), "if": claude.get("if"), "when": hook.when, "unless": hook.unless}
     for name, value in conditions.items():
         if value or name in claude:

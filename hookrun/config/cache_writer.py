@@ -105,11 +105,10 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
     length = 0
     tables: dict[str, list[Row]] = {}
     for hook in declarations.hooks:
+        fields = {name: value for name, value in hook.to_dict().items() if value != HOOK_DEFAULTS.get(name)}
         for event in hook.events:
-            tables.setdefault(event, []).append(_row(hook, length))
-        parts.append(
-            dumps({name: value for name, value in hook.to_dict().items() if value != HOOK_DEFAULTS.get(name)}) + "\n"
-        )
+            tables.setdefault(event, []).append(_row(hook, fields, length))
+        parts.append(dumps(fields) + "\n")
         length += len(parts[-1])
     index: dict[str, int] = {}
     for event, rows in tables.items():
@@ -131,13 +130,12 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
     return "".join((dumps(header), "\n", *parts))
 
 
-def _row(hook: Hook, offset: int) -> Row:
-    conditions = {name: value for name in CONDITIONS if (value := getattr(hook, name)) is not None}
+def _row(hook: Hook, fields: dict[str, object], offset: int) -> Row:
     return {
         "layer": LAYERS.index(hook.layer),
         "always": hook.always,
         "enforcing": hook.enforcing,
-        "conditions": conditions,
+        "conditions": {name: fields[name] for name in CONDITIONS if name in fields},
         "offset": offset,
     }
 

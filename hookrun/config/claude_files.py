@@ -16,7 +16,7 @@ from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, Con
 from hookrun.config.document import NOT_READ, Document, SourceError, read
 from hookrun.config.shapes import list_at
 from hookrun.files import is_within
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook, as_object
 from hookrun.text import quote
 
 Variables = dict[str, str]
@@ -107,15 +107,14 @@ def switch_off(files: list[ConfigFile]) -> None:
 
 def set_directories(hook: Hook, file: ConfigFile, root: str | None, home: str) -> None:
     """Add what depends on a hook's file: who else runs it, whether it is off, the base of paths in `if`."""
-    claude = dict(hook.claude or {})
-    rule = str(claude.get("if", ""))
+    claude = hook.claude = hook.claude or ClaudeForm({})
+    rule = claude.rule or ""
     if file.own:
-        claude["own"] = file.own
+        claude.own = file.own
     if "(/" in rule and "(//" not in rule:
-        claude["base"] = root if hook.layer in UNTRUSTED_LAYERS and root is not None else os.path.dirname(file.path)
+        claude.base = root if hook.layer in UNTRUSTED_LAYERS and root is not None else os.path.dirname(file.path)
     if "(~/" in rule:
-        claude["home"] = home
-    hook.claude = claude
+        claude.home = home
     hook.mode = "off" if file.off else hook.mode
 
 

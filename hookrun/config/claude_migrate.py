@@ -88,7 +88,7 @@ def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
 
 
 def _key(entry: HandlerEntry, hook: Hook) -> str:
-    return repr((entry.event, hook.kind, hook.target, (hook.claude or {}).get("if")))
+    return repr((entry.event, hook.kind, hook.target, hook.claude and hook.claude.rule))
 
 
 def _nameless(entry: object) -> object:
@@ -97,8 +97,8 @@ def _nameless(entry: object) -> object:
 
 def _why_not(entry: HandlerEntry, hook: Hook) -> str | None:
     matcher = entry.matcher or ""
-    if hook.claude is not None and "if" in hook.claude:
-        return f"hookrun has no equivalent of the rule {quote(hook.claude['if'])}"
+    if hook.claude is not None and hook.claude.rule is not None:
+        return f"hookrun has no equivalent of the rule {quote(hook.claude.rule)}"
     if matcher in MATCHES_ALL or entry.event in WITHOUT_MATCHER:
         return None
     if entry.event not in TOOL_EVENTS:

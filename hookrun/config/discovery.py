@@ -13,7 +13,7 @@ import sys
 from hookrun import __version__
 from hookrun.conditions import ConditionEvaluator
 from hookrun.fastjson import scan_own
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook
+from hookrun.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
 from hookrun.state import CONFIG_DIR, identity, identity_of, read_cached
 
 TYPE_CHECKING = False
@@ -213,6 +213,9 @@ class CompiledConfig:
         rows, _ = scan_own(self._text, self._base + self._index[event])
         if not isinstance(rows, list):
             raise TypeError("a damaged table")
+        for row in rows:
+            if "claude" in row["conditions"]:
+                row["conditions"]["claude"] = ClaudeForm(row["conditions"]["claude"])
         return rows
 
     def hooks(self) -> list[Hook]:

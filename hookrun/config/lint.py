@@ -364,7 +364,6 @@ REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
 
 def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
     """Yield warnings about a script of a hook in the project at `root`, without running it."""
-    claude = hook.claude or {}
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return
     for word in command_words.relative_words(hook.kind, hook.target):
@@ -374,7 +373,8 @@ def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
     for name in sorted({match[1] for match in NOT_SET.finditer(hook.target if isinstance(hook.target, str) else "")}):
         message = f"Claude Code does not set `${name}`: the input is JSON on stdin"
         yield Diagnostic.of_hook(hook, message, "read it with `jq -r .tool_input.command`")
-    if claude.get("event") in REFUSES and hook.on_failure != "block" and not hook.background:
+    event = hook.claude.event if hook.claude is not None else None
+    if event in REFUSES and hook.on_failure != "block" and not hook.background:
         for name, text in _scripts(hook, root):
             if _ends_with_one(text):
                 message = f"{name} exits with 1, which does not block the call"

@@ -295,13 +295,13 @@ def mark_duplicates(hooks: Iterable[Hook]) -> None:
     seen: dict[object, list[str]] = {}
     for hook in hooks:
         claude = hook.claude
-        if not isinstance(claude, dict) or hook.error is not None or hook.mode == "off":
+        if claude is None or hook.error is not None or hook.mode == "off":
             continue
         target = hook.target if isinstance(hook.target, str) else tuple(hook.target)
         agents = tuple(hook.agents) if hook.agents is not None else None
-        rule = (claude.get("if"), claude.get("base"))
-        key = (claude["event"], hook.kind, target, rule, claude.get("plugin_root"), agents, hook.background)
+        rule = (claude.rule, claude.base)
+        key = (claude.event, hook.kind, target, rule, claude.plugin_root, agents, hook.background)
         before = seen.setdefault(key, [])
         if before:
-            claude["twins"] = list(dict.fromkeys(before))
-        before.append(str(claude.get("matcher", "")))
+            claude.twins = list(dict.fromkeys(before))
+        before.append(claude.matcher or "")

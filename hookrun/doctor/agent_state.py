@@ -144,7 +144,7 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
     """Return the canonical events with a hook for this agent, even a broken one."""
     events: dict[str, None] = {}
     for hook in declared.hooks:
-        native = agent.NAME == "claude" and hook.claude is not None and hook.claude.get("own")  # Claude runs it itself
+        native = agent.NAME == "claude" and hook.claude is not None and hook.claude.own  # Claude runs it itself
         if hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents):
             events.update(dict.fromkeys(hook.events))
     return list(events)

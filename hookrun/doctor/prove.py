@@ -252,7 +252,7 @@ def sample(hook: Hook, cwd: str) -> dict[str, object]:
     event = hook.events[0]
     data: dict[str, object] = {"session_id": "probe", "working_dir": cwd, **EVENTS.get(event, {})}
     if event in TOOL_EVENTS:
-        matcher = str((hook.claude or {}).get("matcher", ""))
+        matcher = (hook.claude.matcher if hook.claude is not None else None) or ""
         call = next((call for word, call in TOOLS.items() if word in matcher), TOOLS["Bash"])
         data["tool_name"] = call["tool_name"]
         data["tool_args"] = {name: text.replace("{cwd}", cwd) for name, text in call["tool_args"].items()}
@@ -265,7 +265,7 @@ def _sample_findings(
     answered: Callable[[Hook, dict[str, object]], tuple[Outcome, Interpretation]],
 ) -> Iterator[Diagnostic]:
     outcome, answer = answered(hook, context)
-    event = str((hook.claude or {}).get("event", hook.events[0]))
+    event = hook.claude.event if hook.claude is not None else hook.events[0]
     if isinstance(answer.result, Failure):
         yield Diagnostic.of_hook(hook, f"`{hook.name}` failed on a sample of {event}: {answer.result.detail}")
     for note in (*outcome.notes, *answer.notes):

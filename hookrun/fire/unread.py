@@ -13,7 +13,7 @@ from hookrun.context import BOM
 from hookrun.engine import HookChain
 from hookrun.events import GATES
 from hookrun.fastjson import MAX_DEPTH, finite
-from hookrun.model import PRECEDENCE, Verdict
+from hookrun.model import PRECEDENCE, ClaudeForm, Verdict
 from hookrun.state import report_bug
 
 TYPE_CHECKING = False
@@ -134,7 +134,9 @@ def _guards(fire: EventFire, *, of_any_tool: bool) -> list[str]:
 
 def _may_match(hook: Hook, view: ConditionEvaluator, *, of_any_tool: bool) -> bool:
     unknown = {"if", "twins", "matcher"} if of_any_tool else {"if", "twins"}
-    claude = hook.claude and {key: value for key, value in hook.claude.items() if key not in unknown}
+    claude = hook.claude
+    if claude is not None:
+        claude = ClaudeForm({name: each for name, each in claude.to_dict().items() if name not in unknown})
     if of_any_tool:
         return view.mismatch(agents=hook.agents, claude=claude) is None
     when = {path: globs for path, globs in (hook.when or {}).items() if path in READ}

@@ -349,7 +349,7 @@ class TableCandidates:
         if len(self._indexes) == 1:
             (index,) = self._indexes
             hook = self._table.hooks[index]
-            if hook.when is hook.unless is hook.claude is None:
+            if hook.when is hook.unless is None and hook.claude is None:
                 return hook
         return None
 
@@ -370,7 +370,7 @@ class TableCandidates:
         if index not in self._indexes:
             return False
         hook = self._table.hooks[index]
-        if hook.when is hook.unless is hook.claude is None:
+        if hook.when is hook.unless is None and hook.claude is None:
             return True
         if context is not self._context or self._view is None:
             self._context, self._view = context, ConditionEvaluator(context)

@@ -144,15 +144,14 @@ class HookEnvironment:
                 own.setdefault(os.fsencode(name), granted)
         if hook.dialect == "claude":
             own[CLAUDE_PROJECT.encode()] = os.fsencode(self.project)
-            plugin = hook.claude.get("plugin_root") if hook.claude is not None else None
-            if isinstance(plugin, str):
-                own[CLAUDE_PLUGIN.encode()] = os.fsencode(plugin)
+            if hook.claude is not None and hook.claude.plugin_root is not None:
+                own[CLAUDE_PLUGIN.encode()] = os.fsencode(hook.claude.plugin_root)
         return own
 
     def _from_claude(self, hook: Hook, layer: str) -> Mapping[str, str]:
         """Return the variables that the `env` of a layer's Claude Code settings gives a hook of theirs."""
         claude = hook.claude
-        if not self._claude_env or claude is None or not ("own" in claude or "plugin_root" in claude):
+        if not self._claude_env or claude is None or not (claude.own or claude.plugin_root):
             return {}
         return {} if layer == "user" and hook.layer == "managed" else self._claude_env.get(layer, {})
 

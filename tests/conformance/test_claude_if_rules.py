@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from hookrun.claude.matcher import why_not
 from hookrun.claude.split_commands import UnsupportedSyntaxError, split_commands
-from tests.applies import applies_for_claude as applies
+from tests.applies import applies_for_claude as applies, why_not
 from tests.rows import rows
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude.matcher import why_not
-from tests.applies import applies_for_claude as applies
+from tests.applies import applies_for_claude as applies, why_not
 from tests.rows import rows
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
-from tests.applies import applies
+from tests.applies import applies, form_of
 from tests.conformance.claude_rules import MATCHERS, RULES, Asked, calls, recorded, settings
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def chosen_by_hookrun(project: Project, kind: str) -> dict[str, list[str]]:
     assert compiled is not None
     found: dict[str, list[str]] = {}
     for hook in compiled.hooks():
-        assert hook.claude is not None
-        text = str(hook.claude["if" if kind == "rules" else "matcher"])
+        text = str(form_of(hook)["if" if kind == "rules" else "matcher"])
         found[text] = [
             call.name for call in calls(project.root, kind) if applies(hook, context_of(call, str(project.root)))
         ]

@@ -13,6 +13,7 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.shell.fire_call import SCRIPT
+from tests.applies import form_of
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def test_2_1_a_map_of_events_and_groups(house: House) -> None:
     assert (hook.name, hook.events, hook.kind, hook.target) == ("guard", ["pre_tool_use"], "command", "/bin/guard")
     assert (hook.dialect, hook.cwd, hook.parallel, hook.error) == ("claude", "event", True, None)
     own = str(house.root)
-    assert hook.claude == {"event": "PreToolUse", "matcher": "Bash|Edit", "own": own}
+    assert form_of(hook) == {"event": "PreToolUse", "matcher": "Bash|Edit", "own": own}
 
 
 def test_2_1_unknown_events_are_ignored(house: House) -> None:
@@ -291,7 +292,7 @@ def test_2_5_plugins_that_are_enabled(house: House) -> None:
     write(house.own, {"enabledPlugins": {"lint@market": True, "off@market": False}})
     house.include("user")
     (hook,) = house.examine().declarations.hooks
-    assert (hook.layer, hook.look, hook.claude) == (
+    assert (hook.layer, hook.look, form_of(hook)) == (
         "user",
         [f"{root}/lint.sh"],
         {"event": "PreToolUse", "plugin_root": str(root), "own": True},
@@ -318,7 +319,7 @@ def installed(house: House, name: str, *copies: tuple[str, Path | None], source:
 def plugins(house: House) -> dict[str, tuple[str, str]]:
     """Return layer and mode of the hooks of each plugin, by the name of its root."""
     hooks = house.examine().declarations.hooks
-    roots = {id(hook): Path(str((hook.claude or {}).get("plugin_root"))) for hook in hooks}
+    roots = {id(hook): Path(str(form_of(hook).get("plugin_root"))) for hook in hooks}
     return {roots[id(hook)].name: (hook.layer, hook.mode) for hook in hooks}
 
 
@@ -358,7 +359,7 @@ def test_2_5_a_project_takes_in_the_plugins_that_it_enables(house: House) -> Non
     assert plugins(house) == {}
     write(house.shared, {"enabledPlugins": {"lint@market": True}})
     (hook,) = house.examine().declarations.hooks
-    assert (hook.layer, (hook.claude or {})["own"]) == ("project", str(house.root))
+    assert (hook.layer, form_of(hook)["own"]) == ("project", str(house.root))
 
 
 def test_2_5_settings_that_only_name_plugins_hide_no_hooks(house: House) -> None:
@@ -438,7 +439,7 @@ def test_2_5_hooks_that_a_plugins_manifest_declares(house: House, hooks: object,
     house.include("user")
     hooks_found = house.examine().declarations.hooks
     assert sorted(hook.name for hook in hooks_found) == expected
-    assert {(hook.claude or {}).get("plugin_root") for hook in hooks_found} == {str(root)}
+    assert {form_of(hook).get("plugin_root") for hook in hooks_found} == {str(root)}
 
 
 @rows("name", ["known_marketplaces.json", "installed_plugins.json"])
@@ -502,7 +503,7 @@ def test_2_5_settings_that_are_named_are_claude_codes_own_all_the_same(house: Ho
     write(house.shared, settings(handler("shared")))
     write(house.root / "coder.json", {"hookrun": {"include": [str(house.own), ".claude/settings.json"]}})
     hooks = house.examine().declarations.hooks
-    assert {hook.name: (hook.claude or {}).get("own") for hook in hooks} == {"own": True, "shared": str(house.root)}
+    assert {hook.name: form_of(hook).get("own") for hook in hooks} == {"own": True, "shared": str(house.root)}
 
 
 def test_defaults_hold_for_what_claudes_form_says_nothing_of(house: House) -> None:
@@ -543,7 +544,7 @@ def test_claudes_form_in_our_own_file(house: House) -> None:
     """A coder.json whose `hooks` are Claude Code's map; Claude Code does not read it, so it runs there too."""
     write(house.root / "coder.json", settings(handler("mine")))
     (hook,) = house.examine().declarations.hooks
-    assert hook.claude == {"event": "PreToolUse"}
+    assert form_of(hook) == {"event": "PreToolUse"}
 
 
 def test_in_our_own_file_an_unknown_event_is_an_error(house: House) -> None:
@@ -559,7 +560,7 @@ def test_in_our_own_file_an_unknown_event_is_an_error(house: House) -> None:
 
 def twins(house: House) -> list[object]:
     """Return what each hook notes of those that are the same."""
-    return [(hook.claude or {}).get("twins") for hook in house.examine().declarations.hooks]
+    return [form_of(hook).get("twins") for hook in house.examine().declarations.hooks]
 
 
 def test_2_6_the_same_handler_in_several_files_runs_once(house: House) -> None:

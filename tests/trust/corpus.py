@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from hookrun.model import ClaudeForm
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector
 
@@ -83,7 +84,7 @@ class Place:
         [hook] = compiled.hooks()
         assert hook.error is None, hook.error
         if "plugin" in self.line:
-            hook.dialect, hook.claude = "claude", {"plugin_root": f"{root}/{self.line['plugin']}"}
+            hook.dialect, hook.claude = "claude", ClaudeForm({"plugin_root": f"{root}/{self.line['plugin']}"})
         environment = HookEnvironment({}, project=root, request_id="", home=home)
         return HookInspector(home, root, environment).inspect(hook).digest
 
