@@ -14,15 +14,12 @@ from hookrun.config.command_words import FILLED_IN
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
 from hookrun.config.document import Document, Invalid, Location, errors_in
 from hookrun.config.parse import KeyPath
-from hookrun.config.schema import TRUSTED_LAYERS, WORD
+from hookrun.config.schema import WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts, validate_into
 from hookrun.events import EVENTS
-from hookrun.model import as_object
+from hookrun.model import UNTRUSTED_LAYERS, as_object
 from hookrun.shell.fire_call import fire_calls, handler_line
 from hookrun.text import did_you_mean, quote, suggest
-
-# Handler keys that Claude Code ignores in a group.
-OF_A_HANDLER = frozenset({"type", "command", "args", "url", "timeout", "onFailure", "async", "if", "shell"})
 
 OF_A_GROUP = ("matcher", "hooks")
 
@@ -135,9 +132,9 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
 
         lint_matcher(matcher, event, at.at("matcher"))
     for key in group:
-        if key not in OF_A_GROUP and key not in OF_A_HANDLER and (hint := did_you_mean(key, OF_A_GROUP)):
+        if key not in OF_A_GROUP and key not in KNOWN and (hint := did_you_mean(key, OF_A_GROUP)):
             at.at(key).warn(f"Claude Code ignores the unknown key {quote(key)}", hint)
-    for key in sorted(OF_A_HANDLER.intersection(group)):
+    for key in sorted(KNOWN.intersection(group)):
         at.at(key).warn(f"`{key}` has no effect beside `hooks`", "move it into each of the hooks")
     handlers = group.get("hooks")
     if not isinstance(handlers, list):
@@ -202,7 +199,7 @@ def validate_handler(
     type_ = str(handler.get("type") or "hook")
     error = _unsupported(handler, given, at)
     ran = _target(given, type_, plugin)
-    if scope.layer in TRUSTED_LAYERS:
+    if scope.layer not in UNTRUSTED_LAYERS:
         validate.reject_relative_paths(ran, at)
     _doubtful(entry.event, handler, given, at)
     values = {name: scope.defaults[name] for name in FROM_DEFAULTS if name in scope.defaults}

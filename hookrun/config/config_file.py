@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hookrun import __version__
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings
+from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, PROJECT_FILES
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, errors_in, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
@@ -22,11 +23,11 @@ from hookrun.model import UNTRUSTED_LAYERS, as_object
 from hookrun.state import DATA_DIR, report_bug
 from hookrun.text import did_you_mean, one_line, one_of, quote
 
-# Files of hookrun alone, where an unknown top-level key is an error.
-OURS_ALONE = frozenset({"hookrun.yaml", "hookrun.yml", "hooks.json", "hooks.yaml", "hooks.yml"})
-
 # Files shared with other programs; their keys are left alone.
-SHARED = frozenset({"coder.json", "coder.local.json"})
+SHARED = frozenset({"coder.json", LOCAL_FILE})
+
+# Files of hookrun alone, where an unknown top-level key is an error.
+OURS_ALONE = frozenset({*PROJECT_FILES, *LAYER_FILES}) - SHARED
 
 TOP = ("hooks", "hookrun")
 # Top-level keys of Claude Code's settings that switch hooks off.

@@ -330,10 +330,7 @@ SETTINGS = (
     ),
 )
 
-# The layers that can have TRUSTED_SETTINGS but no relative paths to run.
-TRUSTED_LAYERS = ("managed", "user")
-
-# Settings of the managed and user layers only.
+# Settings of the managed and user layers only, which can have no relative paths to run.
 TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
 
 

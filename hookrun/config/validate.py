@@ -16,7 +16,7 @@ from hookrun.config.parse import KeyPath
 from hookrun.config.shapes import names, texts, validate_into
 from hookrun.events import UnknownEventError, resolve_event
 from hookrun.globs import glob
-from hookrun.model import Hook, as_object
+from hookrun.model import UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.text import closest, one_of, quote, suggest
 
 # Limit on a project's hooks that can be approved, and whose commands are read.
@@ -204,13 +204,13 @@ def validate_settings(document: Document, value: object, layer: str) -> tuple[Va
         if key not in SETTING_FIELDS:
             hint = "move it into a hook or into `hookrun.defaults`" if key in FIELDS else None
             at.unknown_key(key, "setting", SETTING_FIELDS, hint)
-        elif key in schema.TRUSTED_SETTINGS and layer not in schema.TRUSTED_LAYERS:
+        elif key in schema.TRUSTED_SETTINGS and layer in UNTRUSTED_LAYERS:
             message = f"`{key}` cannot be set in a {layer} file"
             at.at(key).report(message, "set it in your own config (~/.config/hookrun/hooks.json), or remove it")
         else:
             validate_into(settings, key, SETTING_FIELDS[key].shape, item, at)
         defaults = settings.get(key)
-        if key == "defaults" and isinstance(defaults, dict) and layer in schema.TRUSTED_LAYERS:
+        if key == "defaults" and isinstance(defaults, dict) and layer not in UNTRUSTED_LAYERS:
             before = len(at.problems)
             reject_relative_paths(defaults, at.at(key))
             for problem in at.problems[before:]:
@@ -249,7 +249,7 @@ def check_combinations(values: Values, entry: Values, at: Location, scope: Scope
         where.report("a background hook cannot block", 'remove `background`, or `on_failure: "block"`')
     _headers(values, at)
     _host(values, at)
-    if scope.layer in schema.TRUSTED_LAYERS:
+    if scope.layer not in UNTRUSTED_LAYERS:
         reject_relative_paths(values, at)
 
 

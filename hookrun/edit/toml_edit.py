@@ -54,11 +54,7 @@ class Toml:
     def remove(self, key: TableKey) -> Toml:
         """Remove the table `key` with its header and one blank line before it. Inline tables stay."""
         for start, _, end in self._tables(key):
-            before = self.text[:start]
-            for newline in ("\r\n", "\n"):
-                if before.endswith(newline * 2):
-                    before = before.removesuffix(newline)
-                    break
+            before = re.sub(r"(\r?\n)\1\Z", r"\1", self.text[:start])
             for edited in _valid(before + self.text[end:]):
                 if edited.at(key) is None:
                     return edited
