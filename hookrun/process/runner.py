@@ -202,7 +202,11 @@ def _supervise(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
         _supervisors.add(pid)
         return Outcome()
     try:
-        _leave_parent()
+        from hookrun.process import spawn
+
+        WATCHER.forget()
+        _supervisors.clear()
+        spawn.become_child([os.open(os.devnull, os.O_RDWR)] * 3)
         try:
             outcome = Loop(wake=catch_signals()).run([task])[0]
         except Interrupted as interrupted:
@@ -219,19 +223,6 @@ def reap_supervisors() -> None:
     for pid in tuple(_supervisors):
         if os.waitpid(pid, os.WNOHANG)[0]:
             _supervisors.discard(pid)
-
-
-def _leave_parent() -> None:
-    from hookrun.process import spawn
-
-    WATCHER.forget()
-    _supervisors.clear()
-    os.setsid()
-    spawn.restore_signals()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(nothing, standard)
-    spawn.close_others()
 
 
 # Descriptors tried where nothing lists the open ones: a container's limit may be a billion.

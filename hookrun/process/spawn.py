@@ -8,25 +8,18 @@ import sys
 from errno import E2BIG, ENOENT, ENOEXEC, ENOTDIR
 
 from hookrun.model import Failure
-from hookrun.process.child import RESTORED, WATCHER, CannotStart, chdir
+from hookrun.process.child import RESTORED, STANDARD, WATCHER, CannotStart, chdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
     from hookrun.process.child import Start
 
 
-# Another descriptor that a forked child may have.
-KEPT = 3
-
-
-def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str, kept: int = -1) -> Start:
-    """Return a function that forks, runs `child` and exits with its status.
-
-    The child has its standard streams and, as number KEPT, `kept`; no other descriptor.
-    """
+def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: str) -> Start:
+    """Return a function that forks, runs `child` and exits with its status."""
 
     def start(stdin: int, stdout: int, stderr: int) -> int:
         chdir(cwd)
@@ -36,7 +29,12 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
             return pid
         status = 1
         try:
-            _become_child(stdin, stdout, stderr, environment, kept)
+            WATCHER.note_fork()
+            become_child((stdin, stdout, stderr))
+            for name, standard in (("stdout", 1), ("stderr", 2)):
+                if getattr(sys, name) is None:  # closed when Python started
+                    setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))
+            set_environment(environment)
             status = child()
         except SystemExit as error:
             status = _status(error)
@@ -52,25 +50,13 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     return start
 
 
-def _become_child(stdin: int, stdout: int, stderr: int, environment: Mapping[bytes, bytes], kept: int) -> None:
-    """Set up a spawned program's session, signals, descriptors and environment."""
-    WATCHER.note_fork()
+def become_child(streams: Sequence[int]) -> None:
+    """Make a forked process the leader of its own session, with signals at their defaults and no other descriptors."""
     os.setsid()
     restore_signals()
-    for fd, standard in ((stdin, 0), (stdout, 1), (stderr, 2)):
+    for standard, fd in enumerate(streams):
         os.dup2(fd, standard)
-    close_others(kept)
-    for name, standard in (("stdout", 1), ("stderr", 2)):
-        if getattr(sys, name) is None:  # closed when Python started
-            setattr(sys, name, os.fdopen(standard, "w", closefd=False, errors="backslashreplace"))
-    set_environment(environment)
-
-
-def close_others(kept: int = -1) -> None:
-    """Close all descriptors but the standard streams; `kept` becomes KEPT."""
-    if kept >= 0:
-        os.dup2(kept, KEPT, inheritable=False)
-    os.closerange(KEPT + (kept >= 0), os.sysconf("SC_OPEN_MAX"))
+    os.closerange(STANDARD + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def set_environment(variables: Mapping[bytes, bytes]) -> None:
