@@ -54,7 +54,7 @@ POLLIN, POLLOUT, POLLHUP = 1, 4, 16
 
 
 class Loop:
-    """Run tasks to their end, at most MAX_PROCESSES at a time and none past `deadline` (monotonic).
+    """Run tasks to their end, at most `limit` at a time and none past `deadline` (monotonic).
 
     `wake` is a descriptor that delivers signal numbers. The functions of `meanwhile`, in order of their (monotonic)
     times, are called once their time has passed and a process runs. `has_ended_hooks`: a hook did
@@ -68,10 +68,12 @@ class Loop:
         *,
         deadline: float = NEVER,
         wake: int = -1,
+        limit: int = MAX_PROCESSES,
         meanwhile: Sequence[tuple[float, Callable[[], object]]] = (),
     ) -> None:
         self._deadline = self.deadline = deadline
         self._wake = wake
+        self._limit = limit
         self._meanwhile = [*meanwhile]
         self._polled: select.poll | None = None
         self._of: dict[int, Process] = {}
@@ -129,14 +131,14 @@ class Loop:
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
-        while waiting and not self._retry and self._take_slot():
+        while waiting and not self._retry and len(self._live) < self._limit:
             task, outcome, give_up = waiting.pop()
             process = Process(task, outcome, monotonic())
             try:
                 self._start_one(process, give_up, locked)
             except OSError as error:
                 temporary = isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS
-                if temporary and self._others_run():
+                if temporary and self._live:  # whose end may free what the system is short of
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
@@ -153,7 +155,6 @@ class Loop:
                 if process not in self._live:
                     WATCHER.note(task.marker, ENDED)
                     close(process.lock_fd)
-                    self._free_slot()
             if outcome.failure is not None:
                 self._on_finished(outcome)
         if locked:
@@ -177,21 +178,8 @@ class Loop:
             process.spawn()
             self._watch_process(process)
 
-    # Overridden by loops that share their limit with others:
-
-    def _take_slot(self) -> bool:
-        """Count one more process if it may run; return whether it may."""
-        return len(self._live) < MAX_PROCESSES
-
-    def _free_slot(self) -> None:
-        """Count one process less."""
-
-    def _others_run(self) -> bool:
-        """Return whether a running process may free, by its end, what the system is short of."""
-        return bool(self._live)
-
     def _on_finished(self, outcome: Outcome) -> None:
-        """Note that this outcome is final."""
+        """Note that this outcome is final: for loops that report each."""
 
     @staticmethod
     def _locked(process: Process, path: str) -> bool:
@@ -380,7 +368,6 @@ class Loop:
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)
-        self._free_slot()
         if line is not None and again:
             line.start_again(process)
             self._waiting.append((process.task, process.outcome, NEVER))

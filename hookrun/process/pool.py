@@ -1,28 +1,29 @@
-"""Run the hooks of many fires in a long-lived process: one thread, one poll loop, one limit.
-
-If slots are free, a caller of `run` runs its hooks in its own loop: that saves two thread switches, a quarter of
-hookrun's CPU time per fire.
-"""
+"""Run the hooks of many fires in a long-lived process: one thread, one poll loop, one limit."""
 
 from __future__ import annotations
 
 import os
 import weakref
-from threading import Condition, Lock, Thread, current_thread
+from threading import Event, Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.model import Failure, Outcome
-from hookrun.process.child import NEVER, WATCHER, Task
-from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES
-from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER, CallerLoop, PoolLoop, Slots
+from hookrun.process.child import NEVER, WATCHER, Task, close
+from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES, Loop
+from hookrun.process.runner import inheritable
 from hookrun.state import report_bug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hookrun.process.child import Process
+
     Tasks = Sequence[Task | Failure | None]
 
+READ_SIZE = 4096
+# Seconds between looks for a signal in a waiting thread: one just before it blocks does not wake it.
+SIGNALS_SEEN_AFTER = 0.5
 # Seconds to wait for the thread on close: longer than killing all hooks takes.
 CLOSE_WAIT = 5.0
 
@@ -71,11 +72,7 @@ class Pool:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = Lock()
-        self._changed = Condition(self._lock)
-        self._slots = Slots(self._limit)
         self._thread: PoolThread | None = None
-        self._callers: set[CallerLoop] = set()
-        self._spare: list[CallerLoop] = []
 
     def submit(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> Batch:
         """Run the tasks side by side; call `done` with their outcomes, in the pool's thread. Raises ClosedError.
@@ -96,64 +93,30 @@ class Pool:
         else:
             thread.submit(batch)
 
-    def cancel(self, batch: Batch) -> None:
-        """End the hooks of a batch; `done` is called when none is left."""
+    def cancel(self, batch: Batch) -> bool:
+        """End the hooks of a batch; return whether `done` is called when none is left, if it was not yet."""
         thread = self._thread
-        if thread is not None:
-            thread.cancel(batch)
+        return thread is not None and thread.cancel(batch)
 
     def run(self, tasks: Tasks) -> list[Outcome]:
         """Run the tasks side by side, wait for them and return their outcomes. Raises ClosedError.
 
         An exception meanwhile (KeyboardInterrupt) leaves none of them running.
         """
-        count = sum(isinstance(task, Task) for task in tasks)
-        loop = self._take_loop(count)
-        if loop is None:
-            return self._run_in_thread(tasks)
-        outcomes = None
-        try:
-            outcomes = loop.run(tasks)
-            return outcomes
-        finally:
-            with self._lock:
-                self._callers.discard(loop)
-                if self._closed:
-                    self._changed.notify_all()
-                elif outcomes is not None:
-                    self._spare.append(loop)
-            self._slots.give(count)
-
-    def _take_loop(self, count: int) -> CallerLoop | None:
-        """Return a loop for a caller's tasks, with their slots taken, or None if it has to queue."""
-        self._check()
-        with self._lock:
-            self._check_open()
-            if not self._slots.take(count):
-                return None
-            try:
-                loop = self._spare.pop() if self._spare else CallerLoop(self._slots)
-            except OSError:  # too many open files: the thread has its own, or reports it
-                self._slots.give(count)
-                return None
-            loop.reserved = count
-            self._callers.add(loop)
-            return loop
-
-    def _run_in_thread(self, tasks: Tasks) -> list[Outcome]:
-        finished = Lock()
-        finished.acquire()
-        batch = Batch(tasks, lambda _: finished.release())
+        finished = Event()
+        batch = Batch(tasks, lambda _: finished.set())
+        if not batch.unfinished and not self._closed:
+            return batch.outcomes
         try:
             self._submit(batch)
             _wait_for(finished)
         except ClosedError:
             raise
         except BaseException:
-            self.cancel(batch)
-            for _ in range(MAX_INTERRUPTS if self._thread is not None else 0):
+            for _ in range(MAX_INTERRUPTS):
                 try:
-                    _wait_for(finished)
+                    if self.cancel(batch):
+                        _wait_for(finished)
                 except KeyboardInterrupt:
                     continue
                 break
@@ -164,56 +127,50 @@ class Pool:
         """End all running hooks, and the thread. Later submissions raise ClosedError."""
         with self._lock:
             self._closed = True
-            thread, self._thread = self._thread, None
-            callers = list(self._callers)
-            self._spare.clear()
         if self._pid != os.getpid():
             return
-        for loop in callers:
-            loop.close()
-        if thread is not None:
-            thread.close()
-        with self._lock:
-            self._changed.wait_for(lambda: not self._callers, CLOSE_WAIT)
+        if self._thread is not None:
+            self._thread.close()
         WATCHER.close()
 
-    def _check(self) -> None:
+    def _running_thread(self) -> PoolThread:
         if self._pid != os.getpid():  # a fork: the thread and its hooks are the parent's
             self._reset()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedError("the engine is closed")
-
-    def _running_thread(self) -> PoolThread:
-        self._check()
         with self._lock:
-            self._check_open()
+            if self._closed:
+                raise ClosedError("the engine is closed")
             if self._thread is None:
-                self._thread = PoolThread(self._slots)
+                self._thread = PoolThread(self._limit)
                 weakref.finalize(self, self._thread.close)  # on collection, or at exit
             return self._thread
 
 
-def _wait_for(lock: Lock) -> None:
-    while not lock.acquire(timeout=SIGNALS_SEEN_AFTER):
+def _wait_for(event: Event) -> None:
+    while not event.wait(SIGNALS_SEEN_AFTER):
         pass
 
 
-class PoolThread(PoolLoop):
-    """A pool's loop in a thread. Other threads hand it batches through a list and a pipe."""
+class PoolThread(Loop):
+    """A pool's loop in a thread. Other threads hand it batches through a list and a pipe; forks leave it alone."""
 
-    def __init__(self, slots: Slots) -> None:
-        super().__init__(slots)
+    _read_end = _write_end = -1
+
+    def __init__(self, limit: int) -> None:
+        self._read_end, self._write_end = os.pipe()
+        for end in (self._read_end, self._write_end):
+            os.set_blocking(end, False)
+        super().__init__(wake=self._read_end, limit=limit)
+        self._mutex = RLock()  # garbage collection may close us meanwhile
         self._inbox: list[Batch] = []
         self._cancelled: list[Batch] = []
         self._wake_sent = False
+        self._closing = False
         self._ended = False
         self._batches: dict[int, Batch] = {}
         self._finished: list[Batch] = []
         self._next_deadline = NEVER
         self._thread = Thread(target=self._serve, name="hookrun-processes", daemon=True)
-        slots.wake = self._on_free_slot
+        _THREADS.add(self)
         try:
             self._thread.start()
         except RuntimeError:
@@ -232,23 +189,56 @@ class PoolThread(PoolLoop):
                 self._wake_up()
                 self._wake_sent = True
 
-    def cancel(self, batch: Batch) -> None:
-        """End a batch, even if its `submit` was interrupted."""
+    def cancel(self, batch: Batch) -> bool:
+        """End a batch, even if its `submit` was interrupted; return False if the thread has ended."""
         with self._mutex:
+            if self._ended:
+                return False
             if not batch.taken and batch not in self._inbox:
                 self._inbox.append(batch)
             self._cancelled.append(batch)
             self._wake_up()
+            return True
 
     def close(self) -> None:
         """End everything, and the thread."""
-        super().close()
+        with self._mutex:
+            self._closing = True
+            self._wake_up()
         if current_thread() is not self._thread:
             self._thread.join(CLOSE_WAIT)
 
-    def _on_free_slot(self) -> None:
-        with self._mutex:
-            self._wake_up()
+    def _wake_up(self) -> None:
+        """Write a byte for the thread, with the mutex held."""
+        if self._write_end >= 0:
+            try:
+                os.write(self._write_end, b"\0")
+            except BlockingIOError:  # the pipe is full of wake-ups
+                return
+
+    def after_fork(self) -> None:
+        """Close the parent's descriptors in a forked child: a hook must see the end of its stdin."""
+        for process in self._live:
+            for fd in (process.inp, process.out, process.err, process.pidfd, process.lock_fd):
+                try:
+                    close(fd)
+                except OSError:  # about to be closed, or not yet open
+                    continue
+        self._live.clear()
+        self._waiting.clear()
+        self._close_pipe()
+
+    def _close_pipe(self) -> None:
+        """Close the pipe. Its numbers are cleared first: then they may belong to other files."""
+        ends = (self._read_end, self._write_end)
+        self._read_end = self._write_end = -1
+        for fd in ends:
+            try:
+                os.close(fd)
+            except OSError:
+                continue
+
+    __del__ = _close_pipe
 
     # --- in the thread
 
@@ -257,9 +247,7 @@ class PoolThread(PoolLoop):
             try:
                 self._take_in()
                 self._drop_late()
-                self._slots.claimed = bool(self._waiting)  # before requesting slots: no wake-up may be lost
                 self._start_some()
-                self._slots.claimed = bool(self._waiting) and not self._retry
                 self._report()
                 if self._live or not self._closing:
                     self._poll_once()
@@ -294,14 +282,33 @@ class PoolThread(PoolLoop):
         elif cancelled:
             self._cancel("the fire was cancelled", {id(outcome) for batch in cancelled for outcome in batch.outcomes})
 
-    def _take_slot(self) -> bool:
-        return self._slots.take(1, claimed=True)
+    def _cancel(self, why: str, only: set[int] | None = None) -> None:
+        """End the hooks, or those with these outcomes (by id); queued ones never start."""
 
-    def _free_slot(self) -> None:
-        self._slots.give(1)
+        def is_meant(outcome: Outcome) -> bool:
+            return only is None or id(outcome) in only
 
-    def _others_run(self) -> bool:
-        return self._slots.taken > 1
+        waiting = [entry for entry in self._waiting if is_meant(entry[1])]
+        self._waiting = [entry for entry in self._waiting if not is_meant(entry[1])]
+        for _, outcome, _ in waiting:
+            outcome.failure = Failure("signal", f"{why} before it could start")
+            self._on_finished(outcome)
+        running = [process for process in self._live if is_meant(process.outcome) and not process.ending]
+        for process in running:
+            process.outcome.failure = Failure("signal", why)
+        if running:
+            self._terminate(running, monotonic())
+
+    def _on_wake(self) -> None:
+        """Empty the pipe: its bytes are wake-ups, not signals."""
+        try:
+            os.read(self._read_end, READ_SIZE)
+        except BlockingIOError:
+            return
+
+    def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
+        with _STARTING:
+            super()._start_one(process, give_up, locked)
 
     def _drop_late(self) -> None:
         """Fail tasks whose deadline passed while they were queued."""
@@ -346,3 +353,21 @@ class PoolThread(PoolLoop):
                     outcome.failure = failure
             if batch not in self._finished:
                 self._finished.append(batch)
+
+
+_THREADS: weakref.WeakSet[PoolThread] = weakref.WeakSet()
+# Held while a process starts; forks of the host wait. A child forked meanwhile would hold unrecorded pipes: a hook
+# would not see its stdin end, and `subprocess` would wait for the child.
+_STARTING = RLock()
+
+
+def _after_fork() -> None:
+    _STARTING.release()
+    for thread in list(_THREADS):
+        thread.after_fork()
+    _THREADS.clear()
+    WATCHER.forget()
+
+
+WATCHER.closed = inheritable
+os.register_at_fork(before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_after_fork)

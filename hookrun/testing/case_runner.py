@@ -26,8 +26,7 @@ from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER
+from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool
 from hookrun.state import report_bug
 from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict

@@ -15,6 +15,7 @@ import pytest
 
 from hookrun import Engine
 from tests.conftest import ROOT, Project
+from tests.process import bench
 from tests.process.bench import processes_in, zombies
 from tests.waiting import limit, until, until_async
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from hookrun import Result
     from hookrun.library.engine_state import EngineState
     from hookrun.model import Hook
-    from hookrun.process.pool_loop import Slots
 
 PROGRAMS = Path(__file__).with_name("programs")
 linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")
@@ -103,9 +103,14 @@ def state_of(engine: Engine) -> EngineState:
     return engine._services
 
 
-def slots(engine: Engine) -> Slots:
-    """Return the places of an engine's processes."""
-    return state_of(engine).pool._slots
+def running(engine: Engine) -> int:
+    """Return how many processes of an engine run."""
+    return bench.running(state_of(engine).pool)
+
+
+def queued(engine: Engine) -> int:
+    """Return how many hooks of an engine wait for a place."""
+    return bench.queued(state_of(engine).pool)
 
 
 def thread_of_background_hooks(engine: Engine) -> threading.Thread:

@@ -25,7 +25,8 @@ from tests.library.running import (
     load,
     output,
     program_file,
-    slots,
+    queued,
+    running,
     until_inside,
     until_inside_async,
 )
@@ -90,7 +91,7 @@ def test_a_cancelled_fire_leaves_nothing(project: Project, what: str) -> None:
         await until_inside_async(project, count)
         await cancelled(fire)
         assert (left(project), others()) == (NOTHING, set())
-        assert not slots(engine).taken
+        assert not running(engine)
 
     run(engine, test())
 
@@ -128,7 +129,7 @@ def test_a_fire_that_is_cancelled_while_it_waits_for_a_place_never_runs(project:
         first = asyncio.create_task(engine.fire("pre_tool_use", fields()))
         await until_inside_async(project, 1)
         second = asyncio.create_task(engine.fire("pre_tool_use", fields()))
-        await until_async(lambda: slots(engine).claimed, "the second fire does not wait for a place")
+        await until_async(lambda: queued(engine), "the second fire does not wait for a place")
         await cancelled(second)
         (project.root / "go").touch()
         assert kinds(await first) == [None]
@@ -314,7 +315,7 @@ def test_closing_ends_every_fire(project: Project) -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", ["sleeps", "ignores TERM", "has a grandchild in another session"])
-@pytest.mark.parametrize("way", ["fire_sync", "fire", "a thread beside"])
+@pytest.mark.parametrize("way", ["fire_sync", "fire"])
 def test_ctrl_c_leaves_no_process(project: Project, way: str, what: str) -> None:
     """A real SIGINT: KeyboardInterrupt comes out when the hooks are gone, and the program continues."""
     line, count = HOOKS[what]

@@ -17,7 +17,7 @@ from hookrun.library import embedded_engine as library_engine
 from tests.conftest import Project
 from tests.library.conftest import Load
 from tests.library.firing import CALL, Fire, answers, failure, kinds, order, says, sees
-from tests.library.running import slots
+from tests.library.running import running
 from tests.rows import rows
 
 TRUSTED = {"trust_project": True}
@@ -233,4 +233,4 @@ def test_ctrl_c_in_a_handler_beside_a_process(  # noqa: PLR0917  # a table of ca
     engine.register("pre_tool_use", stops, parallel=True)
     with pytest.raises(KeyboardInterrupt):
         fire(engine)
-    assert not slots(engine).taken
+    assert not running(engine)

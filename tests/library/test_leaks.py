@@ -21,7 +21,7 @@ from tests.library.running import (
     left,
     linux,
     load,
-    slots,
+    running,
     thread_of_background_hooks,
     until_inside,
     until_inside_async,
@@ -182,7 +182,7 @@ def test_a_thousand_processes_leave_everything_where_it_was(project: Project) ->
 
     work(80)
     assert grown(lambda: work(40)) < LIMIT
-    assert not slots(engine).taken
+    assert not running(engine)
     engine.close_sync()
     assert before.same()
     assert left(project) == NOTHING

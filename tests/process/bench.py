@@ -15,8 +15,8 @@ import pytest
 from hookrun.model import Failure, Outcome
 from hookrun.process import child, program as programs
 from hookrun.process.child import Process, Task, Watcher
+from hookrun.process.loop import Loop
 from hookrun.process.pool import Pool, PoolThread
-from hookrun.process.pool_loop import CallerLoop, Slots
 from tests.process.test_processes import Signpost
 from tests.waiting import limit, until
 from tests.warm import all_children, state
@@ -219,22 +219,22 @@ PARTS_OF_THE_THREAD = (
 """Methods of PoolThread: wherever one raises, the pool still serves."""
 MOMENTS = (
     (Process, "spawn", "sleep 60", Process.spawn),
-    (CallerLoop, "_poll_once", "sleep 60", lambda *_: None),
+    (Loop, "_poll_once", "sleep 60", lambda *_: None),
     (Process, "finish", "true", lambda *_: None),
 )
-"""A hook run by its caller just after its start, while it runs, and at its end: what is called then, for which hook,
+"""A hook just after its start, while it runs, and at its end: what is called then, for which hook,
 and what is done of it."""
 watch = child._watch
 
 
-def slots(pool: Pool) -> Slots:
-    """Return the places of a pool."""
-    return pool._slots
+def running(pool: Pool) -> int:
+    """Return how many processes of a pool run."""
+    return len(pool._thread._live) if pool._thread is not None else 0
 
 
-def has_thread(pool: Pool) -> bool:
-    """Return whether a pool has needed a thread."""
-    return pool._thread is not None
+def queued(pool: Pool) -> int:
+    """Return how many tasks of a pool wait for a place."""
+    return len(pool._thread._waiting) if pool._thread is not None else 0
 
 
 def thread_of(pool: Pool) -> PoolThread:
@@ -270,34 +270,9 @@ def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Cal
     patch.setattr(thread, "_take_in", take_in_and_then)
 
 
-def streams_of_callers(pool: Pool) -> list[int]:
-    """Return the descriptors by which callers read what their hooks print."""
-    return [fd for loop in pool._callers for process in loop._live for fd in (process.out, process.err)]
-
-
-def polls_of_callers(patch: pytest.MonkeyPatch) -> list[int]:
-    """Return the list to which every caller adds how long it waits at most, in milliseconds."""
-    seen: list[int] = []
-    poll = CallerLoop._poll
-
-    class Recorded:
-        """What waits, and for how long at most."""
-
-        def __init__(self, loop: CallerLoop) -> None:
-            self.real = poll(loop)
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self.real, name)
-
-        def poll(self, milliseconds: int) -> list[tuple[int, int]]:
-            seen.append(milliseconds)
-            return self.real.poll(milliseconds)
-
-    def recorded(loop: CallerLoop) -> Recorded:
-        return Recorded(loop)
-
-    patch.setattr(CallerLoop, "_poll", recorded)
-    return seen
+def streams_of(pool: Pool) -> list[int]:
+    """Return the descriptors by which a pool reads what its hooks print."""
+    return [fd for process in thread_of(pool)._live for fd in (process.out, process.err)]
 
 
 def watcher_pid(watcher: Watcher) -> int:

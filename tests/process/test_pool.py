@@ -17,7 +17,8 @@ from tests.process.bench import (
     later,
     pool_of,
     pytestmark,
-    slots,
+    queued,
+    running,
     submit,
     submitted,
     zombies,
@@ -43,14 +44,17 @@ def test_outcomes_stand_in_the_order_of_the_tasks(bench: Bench, run_in: Way) -> 
 
 
 @pytest.mark.parametrize("tasks", [[], [NO], [NO, None, NO]], ids=["nothing", "a failure", "failures"])
-def test_a_batch_with_nothing_to_run_is_over_at_once(tasks: Given) -> None:
+def test_a_batch_with_nothing_to_run_is_over_at_once(bench: Bench, tasks: Given) -> None:
     """It is reported once, whether places are free or not."""
     with pool_of(1) as pool:
         assert len(submit(pool, tasks).outcomes()) == len(tasks)
         assert len(pool.run(tasks)) == len(tasks)
-        assert slots(pool).take(1)
+        waits = submit(pool, [bench.waiting()])
+        bench.until_inside(1)
+        assert len(submit(pool, tasks).outcomes()) == len(tasks)
         assert len(pool.run(tasks)) == len(tasks)
-        slots(pool).give(1)
+        bench.gate.tell()
+        waits.outcomes()
 
 
 def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> None:
@@ -78,7 +82,7 @@ def test_no_more_than_the_limit_run_at_once_however_they_came(bench: Bench) -> N
         in_threads(6, both)
         for each in told:
             assert kinds(each.outcomes()) == [None, None]
-        assert not slots(pool).taken
+        assert not running(pool)
     assert (len(counts()), max(counts()), max(seen)) == (total, most, most)
 
 
@@ -89,7 +93,7 @@ def test_every_place_is_given_back(bench: Bench) -> None:
         for _ in range(3):
             pool.run(tasks)
             submit(pool, tasks).outcomes()
-            assert slots(pool).free == 4
+            assert not running(pool)
 
 
 def test_what_waits_starts_in_order(bench: Bench) -> None:
@@ -132,7 +136,7 @@ def test_a_batch_has_its_turn_though_a_thread_always_has_something_to_run(bench:
         def other(_: int) -> None:
             bench.until_inside(1)
             second.append(submit(pool, [bench.task(":")]))
-            until(lambda: slots(pool).claimed, "the batch claims no place")
+            until(lambda: queued(pool), "the batch waits for no place")
             bench.gate.tell()
             second[0].outcomes()
 
@@ -176,7 +180,7 @@ def test_a_cancelled_batch_that_waits_never_starts(bench: Bench) -> None:
         bench.gate.tell()
         assert (kinds(first.outcomes()), last.outcomes()[0].stdout) == ([None], b"last\n")
         assert not (bench.directory / "started").exists()
-        assert not slots(pool).taken
+        assert not running(pool)
 
 
 def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
@@ -189,7 +193,7 @@ def test_a_batch_is_cancelled_whenever_it_is(bench: Bench) -> None:
                 pool.cancel(batch)
             for each in told:
                 assert set(kinds(each.outcomes())) <= {None, "signal"}
-        assert not slots(pool).taken
+        assert not running(pool)
     assert (bench.processes(), zombies()) == ([], [])
 
 

@@ -24,7 +24,7 @@ from tests.process.bench import (
     kinds,
     pool_of,
     pytestmark,
-    slots,
+    running,
     submit,
     submitted,
 )
@@ -105,7 +105,7 @@ def test_tasks_with_one_lock_never_run_side_by_side(bench: Bench) -> None:
 
         in_threads(4, work)
         assert ended(process) == 0
-        assert not slots(pool).taken
+        assert not running(pool)
     runs = (bench.directory / "runs").read_text().split()
     assert ((bench.directory / "overlap").exists(), len(runs)) == (False, 24 + 8)
 

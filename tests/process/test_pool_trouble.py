@@ -28,8 +28,9 @@ from tests.process.bench import (
     pool_of,
     pytestmark,
     python_thread_of,
-    slots,
+    running,
     submit,
+    submitted,
     thread_of,
     write_end,
     zombies,
@@ -37,10 +38,10 @@ from tests.process.bench import (
 from tests.waiting import limit, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from hookrun.process.child import Task
+    from hookrun.process.child import Start
+    from tests.process.bench import Way
 
 __all__ = ["bench", "pytestmark"]
 
@@ -72,42 +73,35 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
         outcomes = [*first.outcomes(), *second.outcomes()]
         for failure in [outcome.failure for outcome in outcomes if outcome.failure]:
             assert failure.kind == "signal" or "report it: RuntimeError: a mistake (see /" in failure.detail
-        until(lambda: not slots(pool).taken, "a place is lost")
+        until(lambda: not running(pool), "a place is lost")
         assert (bench.processes(), zombies()) == ([], [])
         assert kinds(submit(pool, [bench.task("exit 0")] * 3).outcomes()) == [None] * 3
     assert open_files() == before
 
 
-def kinds_if_submitted(pool: Pool, task: Task) -> list[str | None]:
-    """Run a task in the pool's thread and return how it failed."""
-    return kinds(submit(pool, [task]).outcomes())
-
-
-def kinds_if_run(pool: Pool, task: Task) -> list[str | None]:
-    """Run a task here; what its start raises is raised here."""
-    with pytest.raises(RuntimeError):
-        pool.run([task])
-    return ["spawn"]
-
-
-@pytest.mark.parametrize("kinds_of", [kinds_if_submitted, kinds_if_run])
-def test_a_task_whose_start_raises_anything_costs_no_place(
-    bench: Bench, kinds_of: Callable[[Pool, Task], list[str | None]]
-) -> None:
-    """Nor a descriptor; it has failed, and what runs afterwards finds all places free."""
-
-    def cannot(_in: int, _out: int, _err: int) -> int:
-        raise RuntimeError("no")
-
+@pytest.mark.parametrize("run_in", [Pool.run, submitted], ids=["run", "submit"])
+@pytest.mark.parametrize("begins", [False, True], ids=["before", "after"])
+def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, run_in: Way, *, begins: bool) -> None:
+    """Nor a descriptor, nor leaves it a process; it has failed, and what runs afterwards finds all places free."""
     with pool_of(1) as pool:
         submit(pool, [bench.task(":")]).outcomes()
         before = open_files()
         for _ in range(3):
-            task = bench.task("exit 0", lock=str(bench.directory / "lock"), timeout=5)
-            task.start = cannot
-            assert kinds_of(pool, task) == ["spawn"]
-        assert (slots(pool).free, open_files()) == (1, before)
+            task = bench.task("sleep 60", lock=str(bench.directory / "lock"), timeout=5)
+            task.start = and_then_raises(task.start if begins else lambda *_: 0)
+            assert kinds(run_in(pool, [task])) == ["spawn"]
+        assert (running(pool), bench.processes(), zombies(), open_files()) == (0, [], [], before)
         assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]
+
+
+def and_then_raises(start: Start) -> Start:
+    """Return a start that fails after it has done its work."""
+
+    def cannot(stdin: int, stdout: int, stderr: int) -> int:
+        start(stdin, stdout, stderr)
+        raise RuntimeError("no")
+
+    return cannot
 
 
 def test_everybody_is_told_though_telling_one_raises(bench: Bench) -> None:
@@ -199,26 +193,23 @@ def test_what_is_submitted_while_the_pool_is_closed_is_run_or_refused(
 
 
 def test_nothing_is_written_to_a_descriptor_that_is_no_longer_the_pools(bench: Bench) -> None:
-    """A hook that a thread runs may end after the pool: its descriptors then belong to something else."""
+    """A batch may be cancelled after the pool's end: its descriptors then belong to something else."""
     pool = Pool(1)
-    thread = threading.Thread(target=lambda: pool.run([bench.waiting()]), daemon=True)
-    thread.start()
+    told = Told()
+    batch = pool.submit([bench.waiting()], told)
     bench.until_inside(1)
-    waits = submit(pool, [bench.task("exit 0")])
-    pool_thread = thread_of(pool)
-    until(lambda: slots(pool).claimed, "the batch claims no place")
-    number = write_end(pool_thread)
-    pool_thread.close()  # the pool's own close may end the thread's hook too
-    assert kinds(waits.outcomes()) == ["signal"]
+    number = write_end(thread_of(pool))
+    pool.close()
+    assert kinds(told.outcomes()) == ["signal"]
     fd = os.open(bench.directory / "somebody's file", os.O_WRONLY | os.O_CREAT)
     if fd != number:  # else it has the number already
         os.dup2(fd, number)
         os.close(fd)
-    bench.gate.tell()
-    thread.join(limit())
+    assert not pool.cancel(batch)
     pool.close()
     os.close(number)
     assert (bench.directory / "somebody's file").read_bytes() == b""
+    assert len(told.calls) == 1
 
 
 @pytest.mark.slow

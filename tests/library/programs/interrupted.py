@@ -22,8 +22,6 @@ def main() -> None:
     engine = Engine.load(sys.argv[1], home=sys.argv[2])
     if WAY == "at a start":
         POPEN._execute_child = interrupted
-    if WAY == "a thread beside":
-        engine._services.pool._slots.claimed = True  # as if others waited: the pool's thread runs it
     try:
         if WAY == "fire":
             asyncio.run(engine.fire("pre_tool_use", FIELDS))

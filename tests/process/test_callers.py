@@ -1,4 +1,4 @@
-"""A hook run by the caller itself: the same outcome as from any loop, whatever it does, and nothing left behind."""
+"""A hook whose caller waits for it: the same outcome as from any loop, whatever it does, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.model import Failure, Outcome
-from hookrun.process.child import PIPE_ATOMIC, CannotStart, Task
+from hookrun.process.child import PIPE_ATOMIC, WATCHER, CannotStart, Task
 from hookrun.process.loop import Loop
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loop import SIGNALS_SEEN_AFTER
+from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool
 from tests.process.bench import (
     MOMENTS,
     Bench,
     bench,
-    has_thread,
-    polls_of_callers,
     pool_of,
     pytestmark,
-    streams_of_callers,
+    streams_of,
     zombies,
 )
 from tests.waiting import limit, until
@@ -58,11 +55,9 @@ def task(bench: Bench, line: str, size: int = 100, timeout: float = 60) -> Task:
 
 
 def run(task: Task) -> Outcome:
-    """Run a task in a pool that has room for it."""
+    """Run a task in a pool."""
     with pool_of(1) as pool:
-        outcomes = pool.run([task])
-        assert not has_thread(pool), "it was run by the pool's thread"
-        return outcomes[0]
+        return pool.run([task])[0]
 
 
 def told(outcome: Outcome) -> dict[str, object]:
@@ -151,7 +146,8 @@ def test_an_exception_from_outside_leaves_nothing_running(
     monkeypatch.setattr(where, name, interrupted)
     before = os.listdir("/proc/self/fd")
     with pytest.raises(KeyboardInterrupt):
-        run(task(bench, line))
+        _by_loop(task(bench, line))
+    WATCHER.close()
     assert bench.processes() == []
     assert (os.listdir("/proc/self/fd"), zombies()) == (before, [])
 
@@ -163,7 +159,7 @@ def test_a_forked_child_holds_none_of_its_streams(bench: Bench) -> None:
     thread = threading.Thread(target=lambda: outcomes.extend(pool.run([bench.waiting(timeout=60)])))
     thread.start()
     bench.until_inside(1)
-    streams = until(lambda: streams_of_callers(pool), "the caller does not read")  # the hook may be the quicker
+    streams = until(lambda: streams_of(pool), "the pool does not read")  # the hook may be the quicker
     child = os.fork()
     if child == 0:
         os._exit(sum(_is_open(fd) for fd in streams))
@@ -183,11 +179,17 @@ def _is_open(fd: int) -> bool:
     return True
 
 
-@pytest.mark.slow
 def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing wakes it then: it polls from time to time, not only at the hook's timeout."""
-    seen = polls_of_callers(monkeypatch)
+    """Nothing wakes it then: it looks from time to time, not only at the hook's end."""
+    seen: list[float | None] = []
+    wait = threading.Event.wait
+
+    def recorded(event: threading.Event, timeout: float | None = None) -> bool:
+        seen.append(timeout)
+        return wait(event, timeout)
+
     with pool_of(1) as pool:
-        (outcome,) = pool.run([task(bench, "sleep 0.7; echo late")])
-    assert outcome.stdout == b"late\n"
-    assert max(seen) <= SIGNALS_SEEN_AFTER * 1000 + 1
+        pool.run([task(bench, ":")])
+        monkeypatch.setattr(threading.Event, "wait", recorded)
+        assert pool.run([task(bench, "echo late")])[0].stdout == b"late\n"
+    assert set(seen) == {SIGNALS_SEEN_AFTER}
