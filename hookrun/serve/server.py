@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.process.loop import ENDING
+from hookrun.process.runner import catch_signals, release_signals
 from hookrun.serve import caller
 from hookrun.serve.call_watch import CallWatch
 from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
@@ -94,7 +95,9 @@ class Server:
 
         A client that finds it also finds this process, and may end it as a server that runs.
         """
-        self.wake = _catch_signals()
+        self.wake = catch_signals()
+        if self.wake < 0:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         CurrentRun.home = home
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"
@@ -355,24 +358,11 @@ def _say(connection: socket.socket, words: bytes) -> None:
         pass
 
 
-def _catch_signals() -> int:
-    """Return a descriptor that is readable after a signal to end."""
-    read_end, write_end = os.pipe()
-    os.set_blocking(read_end, False)
-    os.set_blocking(write_end, False)
-    signal.set_wakeup_fd(write_end)
-    for number in ENDING:
-        signal.signal(number, lambda _number, _frame: None)
-    return read_end
-
-
 def _become_worker(control: socket.socket, watch: CallWatch, others: list[socket.socket]) -> None:
     """Be a worker in a process forked for it, and exit."""
     status = NO_ANSWER
     try:
-        signal.set_wakeup_fd(-1)
-        for number in ENDING:
-            signal.signal(number, signal.SIG_DFL)
+        release_signals()
         for each in others:
             each.detach()
         line = os.dup2(control.detach(), 3, inheritable=False)

@@ -51,7 +51,7 @@ LATE = """
 import time
 from hookrun.serve import server
 def delayed(function): return lambda *arguments: time.sleep(0.2) or function(*arguments)
-server._catch_signals, server.sign_lock = delayed(server._catch_signals), delayed(server.sign_lock)
+server.catch_signals, server.sign_lock = delayed(server.catch_signals), delayed(server.sign_lock)
 """
 A_BUG = """
 from hookrun.fire import invocation
