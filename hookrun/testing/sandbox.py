@@ -215,9 +215,13 @@ class CaseFire(EngineFire):
     def environment(self) -> HookEnvironment:
         """Return the environment of the hooks, with the case's variables."""
         environment = CaseEnvironment(
-            self.context, project=self.services.project, request_id=self.request_id, program=program, may_fork=False
+            self.context,
+            project=self.services.project,
+            request_id=self.request_id,
+            program=program,
+            may_fork=False,
+            coprocesses=self._sandbox.coprocesses,
         )
-        environment.coprocesses = self._sandbox.coprocesses
         environment.env = {os.fsencode(name): os.fsencode(value) for name, value in self._sandbox.env.items()}
         return environment
 

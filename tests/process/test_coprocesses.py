@@ -73,8 +73,9 @@ class Served:
     def run(self, hook: Hook, *, warm: bool = True, context: bytes = b'{"say":"hello"}\n') -> Outcome:
         """Run the hook once and return how it ended."""
         fields = {"event": "stop", "working_dir": self.working_dir or str(self.project)}
-        environment = HookEnvironment(fields, project=str(self.project), request_id=os.urandom(8).hex())
-        environment.coprocesses = self.kept if warm else None
+        kept = self.kept if warm else None
+        request_id = os.urandom(8).hex()
+        environment = HookEnvironment(fields, project=str(self.project), request_id=request_id, coprocesses=kept)
         locks = str(self.project / "locks")
         runner = ProcessRunner(environment, locks=lambda: locks, on_background_end=lambda *_: None)
         return runner([(hook, context)])[0]
