@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from hookrun.model import ClaudeForm
 
@@ -123,3 +124,9 @@ def tool_names(context: Mapping[str, object]) -> list[str]:
 
 # Digits of a list index in a path; more are a key.
 LONGEST_INDEX = 9
+
+
+def matching(conditions: Mapping[int, Mapping[str, Any]], context: Mapping[str, object]) -> set[int]:
+    """Return the keys of the conditions, by name as `mismatch` takes them, that a context meets."""
+    view = ConditionEvaluator(context)
+    return {key for key, each in conditions.items() if view.mismatch(**each) is None}

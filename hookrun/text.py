@@ -9,7 +9,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 # Characters of a value in a message.
 MAX_QUOTED = 60
@@ -29,6 +29,11 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
         char if char.isprintable() or (keep_newlines and char == "\n") else char.encode("unicode_escape").decode()
         for char in text
     )
+
+
+def escape_rows(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return a table's rows with each cell escaped."""
+    return [[escape(cell) for cell in row] for row in rows]
 
 
 def printable_lines(text: str) -> str:

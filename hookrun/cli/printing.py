@@ -13,7 +13,7 @@ import click
 
 from hookrun.files import relative_path
 from hookrun.terminal import is_terminal, render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
-from hookrun.text import escape, message_lines, one_line, quote
+from hookrun.text import escape, escape_rows, message_lines, one_line, quote
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -118,7 +118,7 @@ def print_paragraphs(lines: Iterable[Line]) -> None:
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows as lines with aligned columns and escaped control characters."""
-    cells = [[escape(cell) for cell in row] for row in rows]
+    cells = escape_rows(rows)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
 
@@ -146,7 +146,7 @@ def print_table(
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text  # only for a terminal
 
-    cells = [[escape(cell) for cell in row] for row in rows]
+    cells = escape_rows(rows)
     widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
     console = rich_console()
     for number, row in enumerate(cells):

@@ -11,7 +11,7 @@ import os
 import sys
 
 from hookrun import __version__
-from hookrun.conditions import ConditionEvaluator
+from hookrun.conditions import matching
 from hookrun.fastjson import scan_own
 from hookrun.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
 from hookrun.state import CONFIG_DIR, identity, identity_of, read_cached
@@ -240,7 +240,6 @@ class EventHooks:
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] | None = None
-        self._view: ConditionEvaluator
         self._selected: dict[int, set[int]] = {}
 
     def layer(self, index: int) -> int:
@@ -262,11 +261,11 @@ class EventHooks:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         if context is not self._context:
-            self._context, self._view, self._selected = context, ConditionEvaluator(context), {}
+            self._context, self._selected = context, {}
         layer = self._rows[index]["layer"]
         if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
-            rows = [(n, row["conditions"]) for n, row in enumerate(self._rows) if row["layer"] == layer]
-            self._selected[layer] = {n for n, conditions in rows if self._view.mismatch(**conditions) is None}
+            rows = {n: row["conditions"] for n, row in enumerate(self._rows) if row["layer"] == layer}
+            self._selected[layer] = matching(rows, context)
         return index in self._selected[layer]
 
     def hook(self, index: int) -> Hook:

@@ -193,7 +193,7 @@ class UserDecisions:
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
-        if self._inspector is not None:
+        if self._inspector is not None and self._inspector.has_news:
             self._inspector.keep()
 
 

@@ -83,7 +83,7 @@ class Budget:
     def begin(self) -> None:
         """Begin to inspect a hook. Raises UnreadableFileError at a limit, as `spend` does."""
         self._begun = monotonic()
-        self.spend()
+        self._check()
 
     def end(self) -> None:
         """Count the time since `begin`."""
@@ -96,6 +96,9 @@ class Budget:
         self._bytes -= read
         if self._is_interrupted():
             raise UnreadableFileError(f"{NOT_READ}: interrupted by a signal")
+        self._check()
+
+    def _check(self) -> None:
         until = min(self._begun + self._seconds, self._deadline)
         if min(self._hooks, self._files, self._bytes) < 0 or monotonic() >= until:
             raise UnreadableFileError(
@@ -276,6 +279,7 @@ class HookInspector:
     """Inspects hooks of the project at `root`: files, who else can change them, digest.
 
     `owners` are accounts, besides this one and root, whose files are trusted. `limits` are those of a Budget, if any.
+    If it `has_news`, it is to `keep` them.
     """
 
     def __init__(
@@ -292,6 +296,7 @@ class HookInspector:
         self._owners = owners
         self._budget = Budget(*limits) if limits is not None else None
         self._identities: DigestCache | None = None
+        self.has_news = False
         self._approved: dict[tuple[str, str], set[str]] | None = None
 
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
@@ -353,6 +358,7 @@ class HookInspector:
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
             self._cache().remember(declared, files, digest)
+            self.has_news = True
         return Inspection(digest, files, variables_and_directory=(variables, cwd))
 
     def _others_can_change(self, files: list[LocalFile]) -> str | None:
