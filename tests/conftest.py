@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hookrun.trust.project import approve_all
 from tests import chosen, flakes, isolation
+from tests.approving import approve_all
 from tests.live.summary import report_agents
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 from hookrun import files
 from hookrun.agents import env_markers
-from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import find
 from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.files import relative_path
@@ -175,7 +173,7 @@ class Project:
         """Approve a hook as inspected; `texts` is what the user saw."""
         with self.changing() as store:
             self._lift(store, found)
-            store.approved[found.digest] = _approval(found.hook, self.root, self.home)
+            store.approved[found.digest] = approval(found.hook, self.root, self.home)
         self._inspector.keep()
         snapshots.keep(self.home, found.digest, texts)
 
@@ -216,29 +214,8 @@ class Project:
         return {"name": found.hook.name, "root": self.root, "digest": found.digest, "time": time.time()}
 
 
-def approve_all(root: str, home: str) -> list[str]:
-    """Approve the hooks of the project at `root` as they are now, and return the names. The user is not asked.
-
-    For who wrote them all: a test, or a program that sets up a machine. A hook that cannot be approved is left out.
-    Raises StoreError as `locked_store` does.
-    """
-    approved = []
-    compiled = load_compiled(find(root, home))
-    declared = compiled.hooks() if compiled is not None else []
-    hooks = [hook for hook in declared if hook.layer in UNTRUSTED_LAYERS and hook.error is None]
-    if hooks:
-        inspector = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
-        with locked_store(home) as store:
-            for hook in hooks:
-                inspection = inspector.inspect(hook)
-                if inspection.problem is None:
-                    store.approved[inspection.digest] = _approval(hook, root, home)
-                    approved.append(hook.name)
-        inspector.keep()
-    return approved
-
-
-def _approval(hook: Hook, root: str, home: str) -> Approved:
+def approval(hook: Hook, root: str, home: str) -> Approved:
+    """Return the store's entry for a hook approved now in the project at `root`."""
     return {
         "name": hook.name,
         "source": place(hook.source, root, home),
