@@ -293,7 +293,8 @@ class Log:
             written = os.write(file.number, lines)
             size = os.lseek(file.number, 0, os.SEEK_CUR)
             if written != len(lines):
-                _undo_partial_write(file.number, size, written)
+                if os.fstat(file.number).st_size == size:  # else another process's line follows the cut one
+                    os.ftruncate(file.number, size - written)
                 return f"{self._path}: there is no room for the record"
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
@@ -308,7 +309,7 @@ class Log:
         """Return the open file: the last one if it is, or just was, the audit. Raises OSError."""
         file = self._file
         if file is None or not file.is_at(self._path):
-            file = _File(_open(self._path))
+            file = _File(open_private(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT))
             if self._stay_open:
                 self._file = file
         return file
@@ -344,17 +345,3 @@ class _File:
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         close(self.number)
-
-
-def _undo_partial_write(fd: int, size: int, written: int) -> None:
-    """Remove a line cut short by a full disk, unless another follows it."""
-    if os.fstat(fd).st_size == size:
-        os.ftruncate(fd, size - written)
-
-
-def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        return open_private(path, flags)
