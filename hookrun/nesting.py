@@ -51,10 +51,5 @@ def runs_inside_hook() -> bool:
 
 def parent_of(process: int) -> int:
     """Return a process's parent's id. Raises OSError, also without /proc."""
-    return int(stat_fields(process)[1])
-
-
-def stat_fields(process: int | str) -> list[bytes]:
-    """Return the fields of /proc/PROCESS/stat (proc(5)) from the state on. Raises OSError, also without /proc."""
     with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
-        return file.read().rpartition(b")")[2].split()
+        return int(file.read().rpartition(b")")[2].split()[1])  # behind the program's name and the state (proc(5))
