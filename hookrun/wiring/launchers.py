@@ -164,7 +164,8 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         is_ours = (status.st_mode, status.st_uid) == (0o100000 | mode, os.geteuid())
     except OSError:
         is_ours = False
-    links = [f"{path}.{event}" for event in _linked_events(name)]
+    agent = load(name) if name in AGENTS else None
+    links = [f"{path}.{event}" for event in agent.EVENTS] if agent and starts_directly(agent.INSTALL) else []
     links = [link for link in links if (os.path.lexists(link) if data is None else not _leads_to(link, name))]
     for link in links:
         if os.path.isdir(link) and not os.path.islink(link):
@@ -180,11 +181,6 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         served_home=home if is_conf else None,
         links=links,
     )
-
-
-def _linked_events(name: str) -> Iterable[str]:
-    agent = load(name) if name in AGENTS else None
-    return agent.EVENTS if agent is not None and starts_directly(agent.INSTALL) else ()
 
 
 def _leads_to(link: str, name: str) -> bool:
