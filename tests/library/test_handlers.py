@@ -162,6 +162,15 @@ def test_the_defaults_are_those_of_a_declaration(engine: Engine) -> None:
     assert engine.register("stop", guard, timeout=None).timeout == float("inf")
 
 
+def test_a_handler_has_nothing_that_only_a_process_has(engine: Engine) -> None:
+    """It shares with a configured hook what concerns the chain; it is none itself."""
+    handler = engine.register("stop", print)
+    assert isinstance(handler, hookrun.AnyHook)
+    assert not isinstance(handler, hookrun.Hook)
+    of_processes = ("env", "cwd", "interpreter", "serve", "headers", "words", "look", "error")
+    assert [name for name in of_processes if hasattr(handler, name)] == []
+
+
 def test_the_decorator_leaves_the_function_as_it_is(engine: Engine) -> None:
     """It can still be called, and registered for more events, each with its own options."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from threading import Event
+from threading import Event, current_thread
 from typing import Any
 
 import pytest
@@ -99,6 +99,19 @@ def test_a_cancelled_fire_leaves_its_threads_alone_too(engine: Engine, monkeypat
         assert called == []
     finally:
         free.set()
+
+
+def test_a_thread_ends_when_no_work_is_left() -> None:
+    """It takes what is queued first; a pool without work has no thread."""
+    pool, free = DaemonThreadPool(1), Event()
+    first = pool.submit(lambda: free.wait(limit()))
+    second = pool.submit(current_thread)
+    free.set()
+    assert first.done.result(limit())
+    thread = second.done.result(limit())
+    thread.join(limit())
+    assert not thread.is_alive()
+    assert pool.submit(current_thread).done.result(limit()) is not thread
 
 
 @pytest.mark.parametrize("how", [{}, {"thread": True}, {"thread": True, "parallel": True}])
