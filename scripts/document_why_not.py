@@ -48,7 +48,7 @@ def page() -> str:
     parts = [INTRODUCTION]
     for command, heading in HEADINGS.items():
         parts.append(f"\n## {heading}\n")
-        parts.extend(_entry(way) for way in WAYS if way.command[0] == command)
+        parts.extend(_entry(way) for way in WAYS if way.command[0].replace("try", "explain") == command)
     return "".join(parts)
 
 

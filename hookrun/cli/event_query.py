@@ -101,7 +101,7 @@ class EventQuery:
             events = ", ".join(dict.fromkeys(call.event or message.native for call in message.calls))
             found = f"the message is one of {events}" if events else f"the message ({message.native}) fires nothing"
             where = "stdin" if source == "-" else source
-            raise click.ClickException(f"{where}: {found}\nhint: the event to explain is {self.event}")
+            raise click.ClickException(f"{where}: {found}\nhint: the event asked about is {self.event}")
         self.message, self.contexts, self.known = message, calls, KnownFields()
 
 
@@ -121,14 +121,14 @@ def _parse_argument(text: str) -> tuple[str, object]:
 class ConfigSources:
     """A directory's config (default: the working directory), and why a hook may be missing.
 
-    `project` is the project's root, `own_environment` as for `find`.
+    `project` is the project's root.
     """
 
-    def __init__(self, at: Workspace, cwd: str | None = None, *, own_environment: bool = False) -> None:
+    def __init__(self, at: Workspace, cwd: str | None = None) -> None:
         self.cwd = cwd = cwd or at.directory
         self.home = at.home
         self.config = at.config
-        self._found = find(cwd, at.home, config=at.config_from(cwd), own_environment=own_environment)
+        self._found = find(cwd, at.home, config=at.config_from(cwd))
         # As for a run; the files are read only if they matter.
         compiled = load_compiled(self._found)
         self.hooks = compiled.hooks() if compiled is not None else []

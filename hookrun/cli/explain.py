@@ -1,4 +1,4 @@
-"""`hookrun explain`: predict which hooks run for an event and why others do not; `--run` runs them."""
+"""`hookrun explain`: predict which hooks run for an event and why others do not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import context as contexts
-from hookrun.cli.commands import FAILED, INTERRUPTED, MAX_ANSWER, Workspace, command, config_options, hooks_named
+from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
@@ -19,7 +19,7 @@ from hookrun.text import shell_quoted, truncate
 from hookrun.trust.approvals import UserDecisions
 
 if TYPE_CHECKING:
-    from hookrun.cli.explain_run import AgentSide, ExplainRun
+    from hookrun.cli.explain_agent import AgentSide
 
 # State of a prediction -> its name in the table, and its style.
 STATES = {
@@ -43,9 +43,9 @@ STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
     "explain",
     "explain pre_tool_use",
     'explain pre_tool_use --tool bash --arg "command=git push --force"',
-    "explain PreToolUse --agent claude --ctx message.json --run",
+    "explain PreToolUse --agent claude --ctx message.json",
     "explain stop --hook run-tests --json",
-    note="Nothing is run without --run. Exit status: 0 explained, 1 it cannot be explained.",
+    note="Nothing is run. Exit status: 0 explained, 1 it cannot be explained.",
 )
 @click.argument("event")
 @click.option("--ctx", "source", metavar="FILE", help="The context as JSON; - is stdin.")
@@ -53,7 +53,6 @@ STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
 @click.option("--hook", metavar="NAME", help="Explain only this hook.")
-@click.option("--run", "running", is_flag=True, help="Run the hooks and show their results.")
 @config_options
 def explain_command(
     event: str,
@@ -64,17 +63,16 @@ def explain_command(
     source: str | None,
     tool: str | None,
     args: tuple[str, ...],
-    running: bool,
     as_json: bool,
 ) -> int:
     """Show which hooks would run for EVENT, and why the others would not. The first line is the answer.
 
     What you do not give is unknown, and hooks may depend on it. The explanation is for an agent's event, for which a
-    project's hooks need your approval; with --run and without --agent it is for your own, as with `hookrun fire`.
+    project's hooks need your approval; `hookrun try` runs them.
     """
     if source is not None and (tool is not None or args):
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
-    sources = ConfigSources(at, own_environment=running and agent is None)
+    sources = ConfigSources(at)
     query = EventQuery(event, sources, agent)
     if source is not None:
         query.read_context(source)
@@ -82,33 +80,21 @@ def explain_command(
         query.build_context(tool, args)
     if query.directory is not None:
         sources = ConfigSources(at, query.directory)
-    explanation = Explanation(query, sources, hook, running=running)
-    result: Explanation | ExplainRun = explanation
-    if running:
-        from hookrun.cli.explain_run import run  # only to run hooks
-
-        result = run(explanation)
+    explanation = Explanation(query, sources, hook)
     if as_json:
-        print_json(result.json())
+        print_json(explanation.json())
     else:
-        result.show()
+        explanation.show()
         print_problems(sources.problems)
-    return INTERRUPTED if result.interrupted else FAILED if sources.problems else 0
+    return FAILED if sources.problems else 0
 
 
 class Explanation:
-    """The predictions for each of the event's hooks in each of the query's contexts.
+    """The predictions for each of the event's hooks in each of the query's contexts."""
 
-    With `running`, the hooks run afterwards; without an agent this is `for_user`, which needs no approvals.
-    """
-
-    interrupted = 0
-
-    def __init__(self, query: EventQuery, sources: ConfigSources, hook: str | None, *, running: bool) -> None:
+    def __init__(self, query: EventQuery, sources: ConfigSources, hook: str | None) -> None:
         self.query = query
         self.sources = sources
-        self.running = running
-        self.for_user = running and query.agent is None
         self.hooks = [each for each in sources.hooks if query.event in each.events]
         self.hook = hook
         self._trust_command = f"trust {shell_quoted(sources.project)}`"
@@ -117,7 +103,7 @@ class Explanation:
         self.predictions = [self._predict(fields) for fields in query.contexts]
         self._agent: AgentSide | None = None
         if query.agent is not None:
-            from hookrun.cli.explain_run import AgentSide  # with all that knows agents
+            from hookrun.cli.explain_agent import AgentSide  # with all that knows agents
 
             self._agent = AgentSide(query.agent, self)
 
@@ -125,7 +111,7 @@ class Explanation:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
         project, settings, home = self.sources.project, self.sources.settings, self.sources.home
         environment = HookEnvironment(context, project=project, request_id="", settings=settings, home=home)
-        trust = UserDecisions(home, project, environment, settings, need_approval=not self.for_user)
+        trust = UserDecisions(home, project, environment, settings, need_approval=True)
         return DryRun(trust, environment, self._skipped).predict(self.hooks, context, self.query.known)
 
     def _skipped(self, hook: Hook) -> str | None:
@@ -147,10 +133,10 @@ class Explanation:
             if rows:
                 click.echo()
                 columns = ("#", "HOOK", "STATE", "WHY")
-                print_table(columns, rows, title=self.call_title(number), styles=STATE_STYLES, wrap=True)
-        self.show_notes()
+                print_table(columns, rows, title=self._call_title(number), styles=STATE_STYLES, wrap=True)
+        self._show_notes()
 
-    def call_title(self, number: int) -> str | None:
+    def _call_title(self, number: int) -> str | None:
         """Return a call's title in a message with several."""
         if len(self.predictions) == 1:
             return None
@@ -158,11 +144,9 @@ class Explanation:
         about = file_path({"working_dir": self.sources.cwd, **fields}) or fields.get("tool_name")
         return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
-    def show_notes(self) -> None:
+    def _show_notes(self) -> None:
         """Print the notes below the tables."""
         lines: list[Line] = [(f"note: {note}", "") for note in self.query.notes]
-        if self.for_user:
-            lines.append(("note: you ran this yourself; agents run only approved hooks of a project", ""))
         lines += self._other_lines()
         if lines:
             click.echo()
@@ -212,7 +196,7 @@ class Explanation:
 
     def _other_lines(self) -> Iterator[Line]:
         """Yield the agent's answer, what it does not support, and other events' hooks."""
-        if self._agent is not None and not self.running:
+        if self._agent is not None:
             yield from self._agent.lines()
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
         if others:

@@ -154,6 +154,8 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
         fault, _, hint = text.partition("\nhint: ")
         if not hint.startswith("did you mean"):  # an option of the tried command, as in `rm -rf build`
             return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
+    if isinstance(error, click.NoSuchOption) and (argv[0], error.option_name) == ("explain", "--run"):
+        return "unknown option `--run`\nhint: did you mean `hookrun try --long`, which runs the hooks?"
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
@@ -166,7 +168,7 @@ def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> s
     """Return the message for a group's unknown command."""
     group = ctx.command_path
     if name == "bench":
-        measuring = "`hookrun try COMMAND --repeat N` and `hookrun fire EVENT --repeat N` measure it"
+        measuring = "`hookrun try COMMAND --repeat N` measures a call"
         return f'unknown command "bench"\nhint: `hookrun stats` shows how long hooks took, {measuring}'
     meant = SYNONYMS.get(name.lower()) if ctx.parent is None else None
     near = closest(name, commands)

@@ -11,8 +11,8 @@ from hookrun import audit, audit_reader
 from hookrun.cli.commands import Workspace, command, home_option, hook_filters
 from hookrun.cli.log_filter import hook_meant, resolve_names
 from hookrun.cli.printing import print_json, print_table
+from hookrun.cli.try_times import percentile
 from hookrun.files import relative_path
-from hookrun.fire.repeat import percentile
 from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path

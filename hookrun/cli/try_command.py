@@ -1,10 +1,11 @@
-"""`hookrun try`: run the hooks for a made-up command line, file or prompt, and show each hook's verdict."""
+"""`hookrun try`: run an event's hooks for a made-up or given call, and show each hook's verdict."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from time import perf_counter
 
 import click
 
@@ -19,17 +20,21 @@ from hookrun.cli.printing import (
     json_text,
     print_json,
     print_line,
+    print_message,
     print_paragraphs,
     print_problems,
     print_table,
+    print_wrapped,
     warn,
 )
+from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
 from hookrun.dry_run import is_unapproved
+from hookrun.events import GATES
 from hookrun.files import read_or_none
-from hookrun.fire.explanation import not_run, runs_in_background, runs_of, was_started
+from hookrun.fire.command import REFUSED
+from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of
 from hookrun.fire.invocation import EventFire, FireInvocation
-from hookrun.fire.repeat import MAX_REPEAT, percentile
-from hookrun.model import HookResult, Verdict
+from hookrun.model import Hook, HookResult, Outcome, Verdict
 from hookrun.text import truncate
 from hookrun.trust.notices import unapproved_behind
 
@@ -53,6 +58,7 @@ MAX_FILE = 1 << 20
     "try --file .env --tool read",
     'try --prompt "deploy to production" --json',
     'try "npm install" --hook package-manager --repeat 20',
+    "try --event PreToolUse --agent claude --ctx message.json --long",
     "try --event stop",
     note="Exit status: 0 the hooks ran, whatever their verdict; 1 they could not be run.",
 )
@@ -61,11 +67,14 @@ MAX_FILE = 1 << 20
 @click.option("--prompt", metavar="TEXT", help="Try a prompt of the user.")
 @click.option("--tool", metavar="NAME", help="The tool; default bash, with --file write.")
 @click.option("--event", metavar="EVENT", help="The event; default pre_tool_use, with --prompt user_prompt_submit.")
+@click.option("--arg", "args", multiple=True, metavar="K=V", help="An argument of the tool; K:=V for V as JSON.")
+@click.option("--ctx", "source", metavar="FILE", help="The context as JSON, or the agent's own message; - is stdin.")
 @click.option("--agent", metavar="NAME", help="Try it as this agent would send it, and show what the agent gets.")
 @click.option("--hook", "hooks", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
 @click.option(
-    "--repeat", type=click.IntRange(1, MAX_REPEAT), metavar="N", help="Run N times; show the median and p95 times."
+    "--repeat", type=click.IntRange(1, MAX_REPEAT), metavar="N", help="Run N times; show the times, and advice."
 )
+@click.option("--long", "is_long", is_flag=True, help="Also show what each hook read, wrote and changed.")
 @config_options
 def try_command(
     *,
@@ -74,28 +83,32 @@ def try_command(
     prompt: str | None,
     tool: str | None,
     event: str | None,
+    args: tuple[str, ...],
+    source: str | None,
     agent: str | None,
     hooks: tuple[str, ...],
     repeat: int | None,
+    is_long: bool,
     at: Workspace,
     as_json: bool,
 ) -> int:
-    """Show what each hook says to a command line, a file or a prompt.
+    """Show what each hook says to a command line, a file, a prompt or any other call.
 
     The matching hooks really run, the command does not. As for an agent, hooks that you have not approved do not run,
     and those with `on_failure: block` block the call. Nothing is logged.
     """
-    if len(words) > 1:
-        quoted = shlex.quote(" ".join(words))
-        raise click.UsageError(f"more than one command line\nhint: quote it: `hookrun try {quoted}`")
+    _check_call(words, (file, prompt, source, args or None), tool, event)
     command_line = words[0] if words else None
-    if sum(each is not None for each in (command_line, file, prompt)) > 1:
-        raise click.UsageError("a command line, --file and --prompt cannot be combined")
-    if command_line is file is prompt is event is None:
-        raise click.UsageError('nothing to try\nhint: for example `hookrun try "rm -rf build"`')
     sources = ConfigSources(at)
     query = EventQuery(event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT), sources, agent)
-    query.set_context(_fields(command_line, file, prompt, tool, query.event))
+    if source is not None:
+        query.read_context(source)
+        if query.directory is not None:
+            sources = ConfigSources(at, query.directory)
+    elif command_line is file is prompt is None:
+        query.build_context(tool, args)
+    else:
+        query.set_context(_fields(command_line, file, prompt, tool, query.event))
     trial = Trial(query, sources, hooks, repeated=repeat is not None)
     for _ in range(repeat or 1):
         trial.run()
@@ -104,8 +117,22 @@ def try_command(
     if as_json:
         print_json(trial.json())
     else:
-        trial.show()
+        trial.show(is_long=is_long)
     return INTERRUPTED if trial.interrupted else FAILED if trial.problems else 0
+
+
+def _check_call(words: Sequence[str], others: tuple[object, ...], tool: str | None, event: str | None) -> None:
+    """Raise click.UsageError unless a call is given in one way; `others` are --file, --prompt, --ctx and --arg."""
+    if len(words) > 1:
+        quoted = shlex.quote(" ".join(words))
+        raise click.UsageError(f"more than one command line\nhint: quote it: `hookrun try {quoted}`")
+    given = len(words) + sum(each is not None for each in others)
+    if given > 1:
+        raise click.UsageError("a command line, --file, --prompt, --ctx and --arg cannot be combined")
+    if not given and event is None:
+        raise click.UsageError('nothing to try\nhint: for example `hookrun try "rm -rf build"`')
+    if tool is not None and others[2] is not None:
+        raise click.UsageError("--ctx holds the whole context: leave --tool out")
 
 
 def _fields(
@@ -120,13 +147,14 @@ def _fields(
             now = read_or_none(path, MAX_FILE)  # a missing file is written empty
             args["content"] = "" if now is None else now.decode("utf-8", "replace")
         return {"tool_name": tool or "write", "tool_args": args, "file_path": path}
-    if command_line is not None:
-        return {"tool_name": tool or "bash", "tool_args": {"command": command_line}}
-    return {"tool_name": tool} if tool is not None else {}
+    return {"tool_name": tool or "bash", "tool_args": {"command": command_line}}
 
 
 class Trial:
-    """The hooks' runs on one context; `fires` are of the last, one per call in an agent's message."""
+    """The hooks' runs on one context; `fires` are of the last, one per call in an agent's message.
+
+    `inputs` is what each hook of the last run read, by the id of its outcome.
+    """
 
     def __init__(self, query: EventQuery, sources: ConfigSources, names: Sequence[str], *, repeated: bool) -> None:
         """Raises click.ClickException for a name that no hook has."""
@@ -138,8 +166,9 @@ class Trial:
         for name in names:
             hooks_named(name, hooks, sources.problems)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
-        self._times: dict[str, list[float]] = {}
+        self._times = Times()
         self.fires: list[tuple[EventFire, Verdict]] = []
+        self.inputs: dict[int, bytes] = {}
         self.problems: list[str] = []
         self.interrupted = 0
 
@@ -150,16 +179,21 @@ class Trial:
         invocation.asks_approval = True
         invocation.load(self._sources.cwd, self._sources.config)
         invocation.settings = {**invocation.settings, "audit": False}
-        self.fires = []
+        invocation.on_outcomes = self._watch
+        self.fires, self.inputs = [], {}
+        began = perf_counter()
         for fields in self._query.contexts:
             fire = EventFire(invocation, self._query.event)
             self.fires.append((fire, fire.run(dict(fields))))
-            for run in runs_of(fire):
-                if was_started(run):
-                    self._times.setdefault(run.name, []).append(run.ms)
+            self._times.add(runs_of(fire))
             if invocation.interrupted:
                 break
+        self._times.together.append((perf_counter() - began) * 1000)
         self.problems, self.interrupted = invocation.problems, invocation.interrupted
+
+    def _watch(self, jobs: list[tuple[Hook, bytes]], outcomes: list[Outcome]) -> None:
+        for (_, stdin), outcome in zip(jobs, outcomes, strict=True):
+            self.inputs[id(outcome)] = stdin
 
     def _all_runs(self) -> list[HookResult]:
         return [run for fire, _ in self.fires for run in runs_of(fire)]
@@ -178,23 +212,32 @@ class Trial:
 
     # --- as text
 
-    def show(self) -> None:
-        """Print a table of the hooks, and the result."""
+    def show(self, *, is_long: bool) -> None:
+        """Print a table of the hooks, with `is_long` what they read and wrote, and the result."""
         print_problems(self.problems)
         if self.interrupted:
-            warn(f"interrupted by signal {self.interrupted}")
+            warn(f"interrupted by signal {self.interrupted}: every hook was ended")
+        for note in self._query.notes:
+            print_message(note, "note")
         columns = ("HOOK", "VERDICT", *(("MEDIAN", "P95") if self._repeated else ("TIME",)), "REASON")
         rows = [self._row(run) for run in self._all_runs()]
         empty = [""] * (2 if self._repeated else 1)
         rows += [[name, "skipped", *empty, why] for name, why in self._not_run()]
         if rows:
             print_table(columns, rows, styles=STYLES, wrap=True)
+            if is_long:
+                from hookrun.cli.try_transcript import transcript  # only for --long
+
+                for text, style in transcript(self.fires, self.inputs):
+                    print_wrapped(text, " " * len("  input   "), style)
             print_line("")
         print_paragraphs(self._result_lines(has_rows=bool(rows)))
         unapproved = self._unapproved()
         if unapproved:
             hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"
             warn(f"{hooks}\nhint: review and approve with `hookrun trust`")
+        for advice in self._times.advice() if self._repeated else ():
+            print_message(advice, "hint")
 
     def _row(self, run: HookResult) -> list[str]:
         word = run.action
@@ -202,12 +245,12 @@ class Trial:
             word = "skipped" if is_unapproved(run.failure) else "failed"
         elif runs_in_background(run):
             word = "background"
-        times = self._times.get(run.name, [])
+        times = self._times.of(run.hook)
         shown = [run.ms if times else None]
         if self._repeated:
             shown = [percentile(times, 0.5), percentile(times, 0.95)]
         cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
-        return [run.name, word, *cells, "; ".join(_reasons(run))]
+        return [self._times.label(run.hook), word, *cells, "; ".join(_reasons(run))]
 
     def _result_lines(self, *, has_rows: bool) -> Iterator[Line]:
         for number, (fire, verdict) in enumerate(self.fires, 1):
@@ -218,11 +261,13 @@ class Trial:
             by = fire.chain.ended_by if fire.chain is not None else None
             word = RESULTS.get(verdict.action, verdict.action)
             yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", "bold"
-        if self._repeated and self._times:
-            yield f"times of {count(max(map(len, self._times.values())), 'run')}", "dim"
+        if self._repeated and any(self._times.of(run.hook) for run in self._all_runs()):
+            together = self._times.together
+            yield f"times of {count(len(together), 'run')}, all hooks together: {figures(together)}", "dim"
         if self._agent is not None:
-            answer, degraded = self._answer()
-            yield f"{self._agent.DISPLAY_NAME} gets: {answer or 'nothing, and continues'}", ""
+            answer, status, degraded = self._answer()
+            with_status = f", with exit status {status}" if status else ""
+            yield f"{self._agent.DISPLAY_NAME} gets{with_status}: {answer or 'nothing, and continues'}", ""
             for name in degraded:
                 yield f"note: {name}: {DEGRADATIONS[name]}", "warning"
 
@@ -250,26 +295,30 @@ class Trial:
             if isinstance(args, dict) and args.get(name):
                 yield from ("--arg", f"{name}={args[name]}")
 
-    def _answer(self) -> tuple[str | None, list[str]]:
-        """Return the agent's answer and its fallbacks; None without an agent."""
-        if self._agent is None or self._query.message is None:
-            return None, []
+    def _answer(self) -> tuple[str | None, int | None, list[str]]:
+        """Return the agent's answer, its exit status and its fallbacks; None and None without an agent."""
+        agent, message = self._agent, self._query.message
+        if agent is None or message is None:
+            return None, None, []
         replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]
-        answer = build_response(self._agent, self._query.message, replies)
-        return answer.stdout().decode().strip(), list(dict.fromkeys(answer.degraded))
+        answer = build_response(agent, message, replies)
+        by_status = agent.INSTALL.get("refused_by_status", False) and message.event in GATES
+        status = REFUSED if by_status and not answer.reply.allows else 0
+        return answer.stdout().decode().strip(), status, list(dict.fromkeys(answer.degraded))
 
     # --- as JSON
 
     def json(self) -> dict[str, object]:
         """Return the results as a JSON object."""
-        answer, degraded = self._answer()
-        return {
+        answer, status, degraded = self._answer()
+        report: dict[str, object] = {
             "event": self._query.event,
             "agent": self._agent.NAME if self._agent is not None else None,
             "calls": [
                 {
                     "context": fire.context,
                     "hooks": [self._run_to_json(run) for run in runs_of(fire)],
+                    "arguments": dict(zip(("before", "after"), arguments(fire), strict=True)),
                     "verdict": verdict.to_dict(),
                     "ended_by": fire.chain.ended_by if fire.chain is not None else None,
                 }
@@ -278,9 +327,13 @@ class Trial:
             "not_run": [{"name": name, "why": why} for name, why in self._not_run()],
             "not_approved": self._unapproved(),
             "told": answer,
+            "exit": status,
             "degraded": degraded,
             "problems": self.problems,
         }
+        if self._repeated:
+            report["advice"] = list(self._times.advice())
+        return report
 
     def _run_to_json(self, run: HookResult) -> dict[str, object]:
         data = {
@@ -288,8 +341,14 @@ class Trial:
             "detail": run.failure.detail if run.failure is not None else None,
             "verdict": run.verdict.to_dict(),
             "changed": run.changed,
+            "notes": run.notes,
+            "background": runs_in_background(run),
+            "input": self.inputs.get(id(run.outcome), b"").decode("utf-8", "replace"),
+            "output": run.outcome.stdout.decode("utf-8", "replace"),
+            "stderr": run.outcome.stderr.decode("utf-8", "replace"),
+            "exit": run.outcome.exit_code,
         }
-        times = self._times.get(run.name, [])
+        times = self._times.of(run.hook)
         if self._repeated:
             figures = {"median_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}
             data |= {key: round(value, 1) if value is not None else None for key, value in figures.items()}

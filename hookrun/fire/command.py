@@ -50,8 +50,6 @@ Options:
                       requires approval
   --explain           on stderr: every hook, why it ran or not, its answer and
                       its time
-  --repeat N          run it N times; print the verdict once, times and advice
-                      on stderr
   -h, --help          show this help
 
 Exit status: 0 for continue, allow and modify; 2 for block, skip, ask and stop
@@ -89,14 +87,13 @@ class FireOptions:
         self.probe: str | None = None
         self.scope: str | None = None
         self.explain = False
-        self.repeat = 0
         self.trust: list[str] = []
 
 
 # Why a launcher starts this process after the server ended with its request in hand.
 LOST = "lost"
 TAKE_VALUE = frozenset(
-    {"--agent", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--repeat", "--scope", "--trust"}
+    {"--agent", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"}
 )
 
 
@@ -119,9 +116,7 @@ def parse_arguments(argv: list[str]) -> FireOptions:
         elif word == "--explain":
             options.explain = True
         elif word.startswith("-") and word != "-":
-            known = (*TAKE_VALUE, "--explain", "--help")
-            hint = did_you_mean(word, known, "see `hookrun fire --help`", "`{}`".format)
-            raise FireError(f"unknown option {quote(word)}\nhint: {hint}")
+            raise _unknown_option(name)
         elif options.event:
             raise FireError(f"unexpected argument `{escape(word)}`: the event is {options.event}\nhint: give one event")
         else:
@@ -129,6 +124,14 @@ def parse_arguments(argv: list[str]) -> FireOptions:
     if not options.event and options.agent is None:
         raise FireError("no event given\nhint: for example `hookrun fire pre_tool_use --ctx ctx.json`")
     return options
+
+
+def _unknown_option(name: str) -> FireError:
+    known = (*TAKE_VALUE, "--explain", "--help")
+    hint = did_you_mean(name, known, "see `hookrun fire --help`", "`{}`".format)
+    if name == "--repeat":
+        hint = "did you mean `hookrun try COMMAND --repeat N`?"
+    return FireError(f"unknown option {quote(name)}\nhint: {hint}")
 
 
 def _digests(text: str) -> list[str]:
@@ -139,18 +142,6 @@ def _digests(text: str) -> list[str]:
                 f"invalid digest {quote(digest)} in --trust\nhint: `hookrun trust --digest` prints the digests"
             )
     return digests
-
-
-def _count(text: str) -> int:
-    from hookrun.fire.repeat import MAX_REPEAT  # only for --repeat
-
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= MAX_REPEAT:
-        raise FireError(f"--repeat must be a whole number from 1 to {MAX_REPEAT}, not {quote(text)}")
-    return number
 
 
 def _seconds(text: str) -> float:
@@ -165,7 +156,7 @@ def _seconds(text: str) -> float:
 
 
 # Options whose value is not a string -> their parser.
-CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds, "--repeat": _count}
+CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds}
 
 
 def agent_named(argv: list[str]) -> str | None:
@@ -306,10 +297,6 @@ def main(argv: list[str], worker: HostWorker | None = None) -> int:
     options: FireOptions | None = None
     try:
         options = parse_arguments(argv)
-        if options.repeat:
-            from hookrun.fire.repeat import repeat
-
-            return repeat(argv, options)
         if options.agent is None:
             return ProgramFire(options, worker).run()
         error_text = ""

@@ -1,4 +1,4 @@
-"""Explain a finished run of `hookrun fire` or `explain --run`: each hook, why it ran or not, and its result."""
+"""Explain a finished run of `hookrun fire` or `try`: each hook, why it ran or not, and its result."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ STEPS: tuple[Step, ...] = (
     ("explain", ("explain", "pre_tool_use", "--tool", "bash", "--arg", "command=git push"), ()),
     ("trust", ("trust",), ("y", "s", "n", "n")),
     ("trust-list", ("trust", "--list"), ()),
-    ("explain-run", ("explain", "pre_tool_use", "--tool", "bash", "--arg", "command=git push", "--run"), ()),
+    ("try-long", ("try", "git push", "--long"), ()),
     ("fire", ("fire", "pre_tool_use", "--ctx", "context.json"), ()),
     ("try", ("try", "git push"), ()),
     ("test", ("test", "-v"), ()),

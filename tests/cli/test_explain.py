@@ -1,20 +1,12 @@
-"""`hookrun explain`: each hook's state and its reason, the run that it shows, and the answer to an agent."""
+"""`hookrun explain`: each hook's state and its reason, and the answer to an agent."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.cli.command import Done, hookrun, hookrun_process
-from tests.conftest import ROOT
-from tests.fire.agents import says
+from tests.cli.command import Done, hookrun
 from tests.rows import rows
-from tests.waiting import ended
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -104,83 +96,17 @@ def test_order_layer_and_place_of_every_hook(project: Project) -> None:
 
 
 def test_nothing_is_run(project: Project) -> None:
-    """Neither a hook nor the audit is touched before `--run` is given."""
+    """Neither a hook nor the audit is touched; `--run` is an option of the past, and its hint says what runs hooks."""
     project.hooks({"command": "touch ran"})
     project.approve()
     hookrun(project, "explain", *PUSH)
     hookrun(project, "explain", *PUSH, "--agent", "claude", "--json")
     assert not (project.root / "ran").exists()
     assert project.audit() == []
-    hookrun(project, "explain", *PUSH, "--run")
-    assert (project.root / "ran").exists()
-    assert [record["kind"] for record in project.audit()] == ["hook", "fire"]
-
-
-def test_the_run_shows_what_each_hook_did_and_what_became_of_the_arguments(project: Project) -> None:
-    """What each hook read, wrote and returned, and the arguments before and after, as a diff."""
-    project.hooks(
-        {"name": "dry", "command": says(action="modify", args_patch={"command": "git push --dry-run"})},
-        {"name": "loud", "command": "echo beware >&2; exit 3"},
-    )
-    done = hookrun(project, "explain", *PUSH, "--run")
-    assert first(done).startswith("pre_tool_use: modify; ran: dry, loud; loud failed (exit_code: ")
-    for expected in (
-        "dry   modify  ",
-        "; changed command\n",
-        'dry\n  input   {"hook": "dry",',
-        'loud\n  input   {"hook": "loud",',
-        '  -  "command": "git push"\n  +  "command": "git push --dry-run"\n',
-        "  stderr  beware\n  exit status 3\n",
-    ):
-        assert expected in done.stdout, done.stdout
-    report = hookrun(project, "explain", *PUSH, "--run", "--json").json["run"]
-    assert isinstance(report, dict)
-    fire = report["fires"][0]
-    assert fire["arguments"]["after"] == {"command": "git push --dry-run"}
-    assert json.loads(fire["hooks"][1]["input"])["tool_args"] == {"command": "git push --dry-run"}
-    assert [hook["exit"] for hook in fire["hooks"]] == [0, 3]
-
-
-def test_an_interrupt_ends_the_hook_that_runs(project: Project) -> None:
-    """Ctrl-C during `--run` ends with status 130 and leaves no process."""
-    begun = project.root / "begun"
-    os.mkfifo(begun)
-    project.hooks({"event": "stop", "command": "echo $$ > begun; exec sleep 60"})
-    with subprocess.Popen(
-        project.command("explain", "stop", "--run"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=project.root,
-        env=project.environment(),
-    ) as process:
-        hook = int(begun.read_text())
-        process.send_signal(signal.SIGINT)
-        assert ended(process) == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(hook, 0)
-
-
-def test_a_person_who_runs_it_is_not_asked_for_approval_and_an_agent_is(project: Project) -> None:
-    """As with `hookrun fire`, with and without `--agent`."""
-    project.hooks({"name": "guard", "command": says(action="block", message="R")})
-    assert first(hookrun(project, "explain", *PUSH, "--run")) == "pre_tool_use: block by guard (R); ran: guard"
-    states = first(hookrun(project, "explain", *PUSH, "--run", "--agent", "claude"))
-    assert states.startswith("pre_tool_use: continue; no hook ran; guard failed (untrusted: not approved")
-
-
-@pytest.mark.parametrize("question", [("PreToolUse", "--ctx", "m.json"), PUSH])
-def test_what_an_agent_would_be_told_to_the_byte(project: Project, question: tuple[str, ...]) -> None:
-    """For an agent's own message, or for a hookrun context, which is translated into one of the agent's."""
-    project.hooks({"name": "asks", "matcher": "Bash", "command": says(action="skip", message="R")})
-    project.approve()
-    message = (ROOT / "tests" / "golden" / "payloads" / "claude" / "shell.02.PreToolUse.json").read_text()
-    (project.root / "m.json").write_text(json.dumps({**json.loads(message), "cwd": str(project.root)}))
-    done = hookrun(project, "explain", *question, "--agent", "claude", "--run", "--json")
-    run = done.json["run"]
-    assert isinstance(run, dict)
-    assert json.loads(run["told"])["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert (run["exit"], run["degraded"]) == (0, ["skip -> block"])
-    assert json.loads(run["fires"][0]["hooks"][0]["input"])["agent_tool_name"] == "Bash"
+    refused = hookrun(project, "explain", *PUSH, "--run")
+    assert refused.status == 1
+    assert "unknown option `--run`\nhint: did you mean `hookrun try --long`" in refused.stderr
+    assert not (project.root / "ran").exists()
 
 
 def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Project) -> None:
@@ -193,14 +119,13 @@ def test_what_an_agent_cannot_be_told_is_known_before_anything_runs(project: Pro
 
 
 def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project) -> None:
-    """An unapproved guard refuses: the exact answer is known, and it is the one that `fire` gives."""
+    """An unapproved guard refuses: the exact answer is known, and it is the one that `try` gives."""
     project.hooks({"name": "guard", "command": "true", "on_failure": "block"})
     states = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
-    run = hookrun(project, "explain", *PUSH, "--agent", "claude", "--run", "--json").json["run"]
-    assert isinstance(run, dict)
+    told = hookrun(project, "try", "git push", "--agent", "claude", "--json").json["told"]
     reason = json.loads(str(states))["hookSpecificOutput"]
     assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): not approved")
-    assert reason == json.loads(run["told"])["hookSpecificOutput"]
+    assert reason == json.loads(str(told))["hookSpecificOutput"]
     project.approve()
     assert hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"] is None
 
@@ -246,40 +171,11 @@ def test_the_error_of_a_config_file_is_reported_once(project: Project) -> None:
     assert done.stderr.count("coder.json:1:2: ") == 1
 
 
-def test_each_input_is_shown_once(project: Project) -> None:
-    """Hooks that read the same context differ in the name of the hook only; `--hook` leaves one."""
-    command = "cat >/dev/null; echo seen >&2"
-    project.hooks({"name": "one", "command": command}, {"name": "two", "command": command})
-    screen = hookrun(project, "explain", *PUSH, "--run").stdout
-    assert screen.count('"tool_args"') == 1
-    assert "two\n  input   as above\n  stderr  seen\n" in screen
-    screen = hookrun(project, "explain", *PUSH, "--run", "--hook", "two").stdout
-    assert screen.count('"tool_args"') == screen.count("stderr  seen") == 1
-    assert '"hook": "two"' in screen
-
-
 def test_what_a_stranger_wrote_is_only_text(project: Project) -> None:
     """Escape sequences in a declaration or a context do not reach the terminal."""
     project.hooks({"name": "g", "matcher": "\x1b[31mx", "command": "true", "description": "\x1b[2J"})
     done = hookrun(project, "explain", "pre_tool_use", "--tool", "\x1b[2Jbash")
     assert "\x1b" not in done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_a_background_hook_was_started(project: Project) -> None:
-    """`--run` does not claim that no hook ran: it names the one started, and how to see its result.
-
-    In a separate process: its supervisor is a child of its caller until that ends.
-    """
-    project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
-    done = hookrun_process(project, "explain", "stop", "--run")
-    assert first(done) == "stop: continue; started in the background: later"
-    assert "1  later  started  " in done.stdout
-    assert "shows how it ends\n" in done.stdout
-    assert "  `hookrun why " in done.stdout
-    states = hookrun_process(project, "explain", "stop", "--run", "--json").json["run"]
-    assert isinstance(states, dict)
-    assert states["fires"][0]["hooks"][0]["background"] is True
 
 
 def test_a_hook_that_is_declared_wrongly_is_not_called_approved(project: Project) -> None:
@@ -310,7 +206,8 @@ def test_what_can_be_seen_of_a_program_without_running_it(
     """A #! line, and the file of a module, are looked at; a shell runs a script without a #! line."""
     project.script("g.sh", text)
     project.hooks({"name": "g", **fields})
-    states = fates(hookrun(project, "explain", *PUSH, "--run", "--json"))
+    project.approve()
+    states = fates(hookrun(project, "explain", *PUSH, "--json"))
     assert states["g"]["state"] == state
 
 

@@ -401,7 +401,6 @@ ELSEWHERE = {
     "hookrun why ": "fire --explain proposes it, and test_explain.py runs it",
     "hookrun log --all-projects": "test_log.py looks for what is not there",
     "hookrun uninstall ": "two scopes at once, and the first line of a script of ours",
-    "hookrun fire EVENT --repeat N": "words in capitals",
     "hookrun config migrate FILE": "a word in capitals",
     "hookrun install AGENT": "words in capitals",
     "hookrun try COMMAND --repeat N": "words in capitals",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.cli.stats import HookStats
-from hookrun.fire.repeat import percentile
+from hookrun.cli.try_times import percentile
 from hookrun.library.event_contexts import (
     AfterInference,
     PostCheckpoint,

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
 from typing import TYPE_CHECKING
 
-from tests.cli.command import hookrun
+import pytest
+
+from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal
+from tests.conftest import ROOT
+from tests.fire.agents import says
 from tests.rows import rows
+from tests.waiting import ended
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -158,3 +167,168 @@ def test_a_config_with_errors_is_not_reported_as_no_hooks(project: Project, argu
     assert "the config has errors" in shown
     assert "hookrun init" not in shown
     assert "no hooks" not in shown.replace("hint: write [] for no hooks", "")
+
+
+def test_long_shows_what_each_hook_did_and_what_became_of_the_arguments(project: Project) -> None:
+    """What each hook read, wrote and returned, and the arguments before and after, as a diff."""
+    project.hooks(
+        {"name": "dry", "command": says(action="modify", args_patch={"command": "git push --dry-run"})},
+        {"name": "loud", "command": "echo beware >&2; exit 3"},
+    )
+    project.approve()
+    shown = hookrun(project, "try", "git push", "--long").stdout
+    for expected in (
+        'dry\n  input   {"hook": "dry",',
+        'loud\n  input   {"hook": "loud",',
+        '  -  "command": "git push"\n  +  "command": "git push --dry-run"\n',
+        "  stderr  beware\n  exit status 3\n",
+    ):
+        assert expected in shown, shown
+    (call,) = calls(project, "git push")
+    changed, hooks = call["arguments"], call["hooks"]
+    assert isinstance(changed, dict)
+    assert isinstance(hooks, list)
+    assert changed["after"] == {"command": "git push --dry-run"}
+    assert json.loads(hooks[1]["input"])["tool_args"] == {"command": "git push --dry-run"}
+    assert [hook["exit"] for hook in hooks] == [0, 3]
+
+
+def test_each_input_is_shown_once(project: Project) -> None:
+    """Hooks that read the same context differ in the name of the hook only; `--hook` leaves one."""
+    command = "cat >/dev/null; echo seen >&2"
+    project.hooks({"name": "one", "command": command}, {"name": "two", "command": command})
+    project.approve()
+    screen = hookrun(project, "try", "git push", "--long").stdout
+    assert screen.count('"tool_args"') == 1
+    assert "two\n  input   as above\n  stderr  seen\n" in screen
+    screen = hookrun(project, "try", "git push", "--long", "--hook", "two").stdout
+    assert screen.count('"tool_args"') == screen.count("stderr  seen") == 1
+    assert '"hook": "two"' in screen
+
+
+def test_an_interrupt_ends_the_hook_that_runs(project: Project) -> None:
+    """Ctrl-C ends with status 130 and leaves no process."""
+    begun = project.root / "begun"
+    os.mkfifo(begun)
+    project.hooks({"event": "stop", "command": "echo $$ > begun; exec sleep 60"})
+    project.approve()
+    with subprocess.Popen(
+        project.command("try", "--event", "stop"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=project.root,
+        env=project.environment(),
+    ) as process:
+        hook = int(begun.read_text())
+        process.send_signal(signal.SIGINT)
+        assert ended(process) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(hook, 0)
+
+
+@pytest.mark.parametrize(
+    "question", [("--event", "PreToolUse", "--ctx", "m.json"), ("--tool", "bash", "--arg", "command=git push")]
+)
+def test_what_an_agent_would_be_told_to_the_byte(project: Project, question: tuple[str, ...]) -> None:
+    """For an agent's own message, or for a call by its arguments, which is translated into one of the agent's."""
+    project.hooks({"name": "asks", "matcher": "Bash", "command": says(action="skip", message="R")})
+    project.approve()
+    message = (ROOT / "tests" / "golden" / "payloads" / "claude" / "shell.02.PreToolUse.json").read_text()
+    (project.root / "m.json").write_text(json.dumps({**json.loads(message), "cwd": str(project.root)}))
+    report = hookrun(project, "try", *question, "--agent", "claude", "--json").json
+    assert json.loads(str(report["told"]))["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert (report["exit"], report["degraded"]) == (0, ["skip -> block"])
+    found = report["calls"]
+    assert isinstance(found, list)
+    assert json.loads(found[0]["hooks"][0]["input"])["agent_tool_name"] == "Bash"
+
+
+@pytest.mark.slow
+def test_a_background_hook_was_started(project: Project) -> None:
+    """In a separate process: its supervisor is a child of its caller until that ends."""
+    project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
+    project.approve()
+    assert "\nlater  background\n" in hookrun_process(project, "try", "--event", "stop").stdout
+    found = hookrun_process(project, "try", "--event", "stop", "--json").json["calls"]
+    assert isinstance(found, list)
+    assert found[0]["hooks"][0]["background"] is True
+
+
+# --- times and advice
+
+FIGURES = r"min [0-9.]+, median [0-9.]+, p95 [0-9.]+ ms"
+
+
+def test_the_times_of_all_hooks_together(project: Project) -> None:
+    """Every run is a real one, and none is in the log."""
+    project.hooks({"name": "no", "command": f"echo x >> ran; {says(action='block', message='R')}"})
+    project.approve()
+    done = hookrun(project, "try", "ls", "--repeat", "3")
+    assert done.status == 0
+    assert (project.root / "ran").read_text() == "x\n" * 3
+    assert re.search(rf"^times of 3 runs, all hooks together: {FIGURES}$", done.stdout, re.MULTILINE)
+    assert project.audit() == []
+
+
+@pytest.mark.slow
+def test_advice_rests_on_figures(project: Project) -> None:
+    """Slow hooks that allow every call, one after another; none for a hook that blocks."""
+    project.hooks(
+        {"name": "a", "command": "sleep 0.05"}, {"name": "b", "command": "sleep 0.05", "when": {"tool_name": "bash"}}
+    )
+    project.approve()
+    done = hookrun(project, "try", "ls", "--repeat=2")
+    assert re.search(r"hint: a: it allowed every call and took [0-9.]+ ms: a `when` would", done.stderr)
+    assert re.search(r"hint: a, b: set `parallel` .* they take 1[0-9.]+ ms", done.stderr)
+    assert "hint: b: it allowed" not in done.stderr
+    project.hooks({"name": "no", "command": "sleep 0.05; exit 2"})
+    project.approve()
+    assert hookrun(project, "try", "ls", "--repeat", "2").stderr == ""
+
+
+@pytest.mark.slow
+def test_the_start_of_an_interpreter_is_measured(project: Project) -> None:
+    """Beside the time of the hook that pays it."""
+    project.hooks({"name": "py", "args": ["python3", "-c", "import json"]})
+    project.approve()
+    stderr = hookrun(project, "try", "ls", "--repeat", "2").stderr
+    assert re.search(r"hint: py: starting python3 takes [0-9.]+ of its [0-9.]+ ms: configure", stderr)
+
+
+def test_a_command_that_only_the_shell_can_read(project: Project) -> None:
+    """Its program is the one that the config names, if any."""
+    project.hooks({"name": "a", "command": "sleep 0.02; true # don't"})
+    project.approve()
+    done = hookrun(project, "try", "ls", "--repeat", "2")
+    assert (done.status, "internal error" in done.stderr) == (0, False)
+    assert "hint: a: it allowed every call" in done.stderr
+
+
+def test_a_message_is_not_silence(project: Project) -> None:
+    """A `when` would lose it: no advice."""
+    project.hooks(
+        {"name": "talks", "command": f"sleep 0.02; {says(action='continue', message='M')}"},
+        {"name": "silent", "command": "sleep 0.02"},
+    )
+    project.approve()
+    advice = hookrun(project, "try", "ls", "--repeat", "2", "--json").json["advice"]
+    assert isinstance(advice, list)
+    assert [each.partition(" and took")[0] for each in advice] == ["silent: it allowed every call"]
+
+
+def test_hooks_of_one_name(project: Project) -> None:
+    """Each file's has its own times and advice."""
+    project.hooks({"name": "a", "command": "sleep 0.02"})
+    project.user_hooks({"name": "a", "command": "true"})
+    project.approve()
+    done = hookrun(project, "try", "ls", "--repeat", "1")
+    assert re.search(r"^a \(coder.json:1\) +continue ", done.stdout, re.MULTILINE)
+    assert re.search(r"^a \(.*/hooks.json:1\) +continue ", done.stdout, re.MULTILINE)
+    assert "hint: a (coder.json:1): it allowed" in done.stderr
+
+
+def test_fire_does_not_repeat(project: Project) -> None:
+    """Its hint names the command that does."""
+    done = hookrun_process(project, "fire", "stop", "--repeat=3")
+    assert done.status == 1
+    assert 'unknown option "--repeat"\nhint: did you mean `hookrun try COMMAND --repeat N`?' in done.stderr

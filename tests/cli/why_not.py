@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Setup = Callable[[Project], object]
 
 BASH = ("explain", "pre_tool_use", "--tool", "bash", "--arg", "command=git push")
+TRY = ("try", "git push")
 """The question about the tool call that every case here is about, if it is about one."""
 
 
@@ -216,7 +217,7 @@ WAYS = (
     Way(
         "A condition uses a field that the context does not have",
         'tool_args.cmd is missing, which "git push*" does not match (did you mean "tool_args.command"?)',
-        "Correct the path. `hookrun explain --run` shows the whole context.",
+        "Correct the path. `hookrun try --long` shows the whole context.",
         setup=declared(when={"tool_args.cmd": "git push*"}),
     ),
     Way(
@@ -295,7 +296,7 @@ WAYS = (
         "the file has Windows line endings: save it with LF",
         "Save the script with LF line endings.",
         setup=scripted("#!/bin/sh\r\nexit 0\r\n"),
-        command=(*BASH, "--run"),
+        command=TRY,
     ),
     Way(
         "The interpreter of the script is not installed",
@@ -323,10 +324,10 @@ WAYS = (
     ),
     Way(
         "An earlier hook blocks the call",
-        "block by first (no); ran: first; guard not run: first already ended the chain",
+        "first already ended the chain",
         "Give the hook a lower `priority`, or `always: true`.",
         setup=approved({"name": "first", "command": "echo no >&2; exit 2"}, {"name": "guard", "command": "true"}),
-        command=(*BASH, "--run"),
+        command=TRY,
     ),
     Way(
         "An earlier hook fails and blocks",
