@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from hookrun.files import relative_path
 from hookrun.fire.explanation import was_started
+from hookrun.model import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.model import Hook, HookResult
+    from hookrun.model import AnyHook, HookResult
 
 # Limit on the runs.
 MAX_REPEAT = 1000
@@ -40,7 +41,7 @@ def figures(times: Sequence[float]) -> str:
 class HookTimes:
     """One hook's times in milliseconds, and whether it always continued without a message."""
 
-    def __init__(self, hook: Hook) -> None:
+    def __init__(self, hook: AnyHook) -> None:
         self.hook = hook
         self.times: list[float] = []
         self.silent = True
@@ -70,12 +71,12 @@ class Times:
         for run in filter(was_started, runs):
             self._hooks.setdefault(_identity(run.hook), HookTimes(run.hook)).add(run)
 
-    def of(self, hook: Hook) -> list[float]:
+    def of(self, hook: AnyHook) -> list[float]:
         """Return a hook's times; none if it never ran."""
         found = self._hooks.get(_identity(hook))
         return found.times if found is not None else []
 
-    def label(self, hook: Hook) -> str:
+    def label(self, hook: AnyHook) -> str:
         """Return a hook's name, with its file if another hook that ran has that name, too."""
         is_unique = [name for name, _ in self._hooks].count(hook.name) <= 1
         return hook.name if is_unique else f"{hook.name} ({relative_path(hook.location())})"
@@ -99,7 +100,7 @@ class Times:
         if measured.silent and not (hook.when or hook.unless or hook.background):
             took = f"it allowed every call and took {measured.median:.1f} ms"
             yield f"{label}: {took}: a `when` would skip it for irrelevant calls"
-        words = hook.look
+        words = hook.look if isinstance(hook, Hook) else ()
         if words and os.path.basename(words[0]).startswith("python"):
             starts = []
             for _ in range(STARTS):
@@ -113,5 +114,5 @@ class Times:
             yield f"{label}: {took}: configure the function with `python`, which forks instead"
 
 
-def _identity(hook: Hook) -> tuple[str, str]:
+def _identity(hook: AnyHook) -> tuple[str, str]:
     return hook.name, hook.location()

@@ -147,16 +147,16 @@ class AgentFire:
         if self.skipped is not None:
             return
         for call in self.message.calls:
-            fire = self._prepared(call)
-            if fire is None:
+            event = self._event_of(call)
+            if event is None:
                 continue
-            if fire.event in STOP_EVENTS and "stop_hook_active" not in call.fields:
+            if event in STOP_EVENTS and "stop_hook_active" not in call.fields:
                 from hookrun.fire.stop_blocks import was_blocked_before
 
-                was = was_blocked_before(self.agent, self.message, invocation.home, fire.event, call)
+                was = was_blocked_before(self.agent, self.message, invocation.home, event, call)
                 call.fields["stop_hook_active"] = was
             # One answer, but for each canonical call a fire with its own request id, chain and records.
-            self.fires.append((fire, fire.run(call.fields)))
+            self.fires.append(invocation.fire(event, call.fields))
             if invocation.interrupted:
                 return
 
@@ -225,15 +225,15 @@ class AgentFire:
         self.event = native_event(self.agent, self.event)
         self._message = None
 
-    def _prepared(self, call: CanonicalCall) -> EventFire | None:
-        """Return the fire of a call, or None for a synthesized one without hooks or that the agent fires itself."""
+    def _event_of(self, call: CanonicalCall) -> str | None:
+        """Return the event of a call, or None for a synthesized one without hooks or that the agent fires itself."""
         invocation = self.invocation
         event = call.event or resolve_event(self.message.native, invocation.events)
         if call.synthesized:
             hooks = invocation.compiled.candidates(event).count if invocation.compiled is not None else 0
             if not hooks or self._has_own_wiring(native_event(self.agent, event)):
                 return None
-        return EventFire(invocation, event)
+        return event
 
     def _start(self) -> str | None:
         """Return where to look for the project: the agent's variable, the message's roots, or the working directory.

@@ -125,6 +125,11 @@ class FireInvocation:
             print_message(doubt, "warning")
         return data
 
+    def fire(self, event: str, fields: Mapping[str, object]) -> tuple[EventFire, Verdict]:
+        """Run the matching hooks on a context; return the fire and the combined verdict. Raises FireError."""
+        fire = EventFire(self, event)
+        return fire, fire.run(fields)
+
     def project_root(self) -> str:
         """Return the directory of the project's config, else the repository, else the working directory."""
         if self.compiled is not None and self.compiled.root is not None:
