@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from hookrun.shell.programs import having, values
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 from hookrun.shell.syntax_tree import ALL_ENDS, join, split, substitutions
 from hookrun.shell.words import Word
@@ -39,36 +40,20 @@ SLOW_TO_PARSE = ("|", "<<", "=(")
 MAX_SLOW = 128
 
 # Interpreters -> combinable flags without a value; the next other word is the script.
-SCRIPT_FLAGS = {
-    **dict.fromkeys(("bash", "dash", "ksh", "sh", "zsh"), "aefuvx"),
-    **dict.fromkeys(("pypy", "python"), "uBIsSEObqvP"),
-    **dict.fromkeys(("Rscript", "bun", "lua", "node"), ""),
-    "perl": "wWXTt",
-    "php": "nq",
-    "ruby": "w",
-}
-
-LONG_FLAGS = {"bash": ("--norc", "--noprofile", "--posix"), "Rscript": ("--vanilla",)}
+SCRIPT_FLAGS = having("flags")
 
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 # Those that may resolve a script without one of SCRIPT_SUFFIXES to another file.
-RESOLVING = frozenset({"bun", "node"})
+RESOLVING = having("resolves")
 
 # Names that end in a version: python3, python3.12.
 VERSIONED = re.compile(r"(lua|node|perl|php|pypy|python|ruby)[0-9]+(?:\.[0-9]+)*")
 
-SHELL_WORDS = (
-    "if then else elif fi for while until do done case esac select function in { } ! [ [[ time coproc . : "
-    "alias bg break builtin caller cd command complete continue declare dirs disown echo enable eval exec exit "
-    "export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd "
-    "read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit "
-    "umask unalias unset wait "
-)
 # Shell keywords and builtins, which name no program.
-BUILTINS = frozenset(SHELL_WORDS.split())
+BUILTINS = having("builtin")
 
 # Words that run the command after them.
-PREFIXES = frozenset({"command", "env", "exec", "nohup", "time"})
+PREFIXES = frozenset(having("prefix"))
 
 # Before words that only bash expands, or values that depend on a variable being set.
 BASH_ONLY = re.compile(r"\$(?=['\"]|\{\w+[^\w}])|(?<!\$)(?=\{)")
@@ -144,7 +129,7 @@ def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[
                 yield text, False
             return
         letters = text[1:] if text[0] == "-" else ""
-        if text not in LONG_FLAGS.get(name, ()) and (not letters or letters.strip(SCRIPT_FLAGS[name])):
+        if text not in values(name, "long_flags") and (not letters or letters.strip(SCRIPT_FLAGS[name])):
             return
 
 

@@ -24,9 +24,10 @@ from hookrun.config.interpreters import PLAIN, TAKES_CODE, argument, directories
 from hookrun.config.references import WORKING_DIRECTORY, References, literals, located
 from hookrun.shell.evaluate import TOPLEVEL
 from hookrun.shell.parse_line import parse_line
+from hookrun.shell.programs import having, values
 from hookrun.shell.simple_command import NAMING_CODE, ParsedLine, SimpleCommand
 from hookrun.shell.words import UNKNOWN, Word
-from hookrun.shell.wrappers import WRAPPERS, nested_line
+from hookrun.shell.wrappers import nested_line
 
 # The variables of which something is known while a line is read.
 KNOWN = {**KNOWN_VALUES, "PATH": UNKNOWN, TOPLEVEL: KNOWN_VALUES["HOOKRUN_PROJECT_DIR"]}
@@ -147,7 +148,7 @@ class CodeReader(References):
         self.below = "find" in command.wrappers[-1:]  # it searches all directories below
         self._program(words[0], command)
         name = interpreters.versionless(words[0].text.rpartition("/")[2].lower())
-        data = name in interpreters.DATA or name in WRAPPERS
+        data = name in interpreters.DATA or name in having("wraps")
         if name in TAKES_CODE:
             data = TAKES_CODE[name].operand != "script"
             self._takes_code(name, command)
@@ -179,7 +180,7 @@ class CodeReader(References):
 
     def _finds(self, name: str, words: Sequence[Word], directory: str | None) -> None:
         """Add the files that a program finds: in its directory, which any of its words may change."""
-        for file in interpreters.FINDS.get(name, "").split():
+        for file in values(name, "finds"):
             if "*" not in file:
                 self.up(file, directory)
             for text in (argument(word.text) for word in words):
@@ -300,6 +301,6 @@ class CodeReader(References):
 def _written_by(command: SimpleCommand) -> list[Word]:
     """Return the files that a command writes."""
     written = [each.target for each in command.redirections if each.writes]
-    if command.program in {"cp", "mv", "ln", "install", "tee", "dd"}:
+    if command.program in having("writes_last"):
         written.append(command.words[-1])
     return written

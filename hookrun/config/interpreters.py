@@ -3,84 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from hookrun.config.command_words import SCRIPT_FLAGS
 from hookrun.config.discovery import CODE_SUFFIXES
-from hookrun.shell.evaluate import LAUNCHERS
 from hookrun.shell.prefilter import READERS
+from hookrun.shell.programs import having, values
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import STDIN
 
 # Text without the characters that a shell, an option or a program's code puts around a path.
 PLAIN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")
 
-# --- programs that find files: in their directory or above or, with `*`, in directories that they are given
-
-_FINDS = {
-    "make gmake bmake": "GNUmakefile makefile Makefile",
-    "npm pnpm yarn npx pnpx bunx": "package.json .npmrc pnpm-workspace.yaml .yarnrc.yml",
-    "bun deno": "package.json bunfig.toml deno.json deno.jsonc",
-    "just": "justfile Justfile .justfile JUSTFILE",
-    "rake": "Rakefile rakefile Rakefile.rb",
-    "task go-task": "Taskfile.yml Taskfile.yaml taskfile.yml",
-    "invoke inv": "tasks.py",
-    "fab": "fabfile.py",
-    "nox": "noxfile.py",
-    "tox": "tox.ini pyproject.toml setup.cfg",
-    "doit": "dodo.py",
-    "scons": "SConstruct",
-    "ninja": "build.ninja",
-    "cmake": "CMakeLists.txt",
-    "mvn": "pom.xml",
-    "ant": "build.xml",
-    "gradle": "build.gradle build.gradle.kts settings.gradle",
-    "pre-commit": ".pre-commit-config.yaml",
-    "lefthook": "lefthook.yml lefthook.yaml .lefthook.yml",
-    "composer": "composer.json",
-    "cargo": "Cargo.toml build.rs",
-    "mage": "magefile.go",
-    "docker-compose": "compose.yaml compose.yml docker-compose.yml docker-compose.yaml",
-    "go": "*.go",
-    "run-parts": "*",
-}
-FINDS = {name: files for names, files in _FINDS.items() for name in names.split()}
+# Programs that find files: in their directory or above or, with `*`, in directories that they are given.
+FINDS = having("finds")
+LAUNCHERS = having("launches")
 # Those that find programs in node_modules/.bin.
 INSTALLED = frozenset(name for name in LAUNCHERS if "package.json" in FINDS.get(name, ""))
 
 # --- programs that take code
 
 # These run their first operand, else their input, unless one of the options gives them code.
-NODE = frozenset({"node", "nodejs", "bun", "deno", "tsx", "ts-node", "esno", "jiti", "qjs", "gjs", "zx"})
-SHELLS = READERS | {".", "source"}
-_SCRIPTS = {
-    " ".join(NODE): "-e --eval -p --print -pe",
-    "python pythonw pypy micropython pytest py.test": "-c -m",
-    "perl": "-e -E",
-    "php php-cgi": "-r -B -R -E --run",
-    "ruby lua luajit java rscript r tclsh wish expect osascript pwsh powershell nu elvish xonsh groovy scala kotlin "
-    "julia octave guile racket sbcl clisp ecl clojure bb escript elixir crystal raku bats bc dc m4 swift dart ocaml "
-    "runghc runhaskell csi fennel janet gnuplot gdb lldb": "-e -c --eval -Command",
-}
+NODE = having("node")
+SHELLS = READERS.union(name for name, how in having("line").items() if how == "sourced")
 # Options of these with a module or a directory of modules, which are code besides.
 LOADS = (
     "-r -I -L -M -m --require --import --preload --loader --experimental-loader -cp -classpath --class-path "
     "--module-path"
 )
-# The first operand of these is code itself; all others are data.
-_TEXTS = {
-    "awk gawk mawk nawk original-awk": "-f --file -i --include -l --load -E --exec -e --source",
-    "sed gsed ssed": "-f --file -e --expression",
-    "jq gojq jaq": "-f --from-file -L",
-}
-# Operands of these are data, or code that names files.
-_DATA = {
-    "sqlite3 psql mysql mariadb duckdb": "-init -f --file -cmd -c --command -e --execute",
-    " ".join(name for name in FINDS if name not in NODE | LAUNCHERS.keys() | {"go", "run-parts"}): "-f -c -b -t -P -I "
-    "--file --makefile --justfile --rakefile --taskfile --noxfile --conf --config --collection --build-file "
-    "--init-script --manifest-path -file -buildfile",
-}
+# Options with code of programs that find their files; their operands are data.
+FINDING = (
+    "-f -c -b -t -P -I --file --makefile --justfile --rakefile --taskfile --noxfile --conf --config --collection "
+    "--build-file --init-script --manifest-path -file -buildfile"
+)
+_FINDING = {name: FINDING.split() for name in FINDS if name not in {*NODE, *LAUNCHERS, "go", "run-parts"}}
 
 Operand = Literal["script", "text", "data"]
 
@@ -92,22 +49,25 @@ class CodeTaker(NamedTuple):
     options: dict[str, bool]
 
 
-def _takers(operand: Operand, table: dict[str, str], loads: str = "") -> dict[str, CodeTaker]:
+def _takers(operand: Operand, table: Mapping[str, Sequence[str]], loads: str = "") -> dict[str, CodeTaker]:
     takers = {}
-    for names, options in table.items():
-        for name in names.split():
-            flags = {f"-{letter}" for letter in SCRIPT_FLAGS.get(name, "")}  # `python3 -I`
-            others = dict.fromkeys((each for each in loads.split() if each not in flags), False)
-            takers[name] = CodeTaker(operand, {**others, **dict.fromkeys(options.split(), True)})
+    for name, options in table.items():
+        flags = {f"-{letter}" for letter in SCRIPT_FLAGS.get(name, "")}  # `python3 -I`
+        others = dict.fromkeys((each for each in loads.split() if each not in flags), False)
+        takers[name] = CodeTaker(operand, {**others, **dict.fromkeys(options, True)})
     return takers
 
 
-TEXTS = _takers("text", _TEXTS)
+def _options(fact: str) -> dict[str, list[str]]:
+    return {name: values(name, fact) for name in having(fact)}
+
+
+TEXTS = _takers("text", _options("text"))
 TAKES_CODE = {
-    **_takers("script", _SCRIPTS, LOADS),
-    **_takers("script", {" ".join(SHELLS): "-c"}),
+    **_takers("script", _options("script"), LOADS),
+    **_takers("script", {name: ["-c"] for name in SHELLS}),
     **TEXTS,
-    **_takers("data", _DATA),
+    **_takers("data", {**_options("queries"), **_FINDING}),
 }
 
 # How inline code names modules, in quotes or not, and what code of _TEXTS and _DATA runs or reads.
@@ -120,34 +80,9 @@ SPAWNS = re.compile(r"system\s*\(|getline|\|\s*\"")  # of awk, with the line in 
 
 # --- programs that never execute the files they get, unless by an option of EXECUTING
 
-_PRINTING = (
-    "cat tac head tail more less grep egrep fgrep rg sort uniq cut tr paste base64 base32 xxd gunzip zcat bzcat xzcat "
-    "zstd gzip xz bzip2 openssl gpg age yq envsubst iconv dos2unix rev fold nl printf ls find fd curl wget tar unzip "
-    "cp mv ln install dd rsync tee pr strings join comm column git echo"
-)
 # Their files are code in a line that runs its own output.
-PRINTING = frozenset(_PRINTING.split())
-
-_OTHERS = (
-    ": [ [[ test true false pwd cd pushd popd dir touch rm rmdir mkdir mkfifo mktemp chmod chown chgrp stat file du df "
-    "basename dirname readlink realpath wc fmt expand split csplit shuf seq factor od hexdump cksum md5sum md5 "
-    "sha1sum sha256sum sha512sum shasum b2sum diff diff3 sdiff cmp colordiff delta ag ack zgrep look tree which "
-    "whereis type date cal sleep wait kill pkill killall pgrep ps top uname hostname whoami id who groups env printenv "
-    "tty stty clear reset yes sync truncate shred sponge bunzip2 unxz lz4 zip 7z ar cpio scp sftp ssh-add ssh-keygen "
-    "http httpie nc ncat telnet ping dig host nslookup gpg2 gh glab hg svn jj tomlq xq xmllint xmlstarlet csvcut mlr "
-    "miller fx gron dasel bat exa eza lsd locate jo numfmt recode unix2dos ruff black isort flake8 pylint mypy pyright "
-    "basedpyright pycodestyle pydocstyle bandit autopep8 yapf pyupgrade vulture eslint prettier biome stylelint oxlint "
-    "dprint tsc standard xo jshint shellcheck shfmt gofmt goimports gofumpt golangci-lint staticcheck rustfmt "
-    "clang-format clang-tidy cppcheck cpplint rubocop standardrb php-cs-fixer phpcs phpstan ktlint swiftformat "
-    "swiftlint stylua luacheck yamllint jsonlint taplo markdownlint markdownlint-cli2 mdformat vale codespell typos "
-    "hadolint actionlint sqlfluff terraform-docs tflint gitleaks trufflehog semgrep detect-secrets notify-send osd_cat "
-    "terminal-notifier say espeak spd-say paplay aplay afplay mpv mpg123 ffplay play canberra-gtk-play xdg-open open "
-    "pbcopy pbpaste xclip xsel wl-copy wl-paste logger wall mail mailx sendmail read export unset local declare "
-    "typeset readonly set shift getopts hash umask ulimit exit return break continue let alias unalias jobs bg fg "
-    "disown history fc times exec eval trap lockfile logrotate fuser lsof inotifywait fswatch watchman xargs parallel "
-    "sudo tput dialog redis-cli kubectl"
-)
-DATA = PRINTING.union(_OTHERS.split())
+PRINTING = having("passes_on")
+DATA = frozenset((*PRINTING, *having("data")))
 
 # What they run nevertheless, as `PROGRAM OPTION=LINE`, and their options whose file may be code, such as eslint's.
 EXECUTING = re.compile(

@@ -10,6 +10,7 @@ from itertools import pairwise
 from hookrun import sends_typed_input
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, may_read_terminal
+from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN, absolute
 from hookrun.shell.wrappers import STDIN, nested_line
 
@@ -33,16 +34,13 @@ TERMINAL = STDIN | {"/dev/tty"}
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 
 # Those that read code after a given file.
-READING_ON = frozenset({"ghci", "iex", "irb", "jshell"})
+READING_ON = having("reads_on")
 
 # Options of other interpreters than Python that run a word, or end.
 HAS_CODE = r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)"
 
 # Interpreters, and their option to read code after running what they are given.
-INTERACTIVE_OPTION = {
-    "php": "-a",
-    **dict.fromkeys(("ipython", "ipython3", "julia", "lua", "luajit", "node", "nodejs"), "-i"),
-}
+INTERACTIVE_OPTION = having("interactive")
 
 SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
@@ -142,11 +140,9 @@ def _has_code(program: str, texts: list[str]) -> bool:
 
 # --- downloads: `curl ... | sh` and similar
 
-DOWNLOADERS = ("curl", "wget", "fetch", "aria2c", "http", "https", "xh")
+DOWNLOADERS = (*having("downloads"),)
 # Programs that run code from a file or their input, besides Python.
-RUNNING_CODE = READERS | {
-    *(".", "source", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "osascript", "pwsh", "powershell"),
-}
+RUNNING_CODE = READERS.union(having("runs_code"))
 # Options of interpreters to run something other than their input.
 INLINE = r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)"
 

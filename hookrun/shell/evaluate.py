@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.prefilter import WITH_WORDS
+from hookrun.shell.programs import having, values
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand, Streams, program_name
 from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word, quoted
@@ -37,11 +38,8 @@ MAX_COMMANDS = 1000
 # Lines within lines that are read.
 MAX_LINE_DEPTH = 8
 
-# Wrappers in which `cd` changes the directory of later commands.
-SAME_SHELL = frozenset({"builtin", "command", "time"})
-
-# Programs that run their line in the current shell.
-IN_THIS_SHELL = frozenset({".", "eval", "source", "trap"})
+# Wrappers and programs that run their command or line in the current shell.
+IN_THIS_SHELL = having("in_shell")
 
 # The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
@@ -100,9 +98,9 @@ class Evaluator:
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
-        directory = program in {"git", "mktemp", "pwd"}
-        printed = _directory_of(command, scope) if directory else _output_of(program, words, streams.stdin)
-        if printed is not None and printed.text in scope.functions and program in {"command", "type", "which"}:
+        prints = having("prints").get(program)
+        printed = _directory_of(command, scope) if prints == "directory" else _output_of(program, words, streams.stdin)
+        if printed is not None and printed.text in scope.functions and prints == "path":
             printed = None  # the program, not the function of that name
         return _kept(printed, streams)
 
@@ -122,7 +120,7 @@ class Evaluator:
     ) -> Word | None:
         """Run a wrapper's command, which reads and writes what the wrapper does."""
         program = command.program
-        inner = scope if program in SAME_SHELL else scope.copy()
+        inner = scope if program in IN_THIS_SHELL else scope.copy()
         before = scope.wrappers
         inner.wrappers = (*scope.wrappers, program)
         if program in APART:
@@ -169,21 +167,11 @@ class Evaluator:
         return text
 
 
-# Programs that run a command in an environment: after one of these words of theirs, and their options.
-LAUNCHERS = {
-    **dict.fromkeys(("asdf", "aws-vault", "bundle", "mise", "pdm", "pyenv", "rbenv"), ("exec", "x")),
-    **dict.fromkeys(("npm", "pnpm", "yarn"), ("exec", "x", "dlx")),
-    **dict.fromkeys(("conda", "doppler", "hatch", "mamba", "micromamba", "op", "pipenv", "pipx", "poetry"), ("run",)),
-    **dict.fromkeys(("rye", "uv"), ("run",)),
-    **dict.fromkeys(("bunx", "dotenv", "npx", "pnpx", "uvx"), ()),
-}
-
-
 def _launched(program: str, words: list[Word]) -> list[list[Word]]:
-    """Return what a program of LAUNCHERS may run: a word after an option may be its value or the command."""
-    starts = LAUNCHERS.get(program)
-    if starts is None:
+    """Return what a program that launches others may run: a word after an option may be its value or the command."""
+    if program not in having("launches"):
         return []
+    starts = values(program, "launches")
     texts = [word.text for word in words]
     first = 1 + next((index for index, text in enumerate(texts) if text in starts), len(texts) if starts else 0)
     found = []
@@ -253,7 +241,8 @@ def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
 
 
 def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
-    return OUTPUTS[program](argv[1:], stdin) if program in OUTPUTS else None
+    prints = having("prints").get(program)
+    return OUTPUTS[prints](argv[1:], stdin) if prints in OUTPUTS else None
 
 
 def _echo(words: list[Word], _stdin: Word | None) -> Word:
@@ -315,16 +304,14 @@ def _which(words: list[Word], _stdin: Word | None) -> Word | None:
     return name if all(word.text in {"-v", "-P", "-p"} for word in options) and name.text[:1] != "-" else None
 
 
-# Program -> what it prints, by its words and what it reads.
+# What a program prints (`prints` of its row) -> its text, by its words and what it reads.
 OUTPUTS: dict[str, Callable[[list[Word], Word | None], Word | None]] = {
-    "base64": _base64,
-    "cat": lambda words, stdin: stdin if all(word.text in {"-", "-u"} for word in words) else None,
-    "command": _which,
+    "decoded": _base64,
+    "input": lambda words, stdin: stdin if all(word.text in {"-", "-u"} for word in words) else None,
     "echo": _echo,
-    "find": _find,
-    "ls": lambda words, _: Word("*") if all(word.text in {"-1", "-A", "-a"} for word in words) else None,
-    "printf": _printf,
-    "tee": lambda _, stdin: stdin,
-    "type": _which,
-    "which": _which,
+    "found": _find,
+    "listing": lambda words, _: Word("*") if all(word.text in {"-1", "-A", "-a"} for word in words) else None,
+    "form": _printf,
+    "copy": lambda _, stdin: stdin,
+    "path": _which,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hookrun.globs import glob
+from hookrun.shell.programs import having
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,31 +13,24 @@ if TYPE_CHECKING:
 MADE_UP = ("$", "`", "{", "\0")
 
 # Shells: they run their input, which any program may have written.
-READERS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "csh", "tcsh", "fish"})
-
-# Other programs whose `-c` or `--command` is a line; `script -qc` joins it to others.
-COMMAND_OPTIONS = frozenset({"flock", "runuser", "script", "sg", "su"})
+READERS = frozenset(name for name, how in having("line").items() if how == "shell")
 
 # Wrappers that add words they read to a command.
-WITH_WORDS = frozenset({"parallel", "xargs"})
+WITH_WORDS = having("adds_words")
 
 # Every program that may run its input, or pass it to one: the parser gives a line to no other.
-RUN_INPUT = READERS | COMMAND_OPTIONS | WITH_WORDS | {".", "at", "batch", "source", "ssh", "sudo"}
+RUN_INPUT = frozenset(having("input"))
 
-INTERPRETERS = frozenset({
-    "bpython", "bun", "deno", "elvish", "erl", "expect", "ghci", "groovysh", "guile", "iex", "ipython", "ipython3",
-    "irb", "jshell", "julia", "lua", "luajit", "node", "nodejs", "nu", "octave", "osascript", "perl", "php",
-    "powershell", "pry", "ptpython", "pwsh", "r", "racket", "ruby", "sbcl", "scala", "swipl", "tclsh", "utop", "xonsh",
-})  # fmt: skip
+INTERPRETERS = having("interprets")
 
 # Programs that start a shell without a command.
-OPENING = frozenset({"login", "newgrp", "screen", "script", "tmux", "unshare"})
+OPENING = having("opens")
 
 # Programs that may read commands from the terminal, besides Python's other versions.
-INTERACTIVE = RUN_INPUT | INTERPRETERS | OPENING | {"python3"}
+INTERACTIVE = RUN_INPUT.union(INTERPRETERS, OPENING, ["python3"])
 
 # Programs with git's commands.
-GIT = ("git", "hub")
+GIT = (*having("git"),)
 
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hookrun.shell.prefilter import COMMAND_OPTIONS, READERS, RUN_INPUT
+from hookrun.shell.prefilter import RUN_INPUT
+from hookrun.shell.programs import having, values
 from hookrun.shell.words import MAX_WORDS, UNKNOWN, LimitExceededError, Word, quoted
 
 TYPE_CHECKING = False
@@ -14,87 +15,18 @@ if TYPE_CHECKING:
 Argv = list[Word]
 
 
-class Wrapper:
-    """How a program's own words end: `valued` are its options with the next word, `operands` its own operands.
-
-    `never` are options that run nothing, `directory` those that name where it runs.
-    """
-
-    def __init__(self, valued: str = "", operands: int = 0, never: str = "", directory: str = "") -> None:
-        self.directory = frozenset(directory.split())
-        self.valued = self.directory.union(valued.split())
-        self.operands = operands
-        self.never = frozenset(never.split())
-
-
-SUDO = "-u --user -g --group -h --host -p --prompt -C --close-from -R --chroot -r --role -t --type -T -U"
-PLAIN = (
-    "builtin", "busybox", "chronic", "coproc", "dbus-launch", "dumb-init", "eatmydata", "entr", "fakechroot",
-    "firejail", "linux32", "linux64", "nohup", "setsid", "systemd-inhibit", "tini", "toybox", "unbuffer", "valgrind",
-)  # fmt: skip
-# Programs whose remaining words are a command.
-WRAPPERS = {
-    **dict.fromkeys(PLAIN, Wrapper()),
-    "sudo": Wrapper(SUDO, directory="-D --chdir", never="-l --list -v --validate -k -K -e --edit"),
-    "doas": Wrapper("-u -C"),
-    "env": Wrapper("-u --unset -S --split-string", directory="-C --chdir"),
-    **dict.fromkeys(("gtimeout", "timeout"), Wrapper("-s --signal -k --kill-after", operands=1)),
-    **dict.fromkeys(("proxychains", "proxychains4"), Wrapper("-f")),
-    **dict.fromkeys(("faketime", "gosu", "su-exec"), Wrapper(operands=1)),
-    "choom": Wrapper("-n --adjust"),
-    "cpulimit": Wrapper("-l --limit -e --exe"),
-    "direnv": Wrapper(operands=2),
-    "ssh-agent": Wrapper("-a -t -E -P"),
-    "sshpass": Wrapper("-p -f -d -P"),
-    "nice": Wrapper("-n --adjustment"),
-    "ionice": Wrapper("-c --class -n --classdata -p"),
-    "chrt": Wrapper("-T -P -D", operands=1),
-    "taskset": Wrapper(operands=1),
-    "stdbuf": Wrapper("-i --input -o --output -e --error"),
-    "time": Wrapper("-f --format -o --output"),
-    "command": Wrapper(never="-v -V"),
-    "exec": Wrapper("-a"),
-    "caffeinate": Wrapper("-t -w"),
-    "strace": Wrapper("-o -e -p -s -u -E"),
-    "ltrace": Wrapper("-o -e -p -s -u"),
-    "fakeroot": Wrapper("-s -i"),
-    "chroot": Wrapper("--userspec --groups", operands=1),
-    "unshare": Wrapper("-R --root -w --wd"),
-    "nsenter": Wrapper("-t --target -w --wd"),
-    "systemd-run": Wrapper("-p --property -u --unit -E --setenv --uid --gid --slice", directory="--working-directory"),
-    "pkexec": Wrapper("--user"),
-    "runuser": Wrapper("-u --user -g --group -G --supp-group -w --whitelist-environment"),
-    "setpriv": Wrapper("--reuid --regid --groups --securebits --inh-caps --ambient-caps --bounding-set --pdeathsig"),
-    "prlimit": Wrapper("-o --output"),
-    "numactl": Wrapper("-i -p -P -m -w -N -C -l"),
-    "gdb": Wrapper("-x --command -ex -eval-command -d --directory"),
-    "torsocks": Wrapper("-P --port -a --address -u --user -p --pass"),
-    "run0": Wrapper("-u --user -g --group", directory="-D --chdir"),
-    "xvfb-run": Wrapper("-n -s -e -f -w -p --server-args"),
-    "dbus-run-session": Wrapper("--config-file"),
-    "parallel": Wrapper("-j --jobs -I -a --arg-file"),
-    "xargs": Wrapper("-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs -s --max-chars"),
-    "flock": Wrapper("-w --timeout -E", operands=1),
-    "watch": Wrapper("-n --interval"),
-    "screen": Wrapper("-S -c -e -h -p -s -t -T"),
-    "rlwrap": Wrapper("-C -D -f -g -H -l -p -P -q -s -S -t"),
-    "arch": Wrapper("-arch -d -e"),
-    "perf": Wrapper("-o --output -e --event -p --pid -r --repeat", operands=1),
-    "ip": Wrapper("-n -netns", operands=3),
-}
-
 # Wrappers that set variables: `env NAME=value`.
-ASSIGNING = frozenset({"doas", "env", "sudo"})
+ASSIGNING = having("assigns")
 
 # Other options of env, besides `-S`, whose value is split into words.
 SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
 
 # Wrappers whose command may see other directories.
-APART = frozenset({"chroot", "firejail", "nsenter", "ssh", "unshare"})
+APART = frozenset(having("apart"))
 
 STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
-SSH_VALUED = frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOopQRSWw")
+SSH_VALUED = frozenset(values("ssh", "valued"))
 
 
 class Wrapped:
@@ -112,15 +44,17 @@ class Wrapped:
 
 def unwrap(program: str, argv: Argv) -> Wrapped | None:
     """Return a wrapper's command, None if it runs nothing or is no wrapper."""
-    wrapper = WRAPPERS.get(program)
-    if wrapper is None:
+    operands_before = having("wraps").get(program)
+    if operands_before is None:
         return None
-    directory, assignments, operands = None, {}, wrapper.operands
+    never, entering = values(program, "never"), values(program, "directory")
+    valued = frozenset((*entering, *values(program, "valued")))
+    directory, assignments, operands = None, {}, int(operands_before or 0)
     position = 1
     while position < len(argv):
         text = argv[position].text
         name, equals, value = text.partition("=")
-        if text in wrapper.never:
+        if text in never:
             return None
         if text[:1] == "-" and len(text) > 1:
             if program == "env" and (name[:2] == "-S" or name in SPLITTING):
@@ -128,11 +62,11 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
                 rest = argv[position + 1 :] if split else argv[position + 2 :]
                 split = split or "".join(word.text for word in argv[position + 1 : position + 2])
                 return unwrap(program, [*argv[:position], *_split(split), *rest])
-            takes = not equals and _takes_next(name, wrapper.valued)
+            takes = not equals and _takes_next(name, valued)
             given = argv[position + 1] if takes and argv[position + 1 :] else Word(value)
             position += takes
-            option = name if name in wrapper.directory else name[:2]
-            if option in wrapper.directory:
+            option = name if name in entering else name[:2]
+            if option in entering:
                 directory = given if option == name else Word(text[2:])  # `env -CDIRECTORY`
         elif equals and name.isidentifier() and program in ASSIGNING:
             assignments[name] = value
@@ -183,7 +117,8 @@ class NestedLine:
 
 def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | None:
     """Return the line that a program gives to a shell, if any; its text is None if unknown."""
-    return LINES[program](argv, stdin if program in RUN_INPUT else None) if program in LINES else None
+    how = having("line").get(program)
+    return LINES[how](argv, stdin if program in RUN_INPUT else None) if how is not None else None
 
 
 def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -306,11 +241,9 @@ def _of_npx(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     return None
 
 
-TMUX = frozenset({
-    "new", "new-session", "new-window", "neww", "respawn-pane", "run", "run-shell", "split-window", "splitw",
-})  # fmt: skip
+TMUX = values("tmux", "line_after")
 # Commands of tmux that run a line, and their options that take the next word.
-TMUX_VALUED = frozenset({"-F", "-c", "-e", "-n", "-s", "-t", "-x", "-y"})
+TMUX_VALUED = frozenset(values("tmux", "valued"))
 
 
 def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -318,23 +251,21 @@ def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
 
 
-# Program -> the line in its words, or that it reads.
+# How a program gives a line to a shell (`line` of its row) -> the line in its words, or that it reads.
 LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
-    **dict.fromkeys(READERS, _of_shell),
-    **dict.fromkeys(COMMAND_OPTIONS, _after_c),
-    **dict.fromkeys(("npm", "npx", "pnpm", "pnpx"), _of_npx),
-    ".": _of_source,
-    "at": _of_stdin,
-    "batch": _of_stdin,
-    "eval": _of_eval,
+    "call": _of_npx,
     "git": _of_git,
-    "source": _of_source,
-    "ssh": _of_ssh,
-    "su": lambda argv, stdin: _after_c(argv, None) or NestedLine(stdin),
+    "input": _of_stdin,
+    "joined": _of_eval,
+    "login": lambda argv, stdin: _after_c(argv, None) or NestedLine(stdin),
+    "option": _after_c,
+    "remote": _of_ssh,
+    "shell": _of_shell,
+    "sourced": _of_source,
     "sudo": _of_sudo,
     "tmux": _of_tmux,
     "trap": _of_trap,
-    "watch": _of_watch,
+    "wrapped": _of_watch,
 }
 
 
