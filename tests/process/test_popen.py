@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.process import program as programs
+from hookrun.process import child, program as programs
 from hookrun.process.child import CannotStart
 from hookrun.process.runner import inheritable
 from tests.process.bench import program, through_a_shell
