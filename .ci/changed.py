@@ -30,7 +30,7 @@ OWN = (
 """Patterns of one agent's files."""
 
 SHARED = (
-    *(r"hookrun/agents/", r"hookrun/wiring/", r"hookrun/fire/", r"hookrun/client/"),
+    *(r"hookrun/agents/", r"hookrun/wiring/", r"hookrun/fire/", r"hookrun/launch/client/"),
     *(r"hookrun/(?:start|launcher_file)\.py", r"tests/live/"),
 )
 """Patterns of files that concern all agents, if they are not one agent's."""

@@ -166,7 +166,7 @@ class Warm:
                 argv = (self.sh, "-c", shlex.join([*words, "--home", str(home)]))
             else:
                 argv = self.wire(home, project, env)
-            if way != "warm" or (self.package / "serve").exists():
+            if way != "warm" or (self.package / "launch").exists():
                 started.append((way, told, argv, env))
         return [
             Case(
@@ -185,7 +185,7 @@ class Warm:
     def declare(self, hooks: list[Hook], place: Path, home: Path, *, warm: bool) -> None:
         """Write the declarations, and into the user's settings whether a server is used."""
         declared: dict[str, object] = {"hooks": hooks}
-        settings = {"warm": "auto" if warm else "off"} if (self.package / "serve").exists() else {}
+        settings = {"warm": "auto" if warm else "off"} if (self.package / "launch").exists() else {}
         own = home / ".config" / "hookrun" / "hooks.json"
         if place == home:
             self.bench.write(str(own), json.dumps(declared | {"hookrun": settings}))

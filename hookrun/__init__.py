@@ -12,7 +12,13 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         sends_typed_input as sends_typed_input,
         settings_globs as settings_globs,
     )
-    from hookrun.guarded import guarded_files as guarded_files
+    from hookrun.core.model import (
+        AnyHook as AnyHook,
+        Failure as Failure,
+        Hook as Hook,
+        HookResult as HookResult,
+        Verdict as Verdict,
+    )
     from hookrun.library import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.library.embedded_engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.engine_fire import NestedError as NestedError
@@ -47,19 +53,13 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         UserPromptSubmit as UserPromptSubmit,
     )
     from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
-    from hookrun.model import (
-        AnyHook as AnyHook,
-        Failure as Failure,
-        Hook as Hook,
-        HookResult as HookResult,
-        Verdict as Verdict,
-    )
     from hookrun.process.pool import ClosedError as ClosedError
+    from hookrun.trust.guarded import guarded_files as guarded_files
 
 # Module -> its public names.
 PUBLIC = {
     "hookrun.agents": "agent_events sends_typed_input settings_globs",
-    "hookrun.guarded": "guarded_files",
+    "hookrun.trust.guarded": "guarded_files",
     "hookrun.library.embedded_engine": "Bundle DeclarationError Engine",
     "hookrun.library.engine_fire": "NestedError",
     "hookrun.library.event_contexts": (
@@ -70,7 +70,7 @@ PUBLIC = {
     ),
     "hookrun.library.handlers": "Handler RegistrationError",
     "hookrun.library": "Abort Result Skip",
-    "hookrun.model": "AnyHook Failure Hook HookResult Verdict",
+    "hookrun.core.model": "AnyHook Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
 }
 

@@ -21,12 +21,12 @@ def main() -> None:
     if sys.flags.no_site:
         _load_site()
     if argv[:2] == ["serve", "--daemon"]:
-        from hookrun.serve.watched_package import WatchedPackage
+        from hookrun.launch.watched_package import WatchedPackage
 
         os.closerange(4, os.sysconf("SC_OPEN_MAX"))  # all but its lock
         package = WatchedPackage()  # before what it serves is loaded
 
-        from hookrun.serve.daemon import main as serve
+        from hookrun.launch.daemon import main as serve
 
         sys.exit(serve(argv[2:], package))
 

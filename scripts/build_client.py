@@ -17,8 +17,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAMS = {
-    "hookrun/client/client.c": "hookrun/client/hookrun-client",
-    "hookrun/client/watcher.c": "hookrun/client/hookrun-watcher",
+    "hookrun/launch/client/client.c": "hookrun/launch/client/hookrun-client",
+    "hookrun/launch/client/watcher.c": "hookrun/launch/client/hookrun-watcher",
 }
 """Source -> program."""
 FLAGS = ("-O2", "-Wall", "-Wextra", "-s")

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun import agents, session  # noqa: E402  # the package beside this program, not an installed one
+from hookrun import agents  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.agents.base import Message  # noqa: E402
 from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
+from hookrun.core import session  # noqa: E402  # the package beside this program, not an installed one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from hookrun.cli import cli, load_command  # noqa: E402  # the package beside th
 from hookrun.cli.commands import GROUPS, MORE  # noqa: E402
 from hookrun.config.schema import AUDIT_FIELDS, GIT_INCLUDE, HOOK_FIELDS, RECIPE_FIELDS, SETTINGS  # noqa: E402
 from hookrun.config.shapes import Field  # noqa: E402
-from hookrun.events import ALIASES, REFUSABLE, WITH_ARGUMENTS, WITH_TOOL  # noqa: E402
+from hookrun.core.events import ALIASES, REFUSABLE, WITH_ARGUMENTS, WITH_TOOL  # noqa: E402
 from hookrun.fire.command import help_text  # noqa: E402
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hookrun.config.schema import DIALECT, schema  # noqa: E402  # the package beside this program
-from hookrun.context import FIELDS, VERSION  # noqa: E402
-from hookrun.model import PRECEDENCE, VERDICT_OBJECTS, VERDICT_TEXTS  # noqa: E402
+from hookrun.core.context import FIELDS, VERSION  # noqa: E402
+from hookrun.core.model import PRECEDENCE, VERDICT_OBJECTS, VERDICT_TEXTS  # noqa: E402
 
 DIRECTORY = ROOT / "docs" / "schemas"
 

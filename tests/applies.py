@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hookrun.claude import matcher
-from hookrun.conditions import ConditionEvaluator
-from hookrun.model import ClaudeForm, Hook
+from hookrun.core.conditions import ConditionEvaluator
+from hookrun.core.model import ClaudeForm, Hook
 
 
 def applies(hook: Hook, context: Mapping[str, object]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
-from hookrun.model import UNTRUSTED_LAYERS
+from hookrun.core.model import UNTRUSTED_LAYERS
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector
 from hookrun.trust.project import approval, locked_store

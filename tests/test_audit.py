@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hookrun import Engine, audit, credentials
-from hookrun.files import rotate
-from hookrun.state import YOUNG
+from hookrun import Engine
+from hookrun.core import audit, credentials
+from hookrun.core.files import rotate
+from hookrun.core.state import YOUNG
 from tests.fire.agents import run
 from tests.rows import rows
 from tests.waiting import limit, until
@@ -514,7 +515,7 @@ TOO_LARGE = 65536
 CROWD: dict[str, object] = {"max_bytes": TOO_LARGE, "keep": 1000}
 WRITE = f"""
 import sys
-from hookrun import audit
+from hookrun.core import audit
 home, writer = sys.argv[1:]
 sys.stdin.read()
 for fire in range({FIRES}):

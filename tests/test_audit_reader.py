@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hookrun import audit, audit_reader
+from hookrun.core import audit, audit_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,7 +159,7 @@ def test_memory_does_not_grow_with_the_audit(path: Path) -> None:
     """Neither for the newest run, nor where a filter matches none of 60 MB."""
     path.write_bytes(b"".join(fired(f"{number:016x}", "fire", ms=1, x="x" * 500) for number in range(100_000)))
     program = (
-        "import resource, sys; from hookrun import audit_reader\n"
+        "import resource, sys; from hookrun.core import audit_reader\n"
         "begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "print(len(audit_reader.latest_fires(sys.argv[1], lambda fired: sys.argv[2] == 'all', 1)))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begun)\n"

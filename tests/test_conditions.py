@@ -10,8 +10,9 @@ from fnmatch import fnmatchcase
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun import conditions, dry_run, fastjson, globs
-from hookrun.model import Hook
+from hookrun.core import conditions, fastjson, globs
+from hookrun.core.model import Hook
+from hookrun.fire import dry_run
 from tests.applies import applies
 from tests.rows import rows
 

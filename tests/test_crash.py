@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import crash, state
 from hookrun.cli import log_filter
-from hookrun.serve.worker import NO_ANSWER
+from hookrun.core import crash, state
+from hookrun.launch.worker import NO_ANSWER
 from tests.cli.command import Done, hookrun
 from tests.fire.agents import Agent
 
@@ -38,8 +38,8 @@ BUGS = {
 }
 """Where a bug may be that stops no other file, case or hook, and one that is an error of the system."""
 PLACES = [("reading", "validate"), ("validating", "validate"), ("testing", "test"), ("inspecting", "trust")]
-WORKER = """from hookrun.serve import server
-from hookrun.state import CurrentRun
+WORKER = """from hookrun.launch import server
+from hookrun.core.state import CurrentRun
 def fail(*_): raise ZeroDivisionError("an error of ours")
 server.Worker, CurrentRun.home = fail, server.os.environ["HOME"]
 ours, its = __import__("socket").socketpair(); server._become_worker(its, server.CallWatch(), [ours])"""
@@ -234,7 +234,7 @@ def test_a_bug_that_cannot_be_logged_stops_nothing_else_either(
     project: Project, bug: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without free descriptors, for example, the module that reports it cannot be loaded."""
-    monkeypatch.setitem(sys.modules, "hookrun.crash", None)
+    monkeypatch.setitem(sys.modules, "hookrun.core.crash", None)
     done = run_with(project, bug, *arguments)
     assert "internal error, please report it: ZeroDivisionError: an error of ours" in done.stdout + done.stderr
     assert not crash_log(project.home).exists()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.audit import summarized
-from hookrun.credentials import FORMS, HIDDEN, KINDS, NAME_ENDS, NAME_WORDS, find_secrets, redact, redact_json
+from hookrun.core.audit import summarized
+from hookrun.core.credentials import FORMS, HIDDEN, KINDS, NAME_ENDS, NAME_WORDS, find_secrets, redact, redact_json
 from hookrun.process.prepare import VARIABLE_ENDS, VARIABLE_WORDS, looks_like_credential
 from hookrun.recipes.log_tools import LogSanitizer
 

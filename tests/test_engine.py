@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun.engine import HookChain
-from hookrun.model import LAYERS, Failure, Hook, Outcome
+from hookrun.core.engine import HookChain
+from hookrun.core.model import LAYERS, Failure, Hook, Outcome
 from tests.applies import applies
 from tests.rows import rows
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from hookrun import events
-from hookrun.text import quote
+from hookrun.core import events
+from hookrun.core.text import quote
 from tests.rows import rows
 
 DESIGN = [

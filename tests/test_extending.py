@@ -1,4 +1,4 @@
-"""docs/how-it-works.md is right about adding things: each is added in one place, and everything else follows.
+"""CONTRIBUTING.md is right about adding things: each is added in one place, and everything else follows.
 
 The toy agent is in tests/docs/test_agents_pages.py.
 """
@@ -103,7 +103,7 @@ def test_a_recipe(copy: Copy) -> None:
 @pytest.mark.slow
 def test_an_event_alias(copy: Copy) -> None:
     """One entry in a table: declarations and `fire` accept the event by it."""
-    copy.insert("events.py", '        "PreToolUse",\n        "preToolUse",\n', '        "beforeToy",\n')
+    copy.insert("core/events.py", '        "PreToolUse",\n        "preToolUse",\n', '        "beforeToy",\n')
     copy.project.hooks({"event": "beforeToy", "command": "exit 2"})
     assert copy.fire()["action"] == "block"
     assert copy.run("fire", "beforeToy", stdin={"tool_name": "bash"}).returncode == 2
@@ -130,7 +130,7 @@ def _add_field(copy: Copy, field: str) -> None:
 @pytest.mark.slow
 def test_a_failure_kind(copy: Copy) -> None:
     """One entry in a table: tests can expect it. tests/docs/test_generated_pages.py wants it in the reference."""
-    copy.insert("model.py", "FAILURES = {\n", '    "toy": "it broke its toy",\n')
+    copy.insert("core/model.py", "FAILURES = {\n", '    "toy": "it broke its toy",\n')
     copy.project.hooks({"command": "true"})
     cases = "cases:\n- name: plays\n  event: pre_tool_use\n  tool: bash\n  expect: {{failure: {}}}\n"
     (copy.project.root / "toy.hooktest.yaml").write_text(cases.format("toy"))
@@ -141,7 +141,7 @@ def test_a_failure_kind(copy: Copy) -> None:
 
 def test_an_audit_field(copy: Copy) -> None:
     """One line where records are made: the file, `log --json` and `why --json` have it, and the reference lacks it."""
-    copy.insert("audit.py", '    data["ms"] = round(outcome.ms, 1)\n', '    data["toy"] = "played"\n')
+    copy.insert("core/audit.py", '    data["ms"] = round(outcome.ms, 1)\n', '    data["toy"] = "played"\n')
     copy.project.hooks({"command": "true"})
     copy.fire()
     (record,) = [each for each in copy.project.audit() if each["kind"] == "hook"]

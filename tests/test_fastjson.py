@@ -12,7 +12,7 @@ from typing import Never
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hookrun import fastjson
+from hookrun.core import fastjson
 from tests.rows import rows
 
 DEEP = 100_000

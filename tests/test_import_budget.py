@@ -90,11 +90,11 @@ CLAUDE_S = {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command
 @rows(
     "hooks, most",
     [
-        ([], 18),
-        (OTHERS, 19),
-        ([{"command": "true"}], 26),
-        ([{**CHOOSY, "command": SAYS}], 28),
-        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 30),
+        ([], 19),
+        (OTHERS, 20),
+        ([{"command": "true"}], 27),
+        ([{**CHOOSY, "command": SAYS}], 29),
+        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 31),
     ],
 )
 def test_hooks_load_what_they_need_and_no_more(project: Project, hooks: list[dict[str, object]], most: int) -> None:
@@ -108,18 +108,18 @@ def test_a_list_of_names_in_claude_s_form_needs_no_regular_expressions(project: 
     """Where it does not fit, nothing of the dialect is loaded either."""
     settings = json.dumps({"hooks": CLAUDE_S}).replace("Edit|Write", matcher)
     (project.root / "coder.json").write_text(settings)
-    check(loaded_by(project, CALL, "pre_tool_use"), 22)
+    check(loaded_by(project, CALL, "pre_tool_use"), 23)
 
 
 def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     """`--ctx FILE` and `--deadline` cost no module."""
     project.hooks({"command": "true"})
     (project.root / "ctx.json").write_text(json.dumps(CALL))
-    check(loaded_by(project, CALL, "pre_tool_use", "--ctx", "ctx.json", "--deadline", "20"), 26)
+    check(loaded_by(project, CALL, "pre_tool_use", "--ctx", "ctx.json", "--deadline", "20"), 27)
 
 
 @rows("name", AGENTS)
-@rows("hooks, most", [([], 24), ([{"command": "true"}], 39), ([{"command": "exit 2"}], 44)])
+@rows("hooks, most", [([], 25), ([{"command": "true"}], 40), ([{"command": "exit 2"}], 45)])
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(
     project: Project, name: str, hooks: list[dict[str, object]], most: int
 ) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun import launcher_file
-from hookrun.launcher_file import LauncherFile, parse, read, update_socket, write
+from hookrun.launch import launcher_file
+from hookrun.launch.launcher_file import LauncherFile, parse, read, update_socket, write
 from tests.rows import rows
 
 if TYPE_CHECKING:

@@ -27,44 +27,72 @@ LAYERS = (
     ("cli",),
     ("doctor", "scaffold", "testing"),
     ("compat",),
-    ("serve",),
+    ("launch",),
     ("fire", "integrations"),
-    ("server_start",),
+    ("launch.server_start",),
     ("wiring", "library"),
     ("edit",),
-    ("dry_run",),
-    ("guarded",),
     ("trust",),
-    ("engine",),
+    ("core.engine",),
     ("recipes",),
     ("observe",),
     ("config", "process"),
     ("agents",),
-    ("audit_reader",),
-    ("audit",),
-    ("conditions",),
+    ("core.audit_reader",),
+    ("core.audit",),
+    ("core.conditions",),
     ("claude",),
     ("shell",),
-    ("verdicts", "context"),
-    ("refusals",),
-    ("crash", "launcher_file", "server_socket", "nesting", "model", "session"),
-    ("client", "events", "globs", "fastjson", "files", "state", "credentials", "text", "terminal"),
+    ("core.verdicts", "core.context"),
+    ("core.refusals",),
+    ("core.crash", "launch.launcher_file", "launch.server_socket", "core.nesting", "core.model", "core.session"),
+    (
+        "core",
+        "launch.client",
+        "core.events",
+        "core.globs",
+        "core.fastjson",
+        "core.files",
+        "core.state",
+        "core.credentials",
+        "core.text",
+        "core.terminal",
+    ),
 )
-"""Rooms from the top down. A room imports only from rows below its own; `hookrun` itself holds public names only."""
+"""Rooms from the top down, and the modules of core/ and launch/, each in its own place. What is in a row imports only
+from rows below; `hookrun` itself holds public names only."""
 
 SIDEWAYS = frozenset(
-    {("conditions", "globs"), ("events", "text"), ("model", "events"), ("state", "text"), ("text", "terminal")}
+    {
+        ("core.conditions", "core.globs"),
+        ("core.events", "core.text"),
+        ("core.model", "core.events"),
+        ("core.state", "core.text"),
+        ("core.text", "core.terminal"),
+    }
 )
 """Imports within one row that are meant."""
 
 BACKWARDS = {
     ("hookrun.agents", "hookrun.agents.callers"): "it is loaded for agents without a module only",
-    ("hookrun.state", "hookrun.crash"): "whatever has a bug can report it, and loads what does that only then",
+    ("hookrun.core.state", "hookrun.core.crash"): "whatever has a bug can report it, and loads that only then",
 }
 """Imports of a row above, or in a circle, that are meant, and why."""
 
 PUBLIC_BELOW_RECIPES = frozenset(
-    {"hookrun", "shell", "process", "credentials", "fastjson", "globs", "text", "files", "state", "session", "nesting"}
+    {
+        "hookrun",
+        "shell",
+        "process",
+        "core.credentials",
+        "core.fastjson",
+        "core.globs",
+        "core.text",
+        "core.files",
+        "core.state",
+        "core.session",
+        "core.nesting",
+    }
 )
 """The modules that `recipes` and `observe` may import: those that a third party could."""
 
@@ -93,6 +121,9 @@ MODULES = {
     for path in PACKAGE.rglob("*.py")
     if "templates" not in path.parts
 }
+
+
+ROW = {name: number for number, row in enumerate(LAYERS) for name in row}
 
 
 @cache
@@ -152,11 +183,9 @@ def all_imports() -> dict[str, list[Import]]:
 
 
 def room(module: str) -> str:
-    """Return the room that a module belongs to; `hookrun` for the package's public names."""
-    return module.split(".")[1] if "." in module else module
-
-
-ROW = {name: number for number, row in enumerate(LAYERS) for name in row}
+    """Return what a module is in LAYERS, itself or its room; `hookrun` for the package's public names."""
+    _, _, inside = module.partition(".")
+    return inside if inside in ROW else inside.partition(".")[0] or module
 
 
 def test_every_room_has_its_place() -> None:
@@ -252,27 +281,30 @@ def test_no_module_is_too_large_or_too_small() -> None:
     assert wrong == {}
 
 
-LOOSE = {
-    "core": """audit audit_reader conditions context crash credentials engine events fastjson files globs model nesting
-        refusals session state terminal text verdicts""",
-    "launch": "__main__ client launcher_file serve server_socket server_start",
+COUNTED_TOGETHER = {
+    "launch": "__main__ launch",
     "agents": "agents claude",
     "compat": "compat integrations observe",
-    "rest": "__init__ dry_run guarded",
+    "rest": "__init__",
 }
-"""Rooms that are counted together, among them the modules that are in none."""
+"""Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4060, "launch": 1990, "config": 5260, "agents": 5030, "shell": 3120, "process": 3830, "trust": 1810,
-    "fire": 1800, "wiring": 1860, "doctor": 1020, "scaffold": 900, "edit": 820, "library": 3200, "cli": 6670,
-    "testing": 2020, "recipes": 5800, "compat": 3560, "rest": 540,
+    "core": 4060, "launch": 2000, "config": 5150, "agents": 5010, "shell": 3250, "process": 3630, "trust": 1870,
+    "fire": 1980, "wiring": 1850, "doctor": 1020, "scaffold": 900, "edit": 820, "library": 3050, "cli": 6600,
+    "testing": 2020, "recipes": 5800, "compat": 3540, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 
 
+def test_every_module_is_in_a_room() -> None:
+    """At the top of the package stands only what Python looks for there."""
+    assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "__main__.py"]
+
+
 def test_no_room_outgrows_its_budget() -> None:
     """What one room gains, it loses elsewhere, or its number is raised on purpose."""
-    home = {name: room for room, names in LOOSE.items() for name in names.split()}
+    home = {name: room for room, names in COUNTED_TOGETHER.items() for name in names.split()}
     lines: Counter[str] = Counter()
     for path in PACKAGE.rglob("*.py"):
         name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
@@ -312,8 +344,8 @@ FOR_PROGRAMS = {
 """Modules that only other programs import."""
 
 COLD = {
-    "hookrun.crash": "loaded after a bug of ours",
-    "hookrun.guarded": "loaded when a recipe asks for `hookrun.guarded_files`; needs trust, config, process and agents",
+    "hookrun.core.crash": "loaded after a bug of ours",
+    "hookrun.trust.guarded": "loaded when a recipe asks for `hookrun.guarded_files`",
 }
 """Small modules with one user, or none, and why each is apart: it keeps cold code off the hot path."""
 

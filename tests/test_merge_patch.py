@@ -8,7 +8,7 @@ import json
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from hookrun import verdicts
+from hookrun.core import verdicts
 from tests.rows import rows
 
 APPENDIX_A = [

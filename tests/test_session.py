@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrun import session
+from hookrun.core import session
 from tests.conftest import ROOT
 
 
@@ -33,7 +33,7 @@ def test_without_a_session_it_is_always_the_first_time(tmp_path: Path, nobody: s
 def test_of_many_at_once_one_tells(tmp_path: Path) -> None:
     """Tools run side by side, each with a separate hookrun."""
     program = (
-        "import sys; from hookrun import session; "
+        "import sys; from hookrun.core import session; "
         "print(*[session.mark_notice_shown(sys.argv[1], 's1', str(number)) for number in range(20)])"
     )
     several = [

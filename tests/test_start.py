@@ -63,7 +63,7 @@ def broken(project: Project, package: Path, agent: str, *before: str) -> tuple[i
 def test_however_it_is_started_it_runs_its_own_copy(project: Project, package: Path, options: tuple[str, ...]) -> None:
     """As a module and by its path, though the environment has another hookrun, such as an editable one."""
     project.hooks({"command": "exit 2"})
-    source = package / "model.py"
+    source = package / "core" / "model.py"
     source.write_text(source.read_text().replace('"hooks": hooks', '"of_the_copy": hooks'))
     program = {"-m": "hookrun"}.get(" ".join(options), package / "__main__.py")
     words = [*options, program, "fire", "pre_tool_use", "--config", project.root / "coder.json"]
@@ -124,7 +124,7 @@ def test_a_closed_stream_stays_closed(project: Project, package: Path, closed: s
     assert [path for path in project.root.rglob("*") if path.is_file()] == []
 
 
-LOST = ["*", "__init__.py", "fire", "fire/command.py", "agents", "text.py"]
+LOST = ["*", "__init__.py", "fire", "fire/command.py", "agents", "core/text.py"]
 
 
 @pytest.mark.sampled(4)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import state
+from hookrun.core import state
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.terminal import ColorChoice, render_message, wants_color, wrap
-from hookrun.text import message_lines, one_line
+from hookrun.core.terminal import ColorChoice, render_message, wants_color, wrap
+from hookrun.core.text import message_lines, one_line
 
 MESSAGE = 'unknown event "pretooluse"\nhint: did you mean "pre_tool_use"?'
 

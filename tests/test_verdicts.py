@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import verdicts
-from hookrun.engine import combine
-from hookrun.model import FAILURES, Failure, Hook, HookResult, Outcome, Verdict
+from hookrun.core import verdicts
+from hookrun.core.engine import combine
+from hookrun.core.model import FAILURES, Failure, Hook, HookResult, Outcome, Verdict
 from tests.rows import rows
 
 ORDER = ("stop", "block", "skip", "ask", "modify/allow", "continue")

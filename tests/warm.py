@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from hookrun.client import compiled_client
-from hookrun.launcher_file import LauncherFile, path_in, read, update_socket, write
-from hookrun.server_socket import socket_here
+from hookrun.launch.client import compiled_client
+from hookrun.launch.launcher_file import LauncherFile, path_in, read, update_socket, write
+from hookrun.launch.server_socket import socket_here
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.isolation import run_folder
 from tests.torture.reaper import command_line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.text import UserError
+from hookrun.core.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def load(name: str) -> Agent:
     """Return the agent's module. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
-        from hookrun.text import did_you_mean, quote
+        from hookrun.core.text import did_you_mean, quote
 
         hint = did_you_mean(name, AGENTS, f"supported agents are {', '.join(AGENTS)}")
         raise UnknownAgentError(f"unknown agent {quote(name)}\nhint: {hint}")

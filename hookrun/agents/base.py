@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hookrun.events import EVENTS
-from hookrun.fastjson import dumps
-from hookrun.text import UserError
+from hookrun.core.events import EVENTS
+from hookrun.core.fastjson import dumps
+from hookrun.core.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hookrun.agents import base, claude, known_tools
 from hookrun.agents.formats import ResponseFormat, claude_formats, parts, render_post_tool, render_pre_tool, render_stop
 from hookrun.agents.known_tools import MORE_TOOLS, OTHER_CALLERS
 from hookrun.claude.hook_protocol import LEGACY_TOOLS
-from hookrun.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
 from hookrun.agents.formats import claude_formats
-from hookrun.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

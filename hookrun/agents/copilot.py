@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat, parts
-from hookrun.events import CLAUDE_EVENTS
-from hookrun.fastjson import loads
+from hookrun.core.events import CLAUDE_EVENTS
+from hookrun.core.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

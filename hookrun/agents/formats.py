@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hookrun.model import PRECEDENCE
+from hookrun.core.model import PRECEDENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.agents.base import Message
-    from hookrun.model import HookResult, Verdict
+    from hookrun.core.model import HookResult, Verdict
 
     Json = dict[str, object]
     Render = Callable[["Reply", Message], Json]

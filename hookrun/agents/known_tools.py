@@ -9,8 +9,8 @@ from __future__ import annotations
 from hookrun.agents import AGENTS, load, patch
 from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
 from hookrun.claude.hook_protocol import TOOLS as CLAUDES
-from hookrun.fastjson import loads
-from hookrun.model import as_object
+from hookrun.core.fastjson import loads
+from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

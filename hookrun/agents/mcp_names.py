@@ -7,7 +7,7 @@ not being the user's, add a reading but rule out none.
 
 from __future__ import annotations
 
-from hookrun.fastjson import loads
+from hookrun.core.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat, parts
-from hookrun.model import as_object
+from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

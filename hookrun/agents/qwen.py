@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style
 from hookrun.agents.formats import claude_formats, render_notification
-from hookrun.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hookrun.agents.base import placeholder_message
 from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs
-from hookrun.fastjson import dumps
+from hookrun.core.fastjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.model import Failure, Hook, Outcome, Verdict
+    from hookrun.core.model import Failure, Hook, Outcome, Verdict
 
 
 def interpret(
@@ -21,6 +21,6 @@ def interpret(
 
         answer = Interpretation(hook, event, context, outcome)
         return answer.result, answer.notes
-    from hookrun import verdicts
+    from hookrun.core import verdicts
 
     return verdicts.from_process(hook, outcome, can_modify=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hookrun import verdicts
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import (
     ANYTHING,
@@ -17,8 +16,9 @@ from hookrun.claude.hook_protocol import (
     failure_blocks,
     rules,
 )
-from hookrun.fastjson import dumps, loads, type_name
-from hookrun.model import BINDING_ACTIONS, AnyHook, Failure, HookResult, Outcome, Verdict, as_object
+from hookrun.core import verdicts
+from hookrun.core.fastjson import dumps, loads, type_name
+from hookrun.core.model import BINDING_ACTIONS, AnyHook, Failure, HookResult, Outcome, Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import os
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
-from hookrun.fastjson import format_value
-from hookrun.globs import glob
+from hookrun.core.fastjson import format_value
+from hookrun.core.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hookrun.model import ClaudeForm
+    from hookrun.core.model import ClaudeForm
 
 ANY = "**"
 

@@ -14,9 +14,9 @@ import click
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, CONFIG, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
 from hookrun.cli.printing import print_message
-from hookrun.state import CurrentRun, report_bug
-from hookrun.terminal import ColorChoice, is_terminal
-from hookrun.text import UserError, escape
+from hookrun.core.state import CurrentRun, report_bug
+from hookrun.core.terminal import ColorChoice, is_terminal
+from hookrun.core.text import UserError, escape
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.printing import CONFIG_ERRORS, CommandReport
-from hookrun.files import relative_path
-from hookrun.state import home_directory
-from hookrun.terminal import CHOICES, ColorChoice
-from hookrun.text import did_you_mean, quote
+from hookrun.core.files import relative_path
+from hookrun.core.state import home_directory
+from hookrun.core.terminal import CHOICES, ColorChoice
+from hookrun.core.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from hookrun.agents.types import Agent
     from hookrun.config.load import LoadedConfig
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
     from hookrun.trust.project import Project
     from hookrun.wiring.targets import InstallLocation
 
@@ -260,7 +260,7 @@ class Workspace:
         """Return a directory's config (default: the working directory); see `load_config`."""
         from hookrun.config.discovery import find  # keeps `hookrun --help` quick
         from hookrun.config.load import load_config
-        from hookrun.model import UNTRUSTED_LAYERS
+        from hookrun.core.model import UNTRUSTED_LAYERS
 
         if directory is not None and not os.path.isdir(directory):
             raise click.ClickException(

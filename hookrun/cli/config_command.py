@@ -43,14 +43,14 @@ from hookrun.config.load import LoadedConfig
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.parse import ParseError
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
-from hookrun.credentials import HIDDEN, redact
+from hookrun.core.credentials import HIDDEN, redact
+from hookrun.core.files import relative_path
+from hookrun.core.model import Hook
+from hookrun.core.state import CONFIG_DIR
+from hookrun.core.text import escape, quote
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
 from hookrun.edit.json_edit import Json
-from hookrun.files import relative_path
-from hookrun.model import Hook
 from hookrun.process.prepare import looks_like_credential
-from hookrun.state import CONFIG_DIR
-from hookrun.text import escape, quote
 
 Dumped = list[tuple[Hook, list[Value]]]
 

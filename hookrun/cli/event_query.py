@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun import context as contexts
 from hookrun.cli.commands import Workspace, agents_named
 from hookrun.cli.printing import count, localized
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
-from hookrun.dry_run import KnownFields
-from hookrun.events import resolve_event
-from hookrun.files import relative_path
-from hookrun.model import file_path
-from hookrun.text import quote
+from hookrun.core import context as contexts
+from hookrun.core.events import resolve_event
+from hookrun.core.files import relative_path
+from hookrun.core.model import file_path
+from hookrun.core.text import quote
+from hookrun.fire.dry_run import KnownFields
 
 if TYPE_CHECKING:
     from hookrun.agents.base import Message

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun import context as contexts
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
 from hookrun.cli.event_query import ConfigSources, EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
-from hookrun.model import Hook, file_path
+from hookrun.core import context as contexts
+from hookrun.core.model import Hook, file_path
+from hookrun.core.text import shell_quoted, truncate
+from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.process.prepare import HookEnvironment
-from hookrun.text import shell_quoted, truncate
 from hookrun.trust.approvals import UserDecisions
 
 if TYPE_CHECKING:

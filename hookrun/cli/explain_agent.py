@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade
-from hookrun.dry_run import DEPENDS, ENDED, FAILS, RUNS
+from hookrun.core.engine import combine
+from hookrun.core.model import HookResult, Outcome
+from hookrun.core.verdicts import apply_policies
 from hookrun.edit.file_change import FileError
-from hookrun.engine import combine
-from hookrun.model import HookResult, Outcome
+from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, RUNS
 from hookrun.trust.notices import combine_failures
-from hookrun.verdicts import apply_policies
 from hookrun.wiring import plan
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent

@@ -17,9 +17,9 @@ from hookrun import __version__
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, Workspace, command, json_option, topics
 from hookrun.cli.printing import print_json
-from hookrun.events import ALIASES, EVENTS
-from hookrun.state import home_directory
-from hookrun.text import closest, did_you_mean, escape, quote, suggest
+from hookrun.core.events import ALIASES, EVENTS
+from hookrun.core.state import home_directory
+from hookrun.core.text import closest, did_you_mean, escape, quote, suggest
 
 if TYPE_CHECKING:
     from hookrun.config.discovery import CompiledConfig

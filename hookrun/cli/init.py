@@ -18,15 +18,15 @@ from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.executed import file_words
 from hookrun.config.load import LoadedConfig
+from hookrun.core.events import resolve_event
+from hookrun.core.files import relative_path
+from hookrun.core.model import Hook
+from hookrun.core.text import one_of, quote
 from hookrun.edit.file_change import FileChange, apply_all
-from hookrun.events import resolve_event
-from hookrun.files import relative_path
-from hookrun.model import Hook
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, recipe_of, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
-from hookrun.text import one_of, quote
 from hookrun.trust.project import refuse_if_run_by_agent
 
 event_option = click.option(

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hookrun import launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import agents_named, command, report_options
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.cli.user_decisions import user_is_present
+from hookrun.core.files import relative_path
 from hookrun.doctor.agent_state import declared_events
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
-from hookrun.files import relative_path
+from hookrun.launch import launcher_file
 from hookrun.trust.store import StoreError
 from hookrun.wiring import launchers, plan
 from hookrun.wiring.installations import ephemeral_directory, lasting_installation

@@ -13,14 +13,14 @@ from operator import ne
 import click
 import orjson
 
-from hookrun import audit, audit_reader
-from hookrun.audit_reader import FireRecords, Record, local_time
 from hookrun.cli.commands import MAX_ANSWER, command, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
 from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs
-from hookrun.files import relative_path
-from hookrun.model import as_object
-from hookrun.text import diff, quote, truncate
+from hookrun.core import audit, audit_reader
+from hookrun.core.audit_reader import FireRecords, Record, local_time
+from hookrun.core.files import relative_path
+from hookrun.core.model import as_object
+from hookrun.core.text import diff, quote, truncate
 
 # Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2

@@ -12,15 +12,15 @@ from typing import Any
 
 import click
 
-from hookrun import audit_reader
 from hookrun.agents import AGENTS, load
-from hookrun.audit_reader import FireRecords, Record
 from hookrun.cli.commands import Workspace, home_option, parse_duration
-from hookrun.events import UnknownEventError, resolve_event
-from hookrun.files import is_within
-from hookrun.globs import glob
-from hookrun.model import PRECEDENCE
-from hookrun.text import did_you_mean, quote
+from hookrun.core import audit_reader
+from hookrun.core.audit_reader import FireRecords, Record
+from hookrun.core.events import UnknownEventError, resolve_event
+from hookrun.core.files import is_within
+from hookrun.core.globs import glob
+from hookrun.core.model import PRECEDENCE
+from hookrun.core.text import did_you_mean, quote
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 # The first part of a record's UTC time.

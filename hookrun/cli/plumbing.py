@@ -8,9 +8,9 @@ import click
 
 from hookrun.cli.commands import Workspace, command, home_option, json_option
 from hookrun.cli.printing import print_json, print_line
+from hookrun.core.state import make_private_dir
 from hookrun.fire.command import TAKE_VALUE, main
-from hookrun.server_socket import socket_base, socket_here
-from hookrun.state import make_private_dir
+from hookrun.launch.server_socket import socket_base, socket_here
 
 # --- hookrun fire
 
@@ -77,13 +77,13 @@ def serve_command(
 
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:
-    from hookrun.serve.watched_package import WatchedPackage
+    from hookrun.launch.watched_package import WatchedPackage
 
     package = WatchedPackage()  # before its modules are loaded
 
-    from hookrun.serve.daemon import serve
-    from hookrun.serve.running import setting
-    from hookrun.serve.server import IDLE_LIMIT
+    from hookrun.launch.daemon import serve
+    from hookrun.launch.running import setting
+    from hookrun.launch.server import IDLE_LIMIT
 
     base = socket_base(home, identity=package.identity) if socket is None else None
     if socket is None and base is None:
@@ -98,7 +98,7 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
 
 
 def _stop(home: str, *, as_json: bool) -> None:
-    from hookrun.serve.running import running_servers
+    from hookrun.launch.running import running_servers
 
     servers = running_servers(home)
     for server in servers:
@@ -113,7 +113,7 @@ def _stop(home: str, *, as_json: bool) -> None:
 
 
 def _show(home: str, *, as_json: bool) -> None:
-    from hookrun.serve import running
+    from hookrun.launch import running
 
     if as_json:
         servers = [server.to_json() for server in running.running_servers(home)]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from hookrun.files import relative_path
-from hookrun.terminal import is_terminal, render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
-from hookrun.text import escape, escape_rows, message_lines, one_line, quote
+from hookrun.core.files import relative_path
+from hookrun.core.terminal import is_terminal, render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
+from hookrun.core.text import escape, escape_rows, message_lines, one_line, quote
 
 if TYPE_CHECKING:
     from rich.progress import Progress

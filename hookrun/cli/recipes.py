@@ -22,8 +22,9 @@ from hookrun.cli.printing import CommandReport, json_text, print_json, print_lin
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
 from hookrun.config.config_file import GitInclude, tree_digest
 from hookrun.config.shapes import list_at
+from hookrun.core.files import relative_path
+from hookrun.core.text import quote
 from hookrun.edit.file_change import apply_all
-from hookrun.files import relative_path
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.configured_recipes import (
@@ -38,7 +39,6 @@ from hookrun.scaffold.configured_recipes import (
 )
 from hookrun.scaffold.declaration_file import fetch, project_file, user_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX
-from hookrun.text import quote
 from hookrun.trust.project import refuse_if_run_by_agent
 
 FETCHED = "fetched"

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from hookrun import audit, audit_reader
 from hookrun.cli.commands import Workspace, command, home_option, hook_filters
 from hookrun.cli.log_filter import hook_meant, resolve_names
 from hookrun.cli.printing import print_json, print_table
 from hookrun.cli.try_times import percentile
-from hookrun.files import relative_path
+from hookrun.core import audit, audit_reader
+from hookrun.core.files import relative_path
+from hookrun.core.text import quote, truncate
 from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
@@ -20,7 +21,6 @@ from hookrun.observe.error_chains import ErrorChain
 from hookrun.observe.metrics_report import FORMATS, MetricsReport, collect
 from hookrun.observe.tool_times import ToolTime
 from hookrun.observe.workflow import Session
-from hookrun.text import quote, truncate
 
 Row = tuple[str, ...]
 # A table's title, columns and rows.

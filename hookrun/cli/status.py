@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import click
 
-from hookrun import __version__, audit_reader
+from hookrun import __version__
 from hookrun.agents import AGENTS
 from hookrun.cli.commands import (
     FAILED,
@@ -37,14 +37,15 @@ from hookrun.cli.printing import (
     print_table,
 )
 from hookrun.config.load import Declarations
-from hookrun.credentials import redact
+from hookrun.core import audit_reader
+from hookrun.core.credentials import redact
+from hookrun.core.events import ALIASES, WITH_TOOL, resolve_event
+from hookrun.core.files import relative_path
+from hookrun.core.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
+from hookrun.core.state import home_directory
 from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState, Finding, inspect_agents
 from hookrun.doctor.checks import run_checks
-from hookrun.events import ALIASES, WITH_TOOL, resolve_event
-from hookrun.files import relative_path
-from hookrun.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
-from hookrun.serve.running import describe, running_servers
-from hookrun.state import home_directory
+from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError

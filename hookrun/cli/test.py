@@ -14,15 +14,15 @@ from click.core import ParameterSource
 
 from hookrun.cli.commands import FAILED, Workspace, agents_named, command, hook_filters, json_option
 from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
-from hookrun.conditions import ConditionEvaluator
-from hookrun.events import UnknownEventError, resolve_event
-from hookrun.files import relative_path
+from hookrun.core.conditions import ConditionEvaluator
+from hookrun.core.events import UnknownEventError, resolve_event
+from hookrun.core.files import relative_path
+from hookrun.core.text import quote
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases, until_changed
 from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
 from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
-from hookrun.text import quote
 
 # Objects made between garbage collections: a test's are kept to the end anyway.
 FEW_COLLECTIONS = 50_000

@@ -27,13 +27,13 @@ from hookrun.cli.printing import (
     print_wrapped,
     warn,
 )
-from hookrun.files import relative_path
-from hookrun.model import HOOK_DEFAULTS, Hook
+from hookrun.core.files import relative_path
+from hookrun.core.model import HOOK_DEFAULTS, Hook
+from hookrun.core.terminal import terminal_width
+from hookrun.core.text import diff, escape, quote
 from hookrun.process.prepare import resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX as RECIPE_VARIABLE, Recipe
-from hookrun.terminal import terminal_width
-from hookrun.text import diff, escape, quote
 from hookrun.trust import snapshots
 from hookrun.trust.digest import FROM_OTHERS, LABELS, PREFIX
 from hookrun.trust.project import Project, ProjectHook, refuse_if_run_by_agent

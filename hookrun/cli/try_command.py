@@ -28,14 +28,14 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
-from hookrun.dry_run import is_unapproved
-from hookrun.events import GATES
-from hookrun.files import read_or_none
+from hookrun.core.events import GATES
+from hookrun.core.files import read_or_none
+from hookrun.core.model import Hook, HookResult, Outcome, Verdict
+from hookrun.core.text import truncate
 from hookrun.fire.command import REFUSED
+from hookrun.fire.dry_run import is_unapproved
 from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of
 from hookrun.fire.invocation import EventFire, FireInvocation
-from hookrun.model import Hook, HookResult, Outcome, Verdict
-from hookrun.text import truncate
 from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"

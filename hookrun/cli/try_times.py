@@ -9,14 +9,14 @@ from math import ceil
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from hookrun.files import relative_path
+from hookrun.core.files import relative_path
+from hookrun.core.model import Hook
 from hookrun.fire.explanation import was_started
-from hookrun.model import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.model import AnyHook, HookResult
+    from hookrun.core.model import AnyHook, HookResult
 
 # Limit on the runs.
 MAX_REPEAT = 1000

@@ -6,15 +6,15 @@ from json import loads
 from typing import TYPE_CHECKING
 
 from hookrun.cli.printing import json_text
+from hookrun.core.text import diff
 from hookrun.fire.explanation import arguments, runs_in_background, runs_of, shown_lines, was_started
-from hookrun.text import diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hookrun.cli.printing import Line
+    from hookrun.core.model import Verdict
     from hookrun.fire.invocation import EventFire
-    from hookrun.model import Verdict
 
 DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 

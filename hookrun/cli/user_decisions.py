@@ -12,8 +12,8 @@ import click
 
 from hookrun.cli.commands import Workspace, command, config_option, home_option, hooks_named, parse_duration
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, print_wrapped, warn
-from hookrun.files import read_or_none, relative_path
-from hookrun.text import quote
+from hookrun.core.files import read_or_none, relative_path
+from hookrun.core.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
 from hookrun.trust.hook_files import within

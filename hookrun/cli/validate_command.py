@@ -20,14 +20,14 @@ from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic, errors_in
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
-from hookrun.files import read_or_none, relative_path
-from hookrun.model import Hook
+from hookrun.core.files import read_or_none, relative_path
+from hookrun.core.model import Hook
+from hookrun.core.terminal import render_message, terminal_width, wants_color, wrap
+from hookrun.core.text import did_you_mean, message_lines, one_of, printable_lines
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 from hookrun.scaffold.configured_recipes import recipe_of
-from hookrun.terminal import render_message, terminal_width, wants_color, wrap
-from hookrun.text import did_you_mean, message_lines, one_of, printable_lines
 
 # Limit on a problem's lines on a terminal if it shows the line of the file.
 MAX_LINES = 3

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from hookrun import files
+from hookrun.core import files
+from hookrun.core.state import timestamp
+from hookrun.core.text import escape
 from hookrun.observe.database import register_observers
 from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, append_line
 from hookrun.recipes.validate_json import Rule, ValidateJSON
-from hookrun.state import timestamp
-from hookrun.text import escape
 
 if TYPE_CHECKING:
     from hookrun import Bundle, Context, Engine

@@ -9,17 +9,18 @@ import fcntl
 import os
 from time import monotonic, sleep
 
-from hookrun import __version__, files, state
+from hookrun import __version__
 from hookrun.config.discovery import FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
-from hookrun.fastjson import dumps
-from hookrun.model import HOOK_DEFAULTS, LAYERS, Hook
-from hookrun.state import YOUNG, cache_file, seal
+from hookrun.core import files, state
+from hookrun.core.fastjson import dumps
+from hookrun.core.model import HOOK_DEFAULTS, LAYERS, Hook
+from hookrun.core.state import YOUNG, cache_file, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.config.discovery import ConfigFiles, Row
     from hookrun.config.load import Declarations
-    from hookrun.state import Identity
+    from hookrun.core.state import Identity
 
 # Seconds after which a run compiles for itself: the lock's holder may be stopped.
 LONGEST_WAIT = 2.0

@@ -15,9 +15,9 @@ from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
 from hookrun.config.document import NOT_READ, Document, SourceError, read
 from hookrun.config.shapes import list_at
-from hookrun.files import is_within
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook, as_object
-from hookrun.text import quote
+from hookrun.core.files import is_within
+from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook, as_object
+from hookrun.core.text import quote
 
 Variables = dict[str, str]
 ByLayer = dict[str, Variables]

@@ -15,9 +15,9 @@ from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, val
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.recipe_entries import explicit_names
 from hookrun.config.validate import Scope
-from hookrun.globs import glob
-from hookrun.model import Hook
-from hookrun.text import quote
+from hookrun.core.globs import glob
+from hookrun.core.model import Hook
+from hookrun.core.text import quote
 
 Json = dict[str, Any]
 

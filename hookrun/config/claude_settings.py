@@ -16,10 +16,10 @@ from hookrun.config.document import Document, Invalid, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts, validate_into
-from hookrun.events import EVENTS
-from hookrun.model import UNTRUSTED_LAYERS, as_object
+from hookrun.core.events import EVENTS
+from hookrun.core.model import UNTRUSTED_LAYERS, as_object
+from hookrun.core.text import did_you_mean, quote, suggest
 from hookrun.shell.fire_call import fire_calls, handler_line
-from hookrun.text import did_you_mean, quote, suggest
 
 OF_A_GROUP = ("matcher", "hooks")
 

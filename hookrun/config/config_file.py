@@ -18,10 +18,10 @@ from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, So
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.validate import SETTING_FIELDS, validate_settings
-from hookrun.events import EVENTS
-from hookrun.model import UNTRUSTED_LAYERS, as_object
-from hookrun.state import DATA_DIR, report_bug
-from hookrun.text import did_you_mean, one_line, one_of, quote
+from hookrun.core.events import EVENTS
+from hookrun.core.model import UNTRUSTED_LAYERS, as_object
+from hookrun.core.state import DATA_DIR, report_bug
+from hookrun.core.text import did_you_mean, one_line, one_of, quote
 
 # Files shared with other programs; their keys are left alone.
 SHARED = frozenset({"coder.json", LOCAL_FILE})

@@ -11,17 +11,17 @@ import os
 import sys
 
 from hookrun import __version__
-from hookrun.conditions import matching
-from hookrun.fastjson import scan_own
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
-from hookrun.state import CONFIG_DIR, identity, identity_of, read_cached
+from hookrun.core.conditions import matching
+from hookrun.core.fastjson import scan_own
+from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
+from hookrun.core.state import CONFIG_DIR, identity, identity_of, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypedDict
 
-    from hookrun.state import Identity
+    from hookrun.core.state import Identity
 
     class Row(TypedDict):
         """A hook in the table of its event, for what comes before it is parsed; `conditions` are those it has."""

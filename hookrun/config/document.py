@@ -8,10 +8,10 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
-from hookrun import files
 from hookrun.config.parse import MAX_PROJECT_VALUES, KeyPath, ParseError, PositionedData, parse_json
-from hookrun.model import Hook
-from hookrun.text import did_you_mean, escape, one_line, quote
+from hookrun.core import files
+from hookrun.core.model import Hook
+from hookrun.core.text import did_you_mean, escape, one_line, quote
 
 # Limit on the size of a file.
 MAX_BYTES = 16 << 20

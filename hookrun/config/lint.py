@@ -21,13 +21,13 @@ from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY,
 from hookrun.config.document import MAX_BYTES, Diagnostic, Location
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.config.shapes import texts
-from hookrun.context import FIELDS, MISNAMED
-from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.files import read_or_none, relative_path
-from hookrun.globs import glob
-from hookrun.model import Hook
-from hookrun.state import CONFIG_DIR
-from hookrun.text import closest, did_you_mean, one_of, quote, suggest
+from hookrun.core.context import FIELDS, MISNAMED
+from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.files import read_or_none, relative_path
+from hookrun.core.globs import glob
+from hookrun.core.model import Hook
+from hookrun.core.state import CONFIG_DIR
+from hookrun.core.text import closest, did_you_mean, one_of, quote, suggest
 
 # Agents that a hook can name without a warning, also if they run another agent's hooks.
 KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))

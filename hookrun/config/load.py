@@ -17,8 +17,8 @@ from hookrun.config.recipe_entries import explicit_names, validate_entry
 from hookrun.config.schema import AUDIT_FIELDS, TRUSTED_SETTINGS
 from hookrun.config.shapes import list_at, texts
 from hookrun.config.validate import MAX_PROJECT_HOOKS, SETTING_FIELDS, Scope, ValidatedHook
-from hookrun.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
-from hookrun.text import quote
+from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, Hook, as_object
+from hookrun.core.text import quote
 
 
 @dataclass(eq=False, slots=True)

@@ -10,7 +10,7 @@ from hookrun.config.load import LoadedConfig
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_of, split_version
 from hookrun.config.schema import HOOK_FIELDS, KINDS, REQUIRES, TRUSTED_SETTINGS
-from hookrun.model import HOOK_DEFAULTS, Hook, as_object
+from hookrun.core.model import HOOK_DEFAULTS, Hook, as_object
 
 # Origins: the entry, its recipe, the file's `defaults`, other fields, hookrun's default.
 OWN, RECIPE, DEFAULTS, MADE, BUILT_IN = "own", "recipe", "defaults", "made", "built in"

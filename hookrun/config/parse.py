@@ -8,7 +8,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # public, but
 from math import isfinite
 from typing import NoReturn
 
-from hookrun.text import quote
+from hookrun.core.text import quote
 
 # The keys and list indexes from the top of a document to a value.
 KeyPath = tuple[str | int, ...]

@@ -17,8 +17,8 @@ from hookrun.config.parse import KeyPath
 from hookrun.config.schema import NOT_BESIDE, RECIPE_FIELDS
 from hookrun.config.shapes import validate_into
 from hookrun.config.validate import Scope, ValidatedHook, validate_hook
-from hookrun.model import Hook, as_object
-from hookrun.text import did_you_mean, quote
+from hookrun.core.model import Hook, as_object
+from hookrun.core.text import did_you_mean, quote
 
 Entry = dict[str, object]
 

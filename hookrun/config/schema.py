@@ -23,8 +23,8 @@ from hookrun.config.shapes import (
     Str,
     object_schema,
 )
-from hookrun.context import EMPTY
-from hookrun.events import ALIASES, EVENTS
+from hookrun.core.context import EMPTY
+from hookrun.core.events import ALIASES, EVENTS
 
 NO_NUL = r"[^\u0000]*"
 SOME_NO_NUL = r"[^\u0000]+"

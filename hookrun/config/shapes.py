@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from hookrun.config.document import Invalid, Location, field_name
-from hookrun.text import did_you_mean, one_of, quote
+from hookrun.core.text import did_you_mean, one_of, quote
 
 Schema = dict[str, object]
 

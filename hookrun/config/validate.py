@@ -14,10 +14,10 @@ from hookrun.config.discovery import UNREAD
 from hookrun.config.document import Diagnostic, Document, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.shapes import names, texts, validate_into
-from hookrun.events import UnknownEventError, resolve_event
-from hookrun.globs import glob
-from hookrun.model import UNTRUSTED_LAYERS, Hook, as_object
-from hookrun.text import closest, one_of, quote, suggest
+from hookrun.core.events import UnknownEventError, resolve_event
+from hookrun.core.globs import glob
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook, as_object
+from hookrun.core.text import closest, one_of, quote, suggest
 
 # Limit on a project's hooks that can be approved, and whose commands are read.
 MAX_PROJECT_HOOKS = 500

@@ -9,19 +9,20 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from hookrun import audit_reader, launcher_file
 from hookrun.agents import AGENTS
 from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
+from hookrun.core import audit_reader
+from hookrun.core.state import NoHomeError, account_home
+from hookrun.core.text import one_line, quote
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
+from hookrun.launch import launcher_file
 from hookrun.shell import fire_call
 from hookrun.shell.fire_call import fire_calls
-from hookrun.state import NoHomeError, account_home
-from hookrun.text import one_line, quote
 from hookrun.wiring import installations, launchers, plan
 from hookrun.wiring.installations import InstalledAgent
 from hookrun.wiring.ledger import Ledger

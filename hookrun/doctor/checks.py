@@ -7,22 +7,22 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from glob import glob
 
-from hookrun import state
 from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.agents.types import FolderTrust
-from hookrun.audit_reader import local_time
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
+from hookrun.core import state
+from hookrun.core.audit_reader import local_time
+from hookrun.core.files import is_within
+from hookrun.core.model import as_object
+from hookrun.core.text import one_line, quote
 from hookrun.doctor import agent_state
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
-from hookrun.files import is_within
-from hookrun.model import as_object
+from hookrun.launch.running import describe
 from hookrun.recipes.protect_hooks import enforcing_layers
-from hookrun.serve.running import describe
-from hookrun.text import one_line, quote
 from hookrun.wiring import plan
 from hookrun.wiring.hook_trust import required_trust, trust_format
 from hookrun.wiring.targets import agent_directory, resolve_path

@@ -16,7 +16,6 @@ from importlib import resources
 from time import monotonic
 from typing import Any
 
-from hookrun import audit_reader, context as contexts, launcher_file
 from hookrun.agents.base import timeout_for
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import build_response
@@ -25,10 +24,12 @@ from hookrun.claude.answer import Interpretation
 from hookrun.claude.hook_protocol import build_payload
 from hookrun.config.command_words import relative_words
 from hookrun.config.document import Diagnostic
+from hookrun.core import audit_reader, context as contexts
+from hookrun.core.events import ALIASES
+from hookrun.core.fastjson import dumps
+from hookrun.core.model import Failure, Hook, Outcome, Verdict
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings
-from hookrun.events import ALIASES
-from hookrun.fastjson import dumps
-from hookrun.model import Failure, Hook, Outcome, Verdict
+from hookrun.launch import launcher_file
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 from hookrun.wiring.targets import WiredEvent

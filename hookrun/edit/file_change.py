@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hookrun import files
 from hookrun.config.document import MAX_BYTES, SourceError, decode
-from hookrun.text import UserError, diff, escape
+from hookrun.core import files
+from hookrun.core.text import UserError, diff, escape
 
 # UTF-8's byte-order mark, which some editors write.
 BOM = b"\xef\xbb\xbf"

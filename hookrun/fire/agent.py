@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun import agents, context as contexts
+from hookrun import agents
 from hookrun.agents.base import (
     UnreadableMessageError,
     installed_deadline,
@@ -16,21 +16,22 @@ from hookrun.agents.base import (
     placeholder_message,
 )
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply
-from hookrun.events import EVENTS, GATES, UnknownEventError, resolve_event
+from hookrun.core import context as contexts
+from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
+from hookrun.core.model import PRECEDENCE
+from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, report_bug
+from hookrun.core.text import one_line, print_for_agent, quote, write_all, write_stderr
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, named_home
-from hookrun.model import PRECEDENCE
-from hookrun.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, report_bug
-from hookrun.text import one_line, print_for_agent, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import CanonicalCall, Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
+    from hookrun.core.model import Verdict
     from hookrun.fire.command import FireOptions
     from hookrun.fire.invocation import HostWorker
     from hookrun.fire.unread import PartialMessage
-    from hookrun.model import Verdict
 
 # A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey stderr,
 # and one takes any other status for a refusal.
@@ -345,8 +346,8 @@ class AgentFire:
         return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
 
     def first_time(self, cause: str) -> bool:
-        """Return whether the user has not been told of a cause in this session."""
-        from hookrun.session import mark_notice_shown
+        """Return whether the user has not been notified of a cause in this session."""
+        from hookrun.core.session import mark_notice_shown
 
         home = self.invocation.home
         return not home or mark_notice_shown(home, self.message.session_id, cause)

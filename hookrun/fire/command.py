@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from hookrun import context as contexts
-from hookrun.events import UnknownEventError
-from hookrun.fastjson import dumps
+from hookrun.core import context as contexts
+from hookrun.core.events import UnknownEventError
+from hookrun.core.fastjson import dumps
+from hookrun.core.model import PRECEDENCE, Verdict, answer
+from hookrun.core.state import CurrentRun, NoHomeError, home_directory, report_bug
+from hookrun.core.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation, named_home
-from hookrun.model import PRECEDENCE, Verdict, answer
-from hookrun.state import CurrentRun, NoHomeError, home_directory, report_bug
-from hookrun.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ class ProgramFire:
             status = self._answer(verdict, status)
         self._report()
         if os.isatty(1) and os.isatty(2):
+            from hookrun.core.terminal import terminal_width, wrap
             from hookrun.fire.explanation import sentence  # only for a terminal
-            from hookrun.terminal import terminal_width, wrap
 
             write_stderr("\n".join(wrap(sentence(self.fire, verdict), terminal_width(2) or 80, "  ")))
         elif refused and verdict.message:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hookrun.agents.reply import DEGRADATIONS
-from hookrun.dry_run import explain_mismatch
-from hookrun.fastjson import format_value
+from hookrun.core.fastjson import format_value
+from hookrun.fire.dry_run import explain_mismatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
     from hookrun.agents.types import Agent
+    from hookrun.core.model import Hook, HookResult, Verdict
     from hookrun.fire.invocation import EventFire
-    from hookrun.model import Hook, HookResult, Verdict
 
     Line = tuple[str, str]
     """A line and its rich style on a terminal."""

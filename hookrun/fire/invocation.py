@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun import context as contexts, state
 from hookrun.config.discovery import find, find_user_layer, load_cached
-from hookrun.events import EVENTS, GATES, can_refuse, resolve_event
-from hookrun.model import Interrupted, Verdict
-from hookrun.state import report_bug
-from hookrun.text import UserError, print_message, quote
+from hookrun.core import context as contexts, state
+from hookrun.core.events import EVENTS, GATES, can_refuse, resolve_event
+from hookrun.core.model import Interrupted, Verdict
+from hookrun.core.state import report_bug
+from hookrun.core.text import UserError, print_message, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
-    from hookrun.engine import HookChain
-    from hookrun.model import Hook, Outcome
+    from hookrun.core.engine import HookChain
+    from hookrun.core.model import Hook, Outcome
     from hookrun.process.coprocess import Coprocesses
     from hookrun.process.prepare import HookEnvironment
     from hookrun.process.recipe_calls import CallSupervisor
@@ -140,7 +140,7 @@ class FireInvocation:
 
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit; failing does not change the answer."""
-        from hookrun import audit
+        from hookrun.core import audit
 
         error = audit.write(self.home, records, self.settings.get("audit"))
         if error is not None:
@@ -157,7 +157,7 @@ class FireInvocation:
             runner.reap()
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known or wanted
         if self.cold is not None and not settled and self.worker is None:
-            from hookrun.server_start import after_cold_run
+            from hookrun.launch.server_start import after_cold_run
 
             after_cold_run(self.home, self.cold, self.settings)
 
@@ -210,8 +210,8 @@ class EventFire:
 
     def _judged(self, candidates: EventHooks) -> Verdict:
         """Run the candidates that the user has not switched off, and return their verdict."""
-        from hookrun.engine import HookChain
-        from hookrun.nesting import MAX_NESTING, NESTING, nesting_depth, runs_inside_hook
+        from hookrun.core.engine import HookChain
+        from hookrun.core.nesting import MAX_NESTING, NESTING, nesting_depth, runs_inside_hook
 
         agent = self.invocation.agent
         if NESTING in os.environb and nesting_depth() >= MAX_NESTING and (agent is None or runs_inside_hook()):
@@ -289,7 +289,7 @@ class EventFire:
         return lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else otherwise(hook)
 
     def _save_text(self, text: str) -> str | None:
-        from hookrun.session import save_overflow_text
+        from hookrun.core.session import save_overflow_text
 
         return save_overflow_text(self.invocation.home, text)
 
@@ -304,7 +304,7 @@ class EventFire:
 
     def _first_time(self, cause: str) -> bool:
         """Return whether the user has not been notified of a cause in this session."""
-        from hookrun.session import mark_notice_shown
+        from hookrun.core.session import mark_notice_shown
 
         session = self.context.get("session_id")
         return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
@@ -383,7 +383,7 @@ class EventFire:
         invocation = self.invocation
         total = monotonic() - invocation.started
         own_message = verdict.message if verdict is not None and not self.decided_by(verdict) else None
-        from hookrun import audit
+        from hookrun.core import audit
 
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
@@ -408,14 +408,14 @@ class EventFire:
 
     def _record_start(self) -> None:
         """Record the start of a long run. Errors are only reported."""
-        from hookrun import audit
+        from hookrun.core import audit
 
         call = audit.call_fields(self.context, audit.details_of(self.invocation.settings.get("audit")))
         record = audit.record("start", self.context, pid=os.getpid(), project=self.invocation.project_root(), **call)
         self.invocation.write_audit([record])
 
     def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        from hookrun import audit
+        from hookrun.core import audit
 
         self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
 
@@ -423,7 +423,7 @@ class EventFire:
 def load_audit() -> None:
     """Load the audit while the first hook runs."""
     try:
-        import hookrun.audit  # noqa: F401
+        import hookrun.core.audit  # noqa: F401
     except Exception:  # hookrun is being replaced: whoever needs the module reports it
         return
 
@@ -431,7 +431,7 @@ def load_audit() -> None:
 def load_for_refusals() -> None:
     """Load what a refusal may need, before an installer can remove it while hooks run."""
     try:
-        from hookrun import credentials, refusals, session, verdicts  # noqa: F401
+        from hookrun.core import credentials, refusals, session, verdicts  # noqa: F401
         from hookrun.fire import response  # noqa: F401
     except Exception:  # as above
         return

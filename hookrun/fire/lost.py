@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import build_response
-from hookrun.events import GATES
+from hookrun.core.events import GATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hookrun import context as contexts
 from hookrun.agents.base import UnreadableMessageError
 from hookrun.agents.formats import Reply
-from hookrun.events import GATES
+from hookrun.core import context as contexts
+from hookrun.core.events import GATES
 from hookrun.fire import agent
 from hookrun.fire.lost import reason
 

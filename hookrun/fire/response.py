@@ -9,9 +9,9 @@ import os
 
 from hookrun.agents.formats import STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.model import PRECEDENCE
-from hookrun.session import keep_texts, take_text
-from hookrun.state import KEPT_TEXTS_DIR, home_option
+from hookrun.core.model import PRECEDENCE
+from hookrun.core.session import keep_texts, take_text
+from hookrun.core.state import KEPT_TEXTS_DIR, home_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookrun import session
 from hookrun.agents.formats import Reply, join_paragraphs
+from hookrun.core import session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from __future__ import annotations
 import json
 
 from hookrun.agents.base import UnreadableMessageError, no_native_args
-from hookrun.conditions import ConditionEvaluator
-from hookrun.context import BOM
-from hookrun.engine import HookChain
-from hookrun.events import GATES
-from hookrun.fastjson import MAX_DEPTH, finite
-from hookrun.model import PRECEDENCE, ClaudeForm, Verdict
-from hookrun.state import report_bug
+from hookrun.core.conditions import ConditionEvaluator
+from hookrun.core.context import BOM
+from hookrun.core.engine import HookChain
+from hookrun.core.events import GATES
+from hookrun.core.fastjson import MAX_DEPTH, finite
+from hookrun.core.model import PRECEDENCE, ClaudeForm, Verdict
+from hookrun.core.state import report_bug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import Message
-    from hookrun.context import ContextError
+    from hookrun.core.context import ContextError
+    from hookrun.core.model import Hook
     from hookrun.fire.invocation import EventFire
-    from hookrun.model import Hook
     from hookrun.trust.approvals import UserDecisions
 
 # What `surrogateescape` makes of bytes that are not UTF-8; in a path they stay what they were.

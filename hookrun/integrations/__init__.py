@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.context import ContextError
+from hookrun.core.context import ContextError
+from hookrun.core.text import describe_exception
 from hookrun.library import Result
 from hookrun.library.embedded_engine import Engine, check_deadline
 from hookrun.library.fire_context import KNOWN, check
-from hookrun.text import describe_exception
 
 # What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked.
 OnError = Literal["continue", "block"]

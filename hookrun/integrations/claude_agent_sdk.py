@@ -17,13 +17,13 @@ from hookrun.agents import claude
 from hookrun.agents.base import Message, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.context import ContextError
-from hookrun.events import CLAUDE_EVENTS, GATES, canonical
+from hookrun.core.context import ContextError
+from hookrun.core.events import CLAUDE_EVENTS, GATES, canonical
+from hookrun.core.text import describe_exception
 from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import without_misspelled
-from hookrun.text import describe_exception
 
 NEEDS = (
     "hookrun.integrations.claude_agent_sdk needs the package claude-agent-sdk, 0.2.155 or later: "

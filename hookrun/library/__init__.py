@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from hookrun.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict, answer
-from hookrun.refusals import as_text
+from hookrun.core.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict, answer
+from hookrun.core.refusals import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

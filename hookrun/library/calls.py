@@ -8,12 +8,12 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hookrun.core.model import NO_OBJECTION, VERDICT_OBJECTS, Failure, Outcome, Verdict
+from hookrun.core.refusals import bare, from_exception
+from hookrun.core.text import describe_exception, truncate
+from hookrun.core.verdicts import WRONG_FIELD
 from hookrun.library import Abort, Skip
 from hookrun.library.event_contexts import Context, deep_copy
-from hookrun.model import NO_OBJECTION, VERDICT_OBJECTS, Failure, Outcome, Verdict
-from hookrun.refusals import bare, from_exception
-from hookrun.text import describe_exception, truncate
-from hookrun.verdicts import WRONG_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator

@@ -12,7 +12,9 @@ from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
-from hookrun.context import ContextError
+from hookrun.core.context import ContextError
+from hookrun.core.model import AnyHook
+from hookrun.core.state import home_directory
 from hookrun.library import Result, handlers
 from hookrun.library.calls import FOREVER, result_at_once
 from hookrun.library.engine_fire import EngineFire
@@ -20,10 +22,8 @@ from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, check
 from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
-from hookrun.model import AnyHook
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
-from hookrun.state import home_directory
 
 Given = TypeVar("Given", bound=Function)
 

@@ -10,24 +10,24 @@ from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun import audit, context as contexts
-from hookrun.engine import HookChain
+from hookrun.core import audit, context as contexts
+from hookrun.core.engine import HookChain
+from hookrun.core.model import AnyHook, Failure, Hook, HookResult, Outcome
+from hookrun.core.nesting import MAX_NESTING, nesting_depth
+from hookrun.core.text import describe_exception
 from hookrun.library import Result
 from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, is_awaitable, within_limit
 from hookrun.library.event_contexts import CLASSES, Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
-from hookrun.model import AnyHook, Failure, Hook, HookResult, Outcome
-from hookrun.nesting import MAX_NESTING, nesting_depth
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.program import program
-from hookrun.text import describe_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
-    from hookrun.engine import Steps
+    from hookrun.core.engine import Steps
     from hookrun.library.engine_state import EngineState
     from hookrun.library.handlers import TableCandidates
 
@@ -153,7 +153,7 @@ class EngineFire(HookChain):
 
     def save_text(self, text: str) -> str | None:
         """Save a text that is too long for an agent; return its path, None without a home."""
-        from hookrun.session import save_overflow_text
+        from hookrun.core.session import save_overflow_text
 
         home = self.services.home
         return save_overflow_text(home, text) if home is not None else None

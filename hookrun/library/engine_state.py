@@ -14,13 +14,13 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
-from hookrun import audit
+from hookrun.core import audit
+from hookrun.core.model import Failure
+from hookrun.core.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
+from hookrun.core.text import describe_exception
 from hookrun.library.calls import close_awaitable
 from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
-from hookrun.model import Failure
 from hookrun.process.pool import ClosedError, Pool
-from hookrun.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
-from hookrun.text import describe_exception
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
 
-from hookrun.events import canonical
+from hookrun.core.events import canonical
 
 if TYPE_CHECKING:
     from hookrun.library.engine_fire import EngineFire

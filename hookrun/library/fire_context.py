@@ -14,12 +14,12 @@ from typing import Any
 
 import orjson
 
-from hookrun import context as contexts, fastjson
 from hookrun.config.schema import CONTEXT_FIELDS
-from hookrun.context import FIELDS, MISNAMED, ContextError
-from hookrun.events import ALIASES, WITH_TOOL
+from hookrun.core import context as contexts, fastjson
+from hookrun.core.context import FIELDS, MISNAMED, ContextError
+from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.text import closest, quote, suggest
 from hookrun.library.event_contexts import CLASSES, Context, ContextField
-from hookrun.text import closest, quote, suggest
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 # Types that errors call by JSON's names.

@@ -10,13 +10,13 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from hookrun.core.model import AnyHook, Failure, Hook, Outcome
+from hookrun.core.state import home_directory
 from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
 from hookrun.library.handlers import Handler
 from hookrun.library.threads import Job, Work
-from hookrun.model import AnyHook, Failure, Hook, Outcome
 from hookrun.process.prepare import HookEnvironment, prepare
 from hookrun.process.runner import classify_failure
-from hookrun.state import home_directory
 from hookrun.trust.approvals import UserDecisions
 
 if TYPE_CHECKING:

@@ -8,19 +8,19 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from threading import Lock
 from typing import Any, TypedDict
 
-from hookrun.conditions import ConditionEvaluator
 from hookrun.config.document import Diagnostic, Document, Location, errors_in, key_text
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
 from hookrun.config.shapes import BOOL, Field, names, validate_into
 from hookrun.config.validate import split_matcher
-from hookrun.events import UnknownEventError, resolve_event
+from hookrun.core.conditions import ConditionEvaluator
+from hookrun.core.events import UnknownEventError, resolve_event
+from hookrun.core.model import LAYERS, AnyHook, Failure, Hook, Verdict
+from hookrun.core.text import did_you_mean, escape, one_line, quote
 from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.model import LAYERS, AnyHook, Failure, Hook, Verdict
-from hookrun.text import did_you_mean, escape, one_line, quote
 
 Answer = Verdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
-from hookrun.text import quote
+from hookrun.core.text import quote
 
 if TYPE_CHECKING:
     from hookrun import Context

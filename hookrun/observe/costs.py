@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
+from hookrun.core.text import did_you_mean, quote
 from hookrun.observe.context_fields import Clock, fired_at, session_of, stored_name
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hookrun.state import NoHomeError, home_directory, make_private_dir
-from hookrun.text import UserError
+from hookrun.core.state import NoHomeError, home_directory, make_private_dir
+from hookrun.core.text import UserError
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine, Verdict

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hookrun.files import atomic_write
+from hookrun.core.files import atomic_write
+from hookrun.core.text import did_you_mean, quote
 from hookrun.observe.context_fields import Clock, iso, start_of_last_days
 from hookrun.observe.costs import Cost, CostTracker
 from hookrun.observe.database import ObserverDatabase, register_observers
@@ -17,7 +18,6 @@ from hookrun.observe.error_chains import CauseChains, ErrorChain
 from hookrun.observe.patterns import PatternLearning
 from hookrun.observe.tool_times import ToolTime, ToolTimes
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
-from hookrun.text import did_you_mean, quote
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine

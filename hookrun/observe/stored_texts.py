@@ -6,10 +6,10 @@ import json
 import re
 from hashlib import sha256
 
-from hookrun.credentials import HIDDEN, redact
+from hookrun.core.credentials import HIDDEN, redact
+from hookrun.core.text import truncate
 from hookrun.observe.context_fields import encodable
 from hookrun.process.prepare import looks_like_credential
-from hookrun.text import truncate
 
 # Limit on the examined characters of a string.
 MAX_EXAMINED = 50_000

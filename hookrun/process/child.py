@@ -11,13 +11,13 @@ import os
 import sys
 from time import monotonic
 
-from hookrun.model import Failure
+from hookrun.core.model import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hookrun.model import Outcome
+    from hookrun.core.model import Outcome
     from hookrun.process.coprocess import Line
     from hookrun.process.orphans import ProcessFamily
 
@@ -41,8 +41,8 @@ RESTORED = tuple(number for number in range(1, 32) if number not in (_signal.SIG
 
 # In a line to the watcher, instead of a hook's process id.
 NOT_STARTED, ENDED = 0, -1
-# `orphans.WATCH` compiled (client/watcher.c), if the package has it: starts in a quarter of the time.
-WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/client/hookrun-watcher"
+# `orphans.WATCH` compiled (launch/client/watcher.c), if the package has it: starts in a quarter of the time.
+WATCH_PROGRAM = os.path.dirname(os.path.dirname(__file__)) + "/launch/client/hookrun-watcher"
 
 
 class CannotStart(Exception):  # noqa: N818  # the failure is the hook's

@@ -12,18 +12,18 @@ import select
 import sys
 from time import monotonic
 
-from hookrun.fastjson import WHITESPACE, dumps, loads, scan
-from hookrun.model import BINDING_ACTIONS, Failure
-from hookrun.nesting import NESTING
+from hookrun.core.fastjson import WHITESPACE, dumps, loads, scan
+from hookrun.core.model import BINDING_ACTIONS, Failure
+from hookrun.core.nesting import NESTING
+from hookrun.core.state import identity
+from hookrun.core.verdicts import excerpt
 from hookrun.process.child import CHUNK, Task
-from hookrun.state import identity
-from hookrun.verdicts import excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
     from hookrun.process.child import Process
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.hook_files import LocalFile

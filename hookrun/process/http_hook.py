@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
 
 # Environment variable with the arguments of `run` as JSON, if this file runs as a script.
 REQUEST = b"HOOKRUN_URL_REQUEST"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun.model import Failure, Interrupted, Outcome
+from hookrun.core.model import Failure, Interrupted, Outcome
 from hookrun.process.child import (
     CHUNK,
     CLOSED,
@@ -186,7 +186,7 @@ class Loop:
         """Take an exclusive hook's lock; return False if another process holds it."""
         import fcntl
 
-        from hookrun import state
+        from hookrun.core import state
 
         state.make_private_dir(os.path.dirname(path))
         process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

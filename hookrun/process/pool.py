@@ -8,11 +8,11 @@ from threading import Event, Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.model import Failure, Outcome
+from hookrun.core.model import Failure, Outcome
+from hookrun.core.state import report_bug
 from hookrun.process.child import NEVER, WATCHER, Task, close
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES, Loop
 from hookrun.process.runner import inheritable
-from hookrun.state import report_bug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from hookrun.model import UNTRUSTED_LAYERS, Failure
-from hookrun.nesting import NESTING
+from hookrun.core.model import UNTRUSTED_LAYERS, Failure
+from hookrun.core.nesting import NESTING
 from hookrun.process.child import Task, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
     from hookrun.process.child import Start
     from hookrun.process.coprocess import Coprocesses
 
@@ -400,7 +400,7 @@ def _what_is_there(path: str) -> str:
 
 def _lock(hook: Hook, project: str, locks: str) -> str:
     """Return the lock file of an exclusive hook in this project."""
-    from hookrun.state import file_name_for
+    from hookrun.core.state import file_name_for
 
     return f"{locks}/{file_name_for(project, hook.layer, hook.source, hook.name)}.lock"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping, Sequence
 
-    from hookrun.model import Outcome
+    from hookrun.core.model import Outcome
     from hookrun.process.child import Start
 
 # Programs of `run_program` at once; more are queued.

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from hookrun import fastjson
+from hookrun.core import fastjson
 from hookrun.process import python_hook
 
 # Beginning of hookrun's own functions, which need no ordinary Python.

@@ -123,7 +123,7 @@ def _meant(error: Exception, event: str) -> "Any":  # it has `to_dict`
     """Return the verdict of a hookrun exception, None for any other."""
     if "hookrun" not in sys.modules:
         return None
-    from hookrun.refusals import from_exception
+    from hookrun.core.refusals import from_exception
 
     return from_exception(error, event)
 

@@ -13,8 +13,8 @@ import os
 from _collections_abc import Mapping  # `collections` costs a tenth of a run
 from time import monotonic
 
-from hookrun.fastjson import dumps, loads
-from hookrun.model import Failure, Outcome
+from hookrun.core.fastjson import dumps, loads
+from hookrun.core.model import Failure, Outcome
 from hookrun.process import python_hook
 from hookrun.process.loop import ENDING, TERM, Loop
 from hookrun.process.recipe_child import RecipeChild
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn, Protocol
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
     from hookrun.process.prepare import HookEnvironment
 
     Context = Mapping[str, object]

@@ -9,7 +9,7 @@ import _signal  # type: ignore[import-not-found]  # see child.py
 import os
 from time import monotonic
 
-from hookrun.model import Failure, Interrupted, Outcome
+from hookrun.core.model import Failure, Interrupted, Outcome
 from hookrun.process.child import NEVER, STANDARD, WATCHER, Task
 from hookrun.process.loop import ENDING, Loop
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
     from hookrun.process.recipe_calls import CallSupervisor, RecipeCalls
 
     class Trust(Protocol):

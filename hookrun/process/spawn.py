@@ -7,7 +7,7 @@ import os
 import sys
 from errno import E2BIG, ENOENT, ENOEXEC, ENOTDIR
 
-from hookrun.model import Failure
+from hookrun.core.model import Failure
 from hookrun.process.child import RESTORED, STANDARD, WATCHER, CannotStart, chdir
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within
-from hookrun.globs import glob
+from hookrun.core.files import is_within
+from hookrun.core.globs import glob
 from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, block, line_of, parse, physical, project_directory, unreadable

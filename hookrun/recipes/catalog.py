@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
+from hookrun.core.text import UserError, did_you_mean, quote
 from hookrun.recipes import RECIPES
 from hookrun.recipes.recipe import Recipe
-from hookrun.text import UserError, did_you_mean, quote
 
 # The path of a recipe's tests, relative to its module's directory.
 CASES = "cases/{module}.hooktest.yaml"

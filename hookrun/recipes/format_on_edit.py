@@ -15,11 +15,11 @@ from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun import Context, Verdict
+from hookrun.core.text import escape, printable_lines
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
 from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, known_words, number, yes
-from hookrun.text import escape, printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

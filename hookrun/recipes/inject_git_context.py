@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 
-from hookrun.credentials import redact
+from hookrun.core.credentials import redact
+from hookrun.core.text import printable_lines
 from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import cut
 from hookrun.recipes.recipe import Option, Recipe, count
-from hookrun.text import printable_lines
 
 # Characters.
 MAX_LINE, MAX_TEXT = 160, 6000

@@ -8,12 +8,12 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 
-from hookrun.credentials import HIDDEN, redact
-from hookrun.files import rotate
+from hookrun.core.credentials import HIDDEN, redact
+from hookrun.core.files import rotate
+from hookrun.core.state import make_private_dir, timestamp
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import LOOKAHEAD
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, option, yes
-from hookrun.state import make_private_dir, timestamp
 
 NAME = "log-tools"
 LOGGED = ("session_id", "agent", "agent_id", "working_dir", "tool_name", "tool_use_id")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.recipes import unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, line_of, parse, unreadable

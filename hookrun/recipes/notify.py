@@ -11,11 +11,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Context, Verdict
+from hookrun.core.state import timestamp
 from hookrun.recipes import recipe_state
 from hookrun.recipes.notify_channels import Bell, Channel, ChannelError, Desktop, Notice, Webhook, terminal_device
 from hookrun.recipes.output_excerpt import one_line
 from hookrun.recipes.recipe import Option, Recipe, fail_option, known_words, one_of, option
-from hookrun.state import timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

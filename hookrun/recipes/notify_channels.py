@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from hookrun.nesting import CALLER
+from hookrun.core.nesting import CALLER
+from hookrun.core.text import printable_lines
 from hookrun.process.program import ProgramError, run_program
-from hookrun.text import printable_lines
 
 # Texts are the script's arguments, never code.
 OSASCRIPT = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookrun.credentials import redact
-from hookrun.text import printable_lines
+from hookrun.core.credentials import redact
+from hookrun.core.text import printable_lines
 
 # Characters.
 MAX_LINE = 300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within, upwards
+from hookrun.core.files import is_within, upwards
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import BARE, parse, project_directory
 from hookrun.shell.prefilter import may_run

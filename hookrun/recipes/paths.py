@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within, upwards
+from hookrun.core.files import is_within, upwards
+from hookrun.core.state import CONFIG_DIR, home_directory
+from hookrun.core.text import escape
 from hookrun.recipes.recipe import Option, one_of
-from hookrun.state import CONFIG_DIR, home_directory
-from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

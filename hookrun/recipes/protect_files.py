@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun import settings_globs
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.recipes.path_prefilter import may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
-from hookrun.files import is_within
-from hookrun.globs import glob
+from hookrun.core.files import is_within
+from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
     LinkedFiles,
@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.recipes import recipe_state
 from hookrun.recipes.recipe import Option, Recipe, count, fail_option, number, words
 

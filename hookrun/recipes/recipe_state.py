@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 
-from hookrun.fastjson import dumps, loads
-from hookrun.state import STATE_DIR, NoHomeError, file_name_for, home_directory, open_private, remove_oldest
+from hookrun.core.fastjson import dumps, loads
+from hookrun.core.state import STATE_DIR, NoHomeError, file_name_for, home_directory, open_private, remove_oldest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def session_id(context: Mapping[str, object]) -> str:
 
 def first_time(context: Mapping[str, object], cause: str) -> bool:
     """Return whether this is the first time in the session, and remember it."""
-    from hookrun.session import mark_notice_shown
+    from hookrun.core.session import mark_notice_shown
 
     return mark_notice_shown(home_directory(), session_id(context) or None, f"recipe {cause}")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.files import is_within, read_or_none
-from hookrun.globs import glob
+from hookrun.core.files import is_within, read_or_none
+from hookrun.core.globs import glob
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Option, Recipe, words
 

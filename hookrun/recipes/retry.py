@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Verdict
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.observe.context_fields import canonical_json
 
 if TYPE_CHECKING:

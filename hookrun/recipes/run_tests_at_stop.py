@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from hookrun.files import read_or_none
+from hookrun.core.files import read_or_none
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines

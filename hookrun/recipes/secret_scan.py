@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def concerns(context: Mapping[str, object]) -> bool:
     action, by_place = one_of(RECIPE, source), yes(RECIPE, "places")
     if action == "off":
         return False
-    from hookrun.credentials import may_hold_secret
+    from hookrun.core.credentials import may_hold_secret
 
     return by_place or any(may_hold_secret(text) for text in _texts(context, source))
 
@@ -104,7 +104,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     action = one_of(RECIPE, source)
     if action == "off" or not concerns(context):
         return None
-    from hookrun.credentials import find_secrets
+    from hookrun.core.credentials import find_secrets
 
     allowed = option(RECIPE, "allow").split()
     by_place = yes(RECIPE, "places")

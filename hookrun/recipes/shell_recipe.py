@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.shell.prefilter import QUOTES, shell_line
 from hookrun.shell.words import absolute
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from hookrun.core.text import escape
 from hookrun.recipes import git_repository, paths, recipe_state
 from hookrun.recipes.output_excerpt import cut
 from hookrun.recipes.recipe import Option, Recipe, option, pattern
-from hookrun.text import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.fastjson import type_name
-from hookrun.files import is_within
-from hookrun.globs import glob
+from hookrun.core.fastjson import type_name
+from hookrun.core.files import is_within
+from hookrun.core.globs import glob
+from hookrun.core.text import escape
 from hookrun.recipes.paths import WRITING_TOOLS, named_file
-from hookrun.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,14 +12,14 @@ from itertools import pairwise
 
 from hookrun.config.document import Diagnostic, read
 from hookrun.config.recipe_entries import hooks_of, newest, no_version, option_variables, split_version
+from hookrun.core.files import read_or_none, relative_path
+from hookrun.core.model import as_object
+from hookrun.core.text import did_you_mean, diff, quote
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
-from hookrun.files import read_or_none, relative_path
-from hookrun.model import as_object
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX, Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES
-from hookrun.text import did_you_mean, diff, quote
 
 Entry = dict[str, object]
 

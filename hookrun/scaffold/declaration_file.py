@@ -18,12 +18,12 @@ from hookrun.config.parse import MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import explicit_names, validate_entry
 from hookrun.config.schema import SCHEMA_FILE, schema_text
 from hookrun.config.validate import Scope, unique_name
+from hookrun.core.files import is_within, relative_path
+from hookrun.core.state import CONFIG_DIR, make_private_dir
+from hookrun.core.text import UserError
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
-from hookrun.files import is_within, relative_path
-from hookrun.state import CONFIG_DIR, make_private_dir
-from hookrun.text import UserError
 
 
 class ScaffoldError(UserError):

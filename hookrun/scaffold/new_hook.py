@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from hookrun.core.events import ALIASES, WITH_TOOL, resolve_event
+from hookrun.core.files import relative_path
+from hookrun.core.text import quote
 from hookrun.edit.file_change import FileChange, existing
-from hookrun.events import ALIASES, WITH_TOOL, resolve_event
-from hookrun.files import relative_path
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
-from hookrun.text import quote
 
 TEMPLATES_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
 SECTION = "==== "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from hookrun import launcher_file
+from hookrun.launch import launcher_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

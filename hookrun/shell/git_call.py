@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from hookrun.files import is_within, read_or_none, upwards
+from hookrun.core.files import is_within, read_or_none, upwards
 from hookrun.shell.prefilter import GIT
 from hookrun.shell.words import UNKNOWN, Word, absolute
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.shell.programs import having
 
 TYPE_CHECKING = False

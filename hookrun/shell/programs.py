@@ -17,7 +17,7 @@ from __future__ import annotations
 # changes, removes: it writes or removes all its files; onto_last: it writes the last; targeted: or an option's.
 # in_place: the options to write its files; output: to write one; attached: with a file in the same word.
 # pattern_first: its first operand is no file unless these are given.
-_ROWS = r"""
+ROWS = r"""
 # Shells and what runs lines
 dash ksh sh zsh :: line=shell input flags=aefuvx
 ash csh fish mksh tcsh :: line=shell input
@@ -224,7 +224,7 @@ def having(fact: str) -> dict[str, str]:
     found = _HAVING.get(fact)
     if found is None:
         found = _HAVING[fact] = {}
-        for row in _ROWS.replace("\n    ", " ").split("\n"):
+        for row in ROWS.replace("\n    ", " ").split("\n"):
             if fact in row:  # most rows are left out by this
                 names, _, facts = row.partition(" :: ")
                 for name, _, value in (each.partition("=") for each in facts.split()):

@@ -5,7 +5,7 @@ Those are the shell's state, and the input and output, at each place.
 
 from __future__ import annotations
 
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, absolute
 
 TYPE_CHECKING = False

@@ -15,19 +15,20 @@ from contextlib import closing, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun import context as contexts
 from hookrun.agents import load as load_agent
 from hookrun.agents.base import message_from_context
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import build_response
+from hookrun.core import context as contexts
+from hookrun.core.model import Hook
+from hookrun.core.state import report_bug
+from hookrun.core.text import one_line
 from hookrun.library import Result
 from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import HookTable, TableCandidates
-from hookrun.model import Hook
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool
-from hookrun.state import report_bug
 from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
 from hookrun.testing.sandbox import (
@@ -41,7 +42,6 @@ from hookrun.testing.sandbox import (
     home_or_empty,
     write_files,
 )
-from hookrun.text import one_line
 from hookrun.trust.hook_files import files_of
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-from hookrun import context as contexts
 from hookrun.agents import AGENTS
 from hookrun.config.discovery import identity_or_none
 from hookrun.config.document import EMPTY, Diagnostic, Document, Invalid, Location, SourceError, read
 from hookrun.config.schema import EVENT, NOT_BLANK, PATH, WORD
 from hookrun.config.shapes import OBJECT, Choice, Field, ListOf, MapOf, Record, Shape, Str, names, validate_into
 from hookrun.config.validate import FIELDS
-from hookrun.globs import glob
-from hookrun.model import FAILURES, PRECEDENCE
+from hookrun.core import context as contexts
+from hookrun.core.globs import glob
+from hookrun.core.model import FAILURES, PRECEDENCE
+from hookrun.core.text import UserError, did_you_mean, one_of, quote
 from hookrun.testing import is_case_file
-from hookrun.text import UserError, did_you_mean, one_of, quote
 
 
 class Either(Shape):

@@ -8,8 +8,8 @@ import re
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from hookrun.core.text import diff, one_line
 from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun, as_lines
-from hookrun.text import diff, one_line
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.conditions import tool_names
-from hookrun.globs import glob
-from hookrun.model import AnyHook, Hook, HookResult, Verdict, as_object
-from hookrun.verdicts import json_equal
+from hookrun.core.conditions import tool_names
+from hookrun.core.globs import glob
+from hookrun.core.model import AnyHook, Hook, HookResult, Verdict, as_object
+from hookrun.core.verdicts import json_equal
 
 if TYPE_CHECKING:
     from hookrun.agents.reply import AgentResponse

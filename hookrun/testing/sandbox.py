@@ -9,26 +9,26 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.document import Document, errors_in
 from hookrun.config.load import load_config
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.shapes import list_at, texts
 from hookrun.config.validate import validate_settings
-from hookrun.events import UnknownEventError, resolve_event
-from hookrun.files import read_or_none
+from hookrun.core import audit
+from hookrun.core.events import UnknownEventError, resolve_event
+from hookrun.core.files import read_or_none
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome, as_object
+from hookrun.core.state import NoHomeError, home_directory
+from hookrun.core.text import did_you_mean, one_line
 from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import TableCandidates
-from hookrun.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome, as_object
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.process.program import program
-from hookrun.state import NoHomeError, home_directory
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
-from hookrun.text import did_you_mean, one_line
 
 if TYPE_CHECKING:
     from hookrun.process.coprocess import Coprocesses

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hookrun import audit_reader
-from hookrun.audit_reader import FireRecords, Record
 from hookrun.config.parse import KeyPath
+from hookrun.core import audit_reader
+from hookrun.core.audit_reader import FireRecords, Record
+from hookrun.core.text import UserError
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileError, existing, missing_directories, write_file
 from hookrun.edit.json_edit import EditError
@@ -16,7 +17,6 @@ from hookrun.testing import is_case_file
 from hookrun.testing.cases import WORKDIR, Case, CaseFile, load
 from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation, default_expectation
 from hookrun.testing.sandbox import expand_placeholders
-from hookrun.text import UserError
 
 # A case, the changes that make it pass, and the number of its failed results.
 Update = tuple[Case, list[tuple[KeyPath, object]], int]

@@ -6,9 +6,9 @@ from os.path import realpath
 from time import localtime, monotonic, strftime
 
 from hookrun.config.discovery import UNREAD
-from hookrun.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Hook, Outcome, Verdict
-from hookrun.state import now_ns
-from hookrun.text import one_line, shell_quoted
+from hookrun.core.model import PRECEDENCE, UNTRUSTED_LAYERS, Failure, Hook, Outcome, Verdict
+from hookrun.core.state import now_ns
+from hookrun.core.text import one_line, shell_quoted
 from hookrun.trust import store as stores
 
 TYPE_CHECKING = False

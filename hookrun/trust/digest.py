@@ -6,10 +6,10 @@ import os
 from stat import S_ISREG
 from time import monotonic
 
-from hookrun.fastjson import dumps, scan_own
-from hookrun.model import HOOK_DEFAULTS, Hook
-from hookrun.state import YOUNG, cache_file, identity, now_ns, read_cached, report_bug, seal
-from hookrun.text import one_line
+from hookrun.core.fastjson import dumps, scan_own
+from hookrun.core.model import HOOK_DEFAULTS, Hook
+from hookrun.core.state import YOUNG, cache_file, identity, now_ns, read_cached, report_bug, seal
+from hookrun.core.text import one_line
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
 from hookrun.trust.store import RULE, Owners

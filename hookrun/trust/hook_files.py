@@ -7,16 +7,16 @@ from errno import ENAMETOOLONG
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
 from hookrun.config.discovery import CODE_SUFFIXES
-from hookrun.globs import glob
+from hookrun.core.globs import glob
+from hookrun.core.state import identity_of
 from hookrun.process.prepare import expand
-from hookrun.state import identity_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.model import Hook
-    from hookrun.state import Identity
+    from hookrun.core.model import Hook
+    from hookrun.core.state import Identity
 
 # Files that an interpreter reads in a directory it is given.
 ENTRY_POINTS = ("__main__.py", "index.js", "package.json")
@@ -305,7 +305,7 @@ def _start(path: str) -> bytes:
 
 
 def _main_of(path: str) -> str | None:
-    from hookrun.fastjson import loads
+    from hookrun.core.fastjson import loads
 
     try:
         with open(path, encoding="utf-8") as file:

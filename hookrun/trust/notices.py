@@ -5,16 +5,16 @@ Loaded only if there is such a hook: a project can have thousands.
 
 from __future__ import annotations
 
-from hookrun.engine import HAD_ENDED
-from hookrun.text import shell_quoted
+from hookrun.core.engine import HAD_ENDED
+from hookrun.core.text import shell_quoted
 from hookrun.trust.approvals import UserDecisions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hookrun.engine import Candidates, HookChain
-    from hookrun.model import AnyHook, Failure, HookResult
+    from hookrun.core.engine import Candidates, HookChain
+    from hookrun.core.model import AnyHook, Failure, HookResult
 
 # Failures of hooks that did not run because of the project's config.
 KINDS = ("untrusted", "declaration")

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hookrun import files
 from hookrun.agents import env_markers
 from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
-from hookrun.files import relative_path
-from hookrun.model import UNTRUSTED_LAYERS, Hook
-from hookrun.nesting import NESTING
+from hookrun.core import files
+from hookrun.core.files import relative_path
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook
+from hookrun.core.nesting import NESTING
+from hookrun.core.state import DATA_DIR, make_private_dir
+from hookrun.core.terminal import is_terminal
+from hookrun.core.text import UserError, did_you_mean, quote, truncate
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
-from hookrun.state import DATA_DIR, make_private_dir
-from hookrun.terminal import is_terminal
-from hookrun.text import UserError, did_you_mean, quote, truncate
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from hashlib import file_digest
 
-from hookrun.state import DATA_DIR
+from hookrun.core.state import DATA_DIR
 from hookrun.trust.hook_files import LocalFile
 from hookrun.trust.store import RULE, Store
 

@@ -9,9 +9,9 @@ import os
 from errno import ELOOP, ENOTDIR
 from stat import S_ISDIR, S_ISLNK, S_ISVTX, S_IWGRP, S_IWOTH
 
-from hookrun.fastjson import loads
-from hookrun.state import DATA_DIR, ForeignFileError, read_own
-from hookrun.text import UserError
+from hookrun.core.fastjson import loads
+from hookrun.core.state import DATA_DIR, ForeignFileError, read_own
+from hookrun.core.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

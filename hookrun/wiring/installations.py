@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from hookrun.files import is_within, read_or_none
+from hookrun.core.files import is_within, read_or_none
 from hookrun.wiring.wired_command import HookrunProgram
 
 # Limit in seconds on a program that prints what it is asked for.

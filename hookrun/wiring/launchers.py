@@ -14,16 +14,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun import files, launcher_file
 from hookrun.agents import AGENTS, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
-from hookrun.client import compiled_client
+from hookrun.core import files
+from hookrun.core.state import DATA_DIR, make_private_dir
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
-from hookrun.launcher_file import LauncherFile
-from hookrun.server_socket import end_server, servers, socket_base
-from hookrun.state import DATA_DIR, make_private_dir
+from hookrun.launch import launcher_file
+from hookrun.launch.client import compiled_client
+from hookrun.launch.launcher_file import LauncherFile
+from hookrun.launch.server_socket import end_server, servers, socket_base
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.wired_command import HookrunProgram, fallback_commands
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 
-from hookrun import files, state
+from hookrun.core import files, state
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 

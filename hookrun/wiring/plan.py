@@ -9,12 +9,12 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hookrun import launcher_file
 from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
 from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
+from hookrun.launch import launcher_file
 from hookrun.wiring import launchers
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest

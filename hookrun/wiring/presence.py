@@ -27,8 +27,8 @@ def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
 
 
 def _fires(agent: Agent, path: str, event: str) -> bool:
+    from hookrun.core.fastjson import loads
     from hookrun.edit.file_change import FileError, existing
-    from hookrun.fastjson import loads
     from hookrun.wiring.targets import TOP, SettingsFile
 
     file = SettingsFile(agent.NAME, path, agent.INSTALL)

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from hookrun.agents.types import InstallSpec, starts_directly
 from hookrun.config.document import Diagnostic, field_name, key_text, line_and_column
 from hookrun.config.parse import KeyPath, ParseError
+from hookrun.core.model import as_object
+from hookrun.core.state import NoHomeError, account_home
+from hookrun.core.text import quote
 from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
-from hookrun.model import as_object
 from hookrun.shell.fire_call import handler_line
-from hookrun.state import NoHomeError, account_home
-from hookrun.text import quote
 from hookrun.wiring import wired_command
 from hookrun.wiring.wired_command import WiredCommand
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import hookrun
-from hookrun import launcher_file
 from hookrun.edit.file_change import FileError
+from hookrun.launch import launcher_file
 from hookrun.shell import fire_call
 from hookrun.shell.fire_call import LAUNCHER_PATH, fire_calls, launcher_arguments
 

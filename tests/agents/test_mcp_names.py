@@ -10,7 +10,7 @@ import pytest
 from hookrun import agents
 from hookrun.agents.base import message_from_context
 from hookrun.agents.mcp_names import name_mcp_tool
-from hookrun.conditions import ConditionEvaluator
+from hookrun.core.conditions import ConditionEvaluator
 from tests.fire.agents import Agent, says
 from tests.rows import rows
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from hookrun.claude import answer
 from hookrun.claude.answer import Interpretation
 from hookrun.claude.hook_protocol import EVENTS, RULES, TOP
-from hookrun.model import Failure, Hook, Outcome, Verdict
+from hookrun.core.model import Failure, Hook, Outcome, Verdict
 
 HOOK = Hook(name="h", events=["pre_tool_use"], dialect="claude")
 CONTEXT = {"tool_name": "bash", "tool_args": {"command": "ls"}}

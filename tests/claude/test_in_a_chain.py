@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.model import Hook
+from hookrun.core.model import Hook
 from tests.test_engine import Answer, Fire, Json, blocks, hook, parallel, sets
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from hookrun.claude.matcher import globs_of
 from hookrun.claude.regex import Expression
-from hookrun.globs import glob
+from hookrun.core.globs import glob
 from tests.rows import rows
 
 PARTS = ("Edit", "Notebook", "mcp__", "a", "b", "^", "$", ".*", "|", "(", ")", "-", "_", "*", ".")

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from hookrun.claude.answer import PREVIEW, shorten
-from hookrun.session import MAX_OVERFLOW_TEXTS, save_overflow_text
+from hookrun.core.session import MAX_OVERFLOW_TEXTS, save_overflow_text
 
 
 def test_the_oldest_files_go(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.audit_reader import local_time
+from hookrun.core.audit_reader import local_time
 from hookrun.recipes.protect_hooks import DECLARATION
 from tests.cli.command import hookrun
 from tests.cli.wiring import (

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun import __version__, audit_reader
+from hookrun import __version__
 from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE, OLD_NAMES, TOPICS, topics
 from hookrun.cli.help import OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
+from hookrun.core import audit_reader
 from hookrun.fire.command import parse_arguments
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.model import Hook
+from hookrun.core.model import Hook
 from hookrun.trust.project import locked_store
 from tests.cli.command import hookrun, hookrun_process
 from tests.cli.terminal import at_terminal

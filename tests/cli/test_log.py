@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hookrun import audit_reader
 from hookrun.cli.log_filter import parse_time
+from hookrun.core import audit_reader
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project

@@ -65,6 +65,11 @@ class Way(NamedTuple):
     below: str = ""
     env: dict[str, str] = {}  # noqa: RUF012  # never changed
 
+    def answer_in(self, stdout: str) -> str:
+        """Return the part of the output that has to name the cause: the first line, all of `try`'s table."""
+        first = stdout.partition("\n")[0]
+        return stdout if self.command[0] == "try" or first.endswith("...") else first
+
 
 def _changed(project: Project) -> None:
     scripted("#!/bin/sh\n")(project)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.state import account_home
+from hookrun.core.state import account_home
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compiler"]
 
-SOURCE = Path(__file__).resolve().parents[2] / "hookrun" / "client" / "client.c"
+SOURCE = Path(__file__).resolve().parents[2] / "hookrun" / "launch" / "client" / "client.c"
 RECORDER = """\
 import sys
 print("cold", *sys.argv[1:], sep="|")

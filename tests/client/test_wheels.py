@@ -19,7 +19,7 @@ from tests.client.fake_server import FakeServer, answering
 from tests.python_launcher import socket_path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM, WATCHER = "hookrun/client/hookrun-client", "hookrun/client/hookrun-watcher"
+PROGRAM, WATCHER = "hookrun/launch/client/hookrun-client", "hookrun/launch/client/hookrun-watcher"
 MANYLINUX = "manylinux_2_17_{0}.manylinux2014_{0}.musllinux_1_1_{0}"
 ELF_MACHINES = {62: "x86_64", 183: "aarch64"}
 MACH_O_MACHINES = {0x01000007: "x86_64", 0x0100000C: "arm64"}
@@ -71,7 +71,7 @@ class Builder:
         (path,) = directory.iterdir()
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            assert "hookrun/client/__init__.py" in names
+            assert "hookrun/launch/client/__init__.py" in names
             assert not [name for name in names if name.endswith((".c", ".code", ".tmp"))]
             assert (PROGRAM in names) == (WATCHER in names)
             client = archive.read(PROGRAM) if PROGRAM in names else None
@@ -87,7 +87,7 @@ def make_environment(directory: Path) -> Path:
 
 def installed_client(python: Path) -> str:
     """Return the path that the hookrun of an environment names, empty for none."""
-    code = "from hookrun.client import compiled_client; print(compiled_client() or '')"
+    code = "from hookrun.launch.client import compiled_client; print(compiled_client() or '')"
     return subprocess.check_output([python, "-I", "-c", code], cwd="/", text=True).strip()
 
 
@@ -195,7 +195,7 @@ def test_an_sdist_and_an_editable_install(builder: Builder, tmp_path: Path) -> N
         assert installed_client(builder.python) == client
     check_runs(str(tree / PROGRAM), tmp_path)
     assert os.access(tree / WATCHER, os.X_OK)
-    assert {path.name for path in (tree / "hookrun/client").iterdir() if path.is_file()} == {
+    assert {path.name for path in (tree / "hookrun/launch/client").iterdir() if path.is_file()} == {
         *("__init__.py", "client.c", "watcher.c", "hookrun-client", "hookrun-watcher")
     }
     again = builder.wheel(tree, "again", HOOKRUN_WHEEL="pure")

@@ -61,7 +61,7 @@ def test_without_cgroups_limits_and_nice_are_in_the_socket_s_name(launcher: Laun
     """As on macOS: a caller under other ones meets no server; client and server have the same name for it."""
     launcher.use("/bin/echo", "/dev/null", "fire")
     base = launcher.run_directory / "0123456789abcdef"
-    code = f"from hookrun.server_socket import socket_here; print(socket_here({str(base)!r}))"
+    code = f"from hookrun.launch.server_socket import socket_here; print(socket_here({str(base)!r}))"
     name = in_no_proc(sys.executable, "-c", code).strip()
     launcher.socket = Path(name)
 

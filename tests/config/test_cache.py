@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import state
 from hookrun.config import cache_writer, discovery
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.files import Locked
-from hookrun.state import YOUNG
+from hookrun.core import state
+from hookrun.core.files import Locked
+from hookrun.core.state import YOUNG
 from tests.rows import rows
 from tests.waiting import limit, until
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from hookrun.config import document, parse, parse_yaml
 from hookrun.config.document import Diagnostic, SourceError, key_text, read
 from hookrun.config.parse import MAX_DEPTH, ParseError
-from hookrun.text import escape
+from hookrun.core.text import escape
 from tests.rows import rows
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from hookrun.config.schema import AUDIT_FIELDS, HOOK_FIELDS, KINDS, NOT_IN_DEFAULTS, SETTINGS, schema
-from hookrun.events import EVENTS
+from hookrun.core.events import EVENTS
 from tests import tour
 from tests.config.declared import errors, examined
 

@@ -10,7 +10,7 @@ from tests.rows import rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
 
 GOOD: dict[str, object] = {"event": "stop", "command": "x"}
 URL = {"command": None, "url": "http://h"}

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from hookrun import Engine
-from hookrun.audit import hook_record
+from hookrun.core.audit import hook_record
 
 if TYPE_CHECKING:
     from hookrun.library import Result

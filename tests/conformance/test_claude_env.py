@@ -17,7 +17,7 @@ from tests.conftest import Project
 from tests.rows import rows
 
 if TYPE_CHECKING:
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
 
 __all__ = ["house"]
 DANGEROUS = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hookrun.config.load import LoadedConfig
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
 
 
 class House:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hookrun.claude.hook_protocol import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
-from hookrun.session import MAX_OVERFLOW_TEXTS
+from hookrun.core.session import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 from tests.rows import rows
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hookrun import audit
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.model import FAILURES
+from hookrun.core import audit
+from hookrun.core.model import FAILURES
 from hookrun.recipes import catalog
 from tests.conftest import ROOT, Project
 from tests.rows import rows

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from hookrun.context import FIELDS
-from hookrun.model import VERDICT_OBJECTS, VERDICT_TEXTS
+from hookrun.core.context import FIELDS
+from hookrun.core.model import VERDICT_OBJECTS, VERDICT_TEXTS
 from tests import tour
 from tests.conftest import ROOT
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from hookrun import agents as table
+from hookrun.core.state import CurrentRun
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
-from hookrun.state import CurrentRun
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, Agent, AgentOf, call, person_of, run, says, without_origin
 from tests.rows import rows

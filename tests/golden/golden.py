@@ -13,10 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hookrun import agents, context as contexts
+from hookrun import agents
 from hookrun.agents.base import Message, UnreadableMessageError, native_event
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import build_response
+from hookrun.core import context as contexts
 
 HERE = Path(__file__).parent
 Json = dict[str, Any]

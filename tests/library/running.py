@@ -21,8 +21,8 @@ from tests.waiting import limit, until, until_async
 
 if TYPE_CHECKING:
     from hookrun import Result
+    from hookrun.core.model import Hook
     from hookrun.library.engine_state import EngineState
-    from hookrun.model import Hook
 
 PROGRAMS = Path(__file__).with_name("programs")
 linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc here")

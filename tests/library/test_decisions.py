@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.core.state import DATA_DIR
 from hookrun.library import engine_state
 from hookrun.library.engine_state import TrustStoreCache
-from hookrun.state import DATA_DIR
 from hookrun.trust import store as stores
 from hookrun.trust.project import locked_store
 from hookrun.trust.store import NAME, Store, StoreError

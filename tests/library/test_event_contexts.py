@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, PostToolUse, PreSearchQuery, PreToolUse, Stop, Verdict
-from hookrun.events import ALIASES
+from hookrun.core.events import ALIASES
 from hookrun.library.event_contexts import CLASSES
 from tests.library.firing import CALL, Fire, answers
 from tests.rows import rows

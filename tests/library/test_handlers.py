@@ -12,7 +12,7 @@ import pytest
 
 import hookrun
 from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Stop, Verdict
-from hookrun.events import EVENTS
+from hookrun.core.events import EVENTS
 from hookrun.library.event_contexts import CLASSES
 from tests.library.firing import CALL, Fire, answers, order
 from tests.rows import rows

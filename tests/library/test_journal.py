@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import Engine, audit
+from hookrun import Engine
+from hookrun.core import audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, Stop, Verdict
-from hookrun.model import Hook
+from hookrun.core.model import Hook
 from tests.library.firing import Fire, answers, order
 from tests.library.running import declare
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from hookrun.launcher_file import path_in, read, update_socket
+from hookrun.launch.launcher_file import path_in, read, update_socket
 from tests.live.driver import Driver, put
 from tests.live.installed import PINS, ROOT, path
 from tests.live.model import Json, ScriptedModel, Turn

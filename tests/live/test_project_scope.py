@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hookrun.state import account_home
+from hookrun.core.state import account_home
 from tests.account import can_make_accounts, second_account
 from tests.live.conftest import settle
 from tests.live.driver import put

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.model import Failure, Outcome
+from hookrun.core.model import Failure, Outcome
 from hookrun.process import child, program as programs
 from hookrun.process.child import Process, Task, Watcher
 from hookrun.process.loop import Loop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.model import Failure, Outcome
+from hookrun.core.model import Failure, Outcome
 from hookrun.process.child import PIPE_ATOMIC, WATCHER, CannotStart, Task
 from hookrun.process.loop import Loop
 from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.model import Hook, Outcome, Verdict
+from hookrun.core.model import Hook, Outcome, Verdict
+from hookrun.core.verdicts import from_process
 from hookrun.process import coprocess
 from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses, read_answer
@@ -20,7 +21,6 @@ from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 from hookrun.trust.digest import declaration
 from hookrun.trust.hook_files import files_of
-from hookrun.verdicts import from_process
 from tests.process.bench import processes_in, watched
 from tests.waiting import until
 

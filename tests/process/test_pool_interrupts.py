@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import state
+from hookrun.core import state
 from hookrun.process import orphans
 from tests.conftest import ROOT
 from tests.process.bench import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.model import Outcome
+from hookrun.core.model import Outcome
 from hookrun.process.pool import Batch, Pool, PoolThread
 from tests.process.bench import (
     NO,
@@ -38,9 +38,10 @@ from tests.process.bench import (
 from tests.waiting import limit, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from hookrun.process.child import Start
+    from hookrun.process.child import Start, Task
     from tests.process.bench import Way
 
 __all__ = ["bench", "pytestmark"]
@@ -80,15 +81,17 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
 
 
 @pytest.mark.parametrize("run_in", [Pool.run, submitted], ids=["run", "submit"])
-@pytest.mark.parametrize("begins", [False, True], ids=["before", "after"])
-def test_a_task_whose_start_raises_anything_costs_no_place(bench: Bench, run_in: Way, *, begins: bool) -> None:
+@pytest.mark.parametrize("start", [lambda _: lambda *_: 0, lambda task: task.start], ids=["before", "after"])
+def test_a_task_whose_start_raises_anything_costs_no_place(
+    bench: Bench, run_in: Way, start: Callable[[Task], Start]
+) -> None:
     """Nor a descriptor, nor leaves it a process; it has failed, and what runs afterwards finds all places free."""
     with pool_of(1) as pool:
         submit(pool, [bench.task(":")]).outcomes()
         before = open_files()
         for _ in range(3):
             task = bench.task("sleep 60", lock=str(bench.directory / "lock"), timeout=5)
-            task.start = and_then_raises(task.start if begins else lambda *_: 0)
+            task.start = and_then_raises(start(task))
             assert kinds(run_in(pool, [task])) == ["spawn"]
         assert (running(pool), bench.processes(), zombies(), open_files()) == (0, [], [], before)
         assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.state import YOUNG
+from hookrun.core.state import YOUNG
 from tests.conftest import Project
 from tests.waiting import ended, limit, until
 

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from hookrun.core.model import Hook, Outcome
 from hookrun.fire.invocation import load_audit, load_for_refusals
-from hookrun.model import Hook, Outcome
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
 
@@ -42,7 +42,7 @@ def test_a_function_is_called_while_the_first_hook_runs(tmp_path: Path, monkeypa
 
 def test_modules_that_cannot_be_loaded_do_not_disturb_the_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hookrun may be in the middle of an update: an error is raised only where a module is used."""
-    for missing in ("hookrun.audit", "hookrun.refusals"):
+    for missing in ("hookrun.core.audit", "hookrun.core.refusals"):
         monkeypatch.setitem(sys.modules, missing, None)
         monkeypatch.delattr("hookrun." + missing.rpartition(".")[2], raising=False)
     calls: list[str] = []

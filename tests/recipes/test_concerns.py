@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hookrun.credentials import FORMS, may_hold_secret
+from hookrun.core.credentials import FORMS, may_hold_secret
 from hookrun.recipes import (
     block_destructive_commands,
     commit_message_check,

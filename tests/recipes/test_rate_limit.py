@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from hookrun.core.state import file_name_for
 from hookrun.recipes import recipe_state
 from hookrun.recipes.rate_limit import NAME, RECIPE, check
-from hookrun.state import file_name_for
 
 if TYPE_CHECKING:
     from tests.conftest import Project

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from hookrun.core.globs import glob
 from hookrun.edit.file_change import apply_all
-from hookrun.globs import glob
 from hookrun.scaffold.declaration_file import project_file
 from hookrun.scaffold.new_hook import (
     LANGUAGES,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.serve import caller
-from hookrun.serve.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
-from hookrun.server_socket import listening
+from hookrun.launch import caller
+from hookrun.launch.server import CHECK_EVERY, IDLE_LIMIT, MAX_WORKERS
+from hookrun.launch.server_socket import listening
 from tests.process.test_processes import alive
 from tests.serve.conftest import send, workers_of
 from tests.serve.test_starting import COMMAND, Account, account, fire_at
@@ -49,7 +49,7 @@ command.main = main
 """
 LATE = """
 import time
-from hookrun.serve import server
+from hookrun.launch import server
 def delayed(function): return lambda *arguments: time.sleep(0.2) or function(*arguments)
 server.catch_signals, server.sign_lock = delayed(server.catch_signals), delayed(server.sign_lock)
 """
@@ -64,7 +64,7 @@ from hookrun.fire import command
 def main(argv): return threading.Thread(target=time.sleep, args=(60,), daemon=True).start() or 1
 command.main = main
 """
-IMPATIENT = "from hookrun.serve import server\nserver.WORKER_TIMEOUT = 0.5\n"
+IMPATIENT = "from hookrun.launch import server\nserver.WORKER_TIMEOUT = 0.5\n"
 
 Started = tuple["subprocess.Popen[bytes]", "Path"]
 
@@ -76,8 +76,8 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., St
 
     def begin(code: str = "", **options: object) -> Started:
         path = tmp_path_factory.mktemp("s") / "socket"
-        begins = f"import os\nPATH = {str(path)!r}\n{code}\nfrom hookrun.serve.daemon import serve\n"
-        begins += "from hookrun.serve.watched_package import WatchedPackage\n"
+        begins = f"import os\nPATH = {str(path)!r}\n{code}\nfrom hookrun.launch.daemon import serve\n"
+        begins += "from hookrun.launch.watched_package import WatchedPackage\n"
         running.append(
             subprocess.Popen([sys.executable, "-c", f"{begins}serve(PATH, '/', WatchedPackage(), **{options!r})"])
         )

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import launcher_file
-from hookrun.server_socket import socket_base, socket_here
-from hookrun.server_start import lock_path
+import hookrun
+from hookrun.launch import launcher_file
+from hookrun.launch.server_socket import socket_base, socket_here
+from hookrun.launch.server_start import lock_path
 from hookrun.wiring.wired_command import HookrunProgram
 from tests.account import can_make_accounts, second_account
 from tests.conftest import copy_package
@@ -31,7 +32,7 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MAIN = str(Path(launcher_file.__file__).parent / "__main__.py")
+MAIN = str(Path(hookrun.__file__).parent / "__main__.py")
 COMMAND = HookrunProgram.started_by([sys.executable, MAIN, "fire"]).cold_command()
 MESSAGE = json.dumps(
     {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}}
@@ -171,7 +172,7 @@ def test_the_run_that_starts_the_server_needs_no_more_of_python_than_others(acco
     account.cold("no-server", [*COMMAND[:-2], "-c", NAMES_MODULES, MAIN, "fire"])
     loaded = (account.home / "modules").read_text().split()
     account.until_served()
-    assert "hookrun.server_start" in loaded
+    assert "hookrun.launch.server_start" in loaded
     assert {"signal", "enum", "subprocess", "socket"}.isdisjoint(loaded)
 
 
@@ -429,7 +430,8 @@ def test_two_versions_have_servers_of_their_own(account: Account, tmp_path: Path
     with WarmClient(account.socket) as client:
         assert client.greeting() == b"go 0\n"
     # the copy is replaced underneath its server
-    (copy / "events.py").write_text((copy / "events.py").read_text() + "\n")
+    events = copy / "core" / "events.py"
+    events.write_text(events.read_text() + "\n")
     try:
         with WarmClient(socket_here(found.socket)) as client, pytest.raises(ColdError, match=r"outdated|stopping"):
             client.greeting()

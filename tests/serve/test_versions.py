@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from hookrun import launcher_file
-from hookrun.serve.watched_package import WatchedPackage
-from hookrun.server_socket import listening, servers, socket_base, take_lock
-from hookrun.server_start import lock_path
+from hookrun.launch import launcher_file
+from hookrun.launch.server_socket import listening, servers, socket_base, take_lock
+from hookrun.launch.server_start import lock_path
+from hookrun.launch.watched_package import WatchedPackage
 from tests.conftest import copy_package
 from tests.process.test_processes import alive
 from tests.serve.conftest import workers_of
@@ -71,13 +71,13 @@ def started(account: Account) -> tuple[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["serve/server.py", "engine.py"])
+@pytest.mark.parametrize("module", ["launch/server.py", "core/engine.py"])
 def test_a_package_changed_while_it_is_loaded_is_not_served(account: Account, tmp_path: Path, module: str) -> None:
     """What a server has loaded would be under a name of another state; it ends, and the next run starts another."""
     package, command = copied(account, tmp_path)
     marker = tmp_path / "marker"
     path = package / module
-    code = CHANGES_ONCE.format(marker=str(marker), other=str(package / "events.py"))
+    code = CHANGES_ONCE.format(marker=str(marker), other=str(package / "core" / "events.py"))
     path.write_text(path.read_text() + code)
     account.cold("off", command)
     until(lambda: marker.exists() and marker.read_text() != "", "the module was not loaded")
@@ -95,7 +95,7 @@ def test_a_caller_that_comes_with_a_change_is_sent_away(account: Account, tmp_pa
     path, pid = started(account)
     os.kill(pid, signal.SIGSTOP)
     with WarmClient(path) as client:
-        with (package / "events.py").open("a") as file:
+        with (package / "core" / "events.py").open("a") as file:
             file.write("\n")
         os.kill(pid, signal.SIGCONT)
         with pytest.raises(ColdError, match=r"outdated|stopping"):
@@ -113,7 +113,7 @@ def test_a_replaced_server_that_waits_for_its_last_worker_does_not_compute(accou
     (worker,) = workers_of(pid)
     os.kill(worker, signal.SIGSTOP)
     for _ in range(2):
-        with (package / "events.py").open("a") as file:
+        with (package / "core" / "events.py").open("a") as file:
             file.write("\n")
         until(lambda: not Path(path).exists(), "its socket stays")
     until_idle(pid)
@@ -285,7 +285,7 @@ def test_changes_are_taken_note_of_where_they_cannot_be_looked_at(monkeypatch: p
             assert not package.has_changed()
             assert select.select([end], [], [], 0)[0] == []
     assert not package.has_changed()
-    monkeypatch.setattr("hookrun.serve.watched_package.package_identity", lambda: ["another"])
+    monkeypatch.setattr("hookrun.launch.watched_package.package_identity", lambda: ["another"])
     os.write(changes, b"x")
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", full)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.launcher_file import LauncherFile, path_in, write
-from hookrun.server_start import lock_path
-from hookrun.state import make_private_dir
+from hookrun.core.state import make_private_dir
+from hookrun.launch.launcher_file import LauncherFile, path_in, write
+from hookrun.launch.server_start import lock_path
 from tests.waiting import until
 from tests.warm import waits
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hookrun.serve import caller
+from hookrun.launch import caller
 from tests.waiting import limit
 
 if TYPE_CHECKING:

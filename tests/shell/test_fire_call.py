@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import launcher_file
+from hookrun.core.state import account_home
+from hookrun.launch import launcher_file
 from hookrun.shell import fire_call
 from hookrun.shell.fire_call import fire_calls
-from hookrun.state import account_home
 from tests.account import can_make_accounts, second_account
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.model import Hook, HookResult, Outcome, Verdict
+from hookrun.core.model import Hook, HookResult, Outcome, Verdict
 from hookrun.testing import case_runner, sandbox
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load

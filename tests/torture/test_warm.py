@@ -249,7 +249,7 @@ def test_a_package_that_is_replaced_is_not_answered_by_the_old_one(tmp_path: Pat
         project = Project(tmp_path)
         project.user_hooks({"command": "echo old >&2; exit 2"})
         assert run(project, project.command("fire", "pre_tool_use")).returncode == 2
-        with (package / "verdicts.py").open("a") as file:
+        with (package / "core" / "verdicts.py").open("a") as file:
             file.write("\n# another version\n")
         done = run(project, project.command("fire", "pre_tool_use"))
         Project.server = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
-from hookrun.model import ClaudeForm
+from hookrun.core.model import ClaudeForm
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun import files, launcher_file
 from hookrun.agents import load
-from hookrun.client import compiled_client
+from hookrun.core import files
+from hookrun.launch import launcher_file
+from hookrun.launch.client import compiled_client
 from hookrun.wiring import launchers, plan
 from hookrun.wiring.launchers import plan_launcher
 from hookrun.wiring.ledger import Ledger

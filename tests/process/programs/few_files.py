@@ -4,7 +4,7 @@ import sys
 import threading
 
 sys.path.insert(0, sys.argv[1])
-from hookrun.model import Outcome
+from hookrun.core.model import Outcome
 from hookrun.process import program as programs
 from hookrun.process.child import Task
 from hookrun.process.pool import Pool

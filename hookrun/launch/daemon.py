@@ -9,13 +9,12 @@ import signal
 import socket
 from typing import TYPE_CHECKING
 
-from hookrun import launcher_file
 from hookrun.agents import AGENTS, load
+from hookrun.core.state import make_private_dir
 from hookrun.edit.file_change import FileError
-from hookrun.process.spawn import restore_signals
-from hookrun.recipes import RECIPES
-from hookrun.serve.server import IDLE_LIMIT, Server
-from hookrun.server_socket import (
+from hookrun.launch import launcher_file
+from hookrun.launch.server import IDLE_LIMIT, Server
+from hookrun.launch.server_socket import (
     directory_of,
     end_server,
     is_private,
@@ -27,25 +26,27 @@ from hookrun.server_socket import (
     sweep,
     take_lock,
 )
-from hookrun.server_start import LOCK
+from hookrun.launch.server_start import LOCK
+from hookrun.process.spawn import restore_signals
+from hookrun.recipes import RECIPES
 from hookrun.shell.syntax_tree import parse
-from hookrun.state import make_private_dir
 from hookrun.wiring.launchers import renew_launchers
 from hookrun.wiring.wired_command import HookrunProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.serve.watched_package import WatchedPackage
+    from hookrun.launch.watched_package import WatchedPackage
 
 # Why a server ends before it serves; the next run starts another.
 CHANGED = "hookrun was changed while it was loaded"
 # What runs import late, each with what it imports itself.
 PRELOADED = """
-    hookrun.__main__ hookrun.audit hookrun.claude.answer hookrun.claude.matcher hookrun.credentials hookrun.engine
-    hookrun.fire.agent hookrun.fire.command hookrun.fire.lost hookrun.process.orphans hookrun.process.python_child
-    hookrun.process.recipe_calls hookrun.server_start hookrun.session hookrun.shell.evaluate hookrun.shell.named_files
-    hookrun.shell.parse_line hookrun.trust.approvals hookrun.trust.digest hookrun.trust.hook_files
+    hookrun.__main__ hookrun.claude.answer hookrun.claude.matcher hookrun.core.audit hookrun.core.credentials
+    hookrun.core.engine hookrun.core.session hookrun.fire.agent hookrun.fire.command hookrun.fire.lost
+    hookrun.launch.server_start hookrun.process.orphans hookrun.process.python_child hookrun.process.recipe_calls
+    hookrun.shell.evaluate hookrun.shell.named_files hookrun.shell.parse_line hookrun.trust.approvals
+    hookrun.trust.digest hookrun.trust.hook_files
 """
 # Seconds that clients wait for a greeting.
 ANSWERS_WITHIN = 2.0

@@ -19,16 +19,16 @@ import sys
 import time
 
 from hookrun.agents import status_without_hooks
+from hookrun.core.nesting import CALLER
+from hookrun.core.state import CurrentRun
 from hookrun.fire import command
 from hookrun.fire.agent import end_with_zero
-from hookrun.nesting import CALLER
+from hookrun.launch import caller
+from hookrun.launch.call_watch import CallWatch
 from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import ENDING, Loop
 from hookrun.process.runner import reap_supervisors
-from hookrun.serve import caller
-from hookrun.serve.call_watch import CallWatch
-from hookrun.state import CurrentRun
 from hookrun.trust.hook_files import files_of
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ MAX_MEMORY = 200 << 20
 # Bytes in a unit of getrusage(2).
 UNIT = 1 if sys.platform == "darwin" else 1024
 # The module that is loaded only to report a bug of ours.
-AFTER_A_BUG = "hookrun.crash"
+AFTER_A_BUG = "hookrun.core.crash"
 
 
 class Worker:

@@ -15,19 +15,19 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from hookrun.core.state import CurrentRun, report_bug
+from hookrun.core.text import write_stderr
+from hookrun.launch import caller
+from hookrun.launch.call_watch import CallWatch
+from hookrun.launch.server_socket import directory_of, release_lock, sign_lock
+from hookrun.launch.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
 from hookrun.process.loop import ENDING
 from hookrun.process.runner import catch_signals, release_signals
-from hookrun.serve import caller
-from hookrun.serve.call_watch import CallWatch
-from hookrun.serve.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
-from hookrun.server_socket import directory_of, release_lock, sign_lock
-from hookrun.state import CurrentRun, report_bug
-from hookrun.text import write_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.serve.watched_package import WatchedPackage
+    from hookrun.launch.watched_package import WatchedPackage
 
 # Runs at once: a caller beyond them runs cold.
 MAX_WORKERS = 64

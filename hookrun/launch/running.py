@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 
-from hookrun import launcher_file
 from hookrun.agents import AGENTS
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
-from hookrun.nesting import parent_of
-from hookrun.server_socket import end_server, servers
-from hookrun.server_start import lock_path
+from hookrun.core.nesting import parent_of
+from hookrun.launch import launcher_file
+from hookrun.launch.server_socket import end_server, servers
+from hookrun.launch.server_start import lock_path
 
 KILOBYTE = 1024
 

@@ -6,17 +6,17 @@ import os
 import sys
 from importlib.machinery import PathFinder
 
-from hookrun.conditions import ConditionEvaluator, resolve_path, tool_names
-from hookrun.events import ALIASES, WITH_TOOL
-from hookrun.fastjson import format_value
-from hookrun.globs import glob
-from hookrun.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
+from hookrun.core.conditions import ConditionEvaluator, resolve_path, tool_names
+from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.fastjson import format_value
+from hookrun.core.globs import glob
+from hookrun.core.model import TERMINAL_ACTIONS, UNTRUSTED_LAYERS, Failure, Hook
+from hookrun.core.text import did_you_mean, quote
+from hookrun.core.verdicts import apply_policies
 from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 from hookrun.process.spawn import exec_failure, interpreter_of
-from hookrun.text import did_you_mean, quote
 from hookrun.trust.approvals import UserDecisions
-from hookrun.verdicts import apply_policies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

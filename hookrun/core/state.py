@@ -6,7 +6,7 @@ import os
 from _imp import source_hash
 from time import gmtime, strftime, time_ns
 
-from hookrun.text import UserError, describe_exception, shell_quoted
+from hookrun.core.text import UserError, describe_exception, shell_quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def report_bug(error: BaseException, home: str | None = None) -> str:
     The log is in `home`, by default in that of the current run.
     """
     try:
-        from hookrun.crash import report_in_run  # only after a bug
+        from hookrun.core.crash import report_in_run  # only after a bug
 
         return report_in_run(error, home)
     except Exception:  # hookrun is incomplete, or no descriptor is free

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hookrun.fastjson import WHITESPACE, dumps, loads, type_name
-from hookrun.model import (
+from hookrun.core.fastjson import WHITESPACE, dumps, loads, type_name
+from hookrun.core.model import (
     BINDING_ACTIONS,
     CAN_CARRY_ARGS,
     PRECEDENCE,
@@ -83,8 +83,8 @@ def from_return_value(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # JSON may not support a program's objects
-        from hookrun.refusals import bare
-        from hookrun.text import describe_exception
+        from hookrun.core.refusals import bare
+        from hookrun.core.text import describe_exception
 
         why = f"its return value is not a verdict ({describe_exception(error)})"
         if (rest := bare(answer)) is None:
@@ -186,7 +186,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
             dumps(data)
     except (ValueError, RecursionError) as error:
-        from hookrun.refusals import refusing_object
+        from hookrun.core.refusals import refusing_object
 
         utf8 = isinstance(error, UnicodeDecodeError)
         why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {excerpt(stdout)}"
@@ -244,7 +244,7 @@ def _unfit(verdict: Verdict, name: str, value: object, expected: str, notes: lis
         raise BadVerdictError(msg)
     notes.append(f"{WRONG_FIELD}: {msg}")
     if name in VERDICT_TEXTS:
-        from hookrun.refusals import as_text
+        from hookrun.core.refusals import as_text
 
         return as_text(value)
     if verdict.action == "ask" and name != "modified_context":

@@ -68,7 +68,7 @@ class InvalidVerdictError(ValueError):
     """A verdict's action does not exist. Its hook may have meant to block: see `refusals`."""
 
     def __init__(self, action: object) -> None:
-        from hookrun.text import did_you_mean  # only for an error
+        from hookrun.core.text import did_you_mean  # only for an error
 
         hint = did_you_mean(action, PRECEDENCE, f"expected one of {', '.join(PRECEDENCE)}")
         shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"

@@ -10,7 +10,7 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.server_socket import package_files, package_identity
+from hookrun.launch.server_socket import package_files, package_identity
 
 if TYPE_CHECKING:
     import select

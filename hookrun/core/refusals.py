@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 
-from hookrun.events import can_refuse
-from hookrun.fastjson import dumps
-from hookrun.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_TEXTS, InvalidVerdictError, Verdict
-from hookrun.text import describe_exception
+from hookrun.core.events import can_refuse
+from hookrun.core.fastjson import dumps
+from hookrun.core.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_TEXTS, InvalidVerdictError, Verdict
+from hookrun.core.text import describe_exception
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

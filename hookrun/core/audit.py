@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun.fastjson import dump_lines, dumps
-from hookrun.state import STATE_DIR, open_private, timestamp
+from hookrun.core.fastjson import dump_lines, dumps
+from hookrun.core.state import STATE_DIR, open_private, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hookrun.model import AnyHook, Hook, HookResult, Outcome
+    from hookrun.core.model import AnyHook, Hook, HookResult, Outcome
 
 VERSION = 1
 # Bytes after which the file is rotated.
@@ -189,7 +189,7 @@ def fire_records(
     if details == FULL:
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:
-            from hookrun.credentials import redact_json  # only where whole contexts are kept
+            from hookrun.core.credentials import redact_json  # only where whole contexts are kept
 
             fields["context"] = redact_json(context)
         else:
@@ -226,7 +226,7 @@ def summarized(text: str, limit: int = MAX_COMMAND, read: int = MAX_READ) -> str
 def _without_credentials(text: str) -> str:
     if not may_hold_credential(text):
         return text
-    from hookrun.credentials import redact  # its table is not needed for most texts
+    from hookrun.core.credentials import redact  # its table is not needed for most texts
 
     return redact(text)
 
@@ -243,7 +243,7 @@ def may_hold_credential(text: str) -> bool:
 def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object]) -> dict[str, object]:
     """Return a finished background hook's record."""
     from hookrun.claude import interpret
-    from hookrun.model import Failure, HookResult
+    from hookrun.core.model import Failure, HookResult
 
     answer, notes = interpret(hook, outcome, str(context.get("event")), context)
     run = HookResult(hook, outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
@@ -298,7 +298,7 @@ class Log:
                 return f"{self._path}: there is no room for the record"
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
-                from hookrun.files import rotate  # rare
+                from hookrun.core.files import rotate  # rare
 
                 rotate(self._path, most, self._settings.get("keep", KEEP))
         except OSError as error:

@@ -7,8 +7,8 @@ import sys
 from traceback import TracebackException
 
 from hookrun import __version__
-from hookrun.credentials import redact
-from hookrun.state import (
+from hookrun.core.credentials import redact
+from hookrun.core.state import (
     STATE_DIR,
     CurrentRun,
     NoHomeError,
@@ -17,7 +17,7 @@ from hookrun.state import (
     open_private,
     timestamp,
 )
-from hookrun.text import describe_exception, escape, write_stderr
+from hookrun.core.text import describe_exception, escape, write_stderr
 
 # Bytes of crash.log after which it is rotated to crash.log.1.
 MAX_BYTES = 1 << 20

@@ -13,7 +13,7 @@ from stat import S_ISDIR
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from hookrun.state import STATE_DIR
+from hookrun.core.state import STATE_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +108,7 @@ def is_private(directory: str) -> bool:
 def package_files() -> list[str]:
     """Return the modules of this package, sorted."""
     found: list[str] = []
-    directories = [os.path.dirname(__file__)]
+    directories = [os.path.dirname(os.path.dirname(__file__))]
     for directory in directories:
         with os.scandir(directory) as entries:
             for entry in entries:

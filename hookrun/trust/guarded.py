@@ -7,9 +7,9 @@ import os
 from hookrun import agents
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
-from hookrun.files import is_within
+from hookrun.core.files import is_within
+from hookrun.core.state import home_directory
 from hookrun.process.prepare import expand
-from hookrun.state import home_directory
 from hookrun.trust.digest import SYSTEM
 from hookrun.trust.hook_files import UnfitFilesError, files_of
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hookrun.model import Hook
+    from hookrun.core.model import Hook
 
 CONFIG, OWN, SETTINGS, HOOK = "a declaration of hooks", "hookrun's own", "an agent's settings", "part of a hook"
 

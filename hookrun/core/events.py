@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.text import UserError
+from hookrun.core.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class UnknownEventError(UserError, LookupError):
         """Make the message, safe to print; `known` maps every name to its canonical one."""
         import json
 
-        from hookrun.text import closest, suggest  # only for an error
+        from hookrun.core.text import closest, suggest  # only for an error
 
         near = closest(name, known)
         self.closest = known[near] if near else None

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import orjson
 
-from hookrun import audit
+from hookrun.core import audit
 
 Record = dict[str, object]
 Identity = tuple[int, int]

@@ -166,7 +166,7 @@ def one_line(message: str) -> str:
 def print_message(message: str, label: str = "error") -> None:
     """Print `error: MESSAGE` and its hints on stderr, control characters escaped."""
     if os.environ.get("FORCE_COLOR") or os.isatty(2):
-        from hookrun.terminal import render_for
+        from hookrun.core.terminal import render_for
 
         shown = render_for(2, message_lines(message, label))
     else:

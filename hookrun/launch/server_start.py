@@ -9,8 +9,8 @@ import os
 import sys
 from time import time
 
-from hookrun.nesting import nesting_depth, parent_of, runs_inside_hook
-from hookrun.state import DATA_DIR, open_private
+from hookrun.core.nesting import nesting_depth, parent_of, runs_inside_hook
+from hookrun.core.state import DATA_DIR, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
 
 
 def _forget_socket(home: str) -> None:
-    from hookrun import launcher_file
+    from hookrun.launch import launcher_file
 
     path = launcher_file.path_in(home)
     found = launcher_file.read(path)
@@ -70,7 +70,7 @@ def _forget_socket(home: str) -> None:
 
 def _mend_launcher_file(home: str) -> None:
     """Write a missing or damaged launcher.conf of a home with launchers again: the next run then starts a server."""
-    from hookrun import launcher_file
+    from hookrun.launch import launcher_file
 
     path, fire = launcher_file.path_in(home), sys.orig_argv.index("fire")
     try:

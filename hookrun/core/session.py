@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun import state
+from hookrun.core import state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

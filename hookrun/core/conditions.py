@@ -7,14 +7,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from hookrun.model import ClaudeForm
+    from hookrun.core.model import ClaudeForm
 
 
 def glob(pattern: str, text: str) -> bool:
     """Return whether a glob matches; only wildcards need the import of the module for globs."""
     if "*" not in pattern and "?" not in pattern and "[" not in pattern:
         return pattern == text
-    from hookrun import globs
+    from hookrun.core import globs
 
     return globs.glob(pattern, text)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hookrun.events import can_modify
-from hookrun.fastjson import dumps
-from hookrun.model import (
+from hookrun.core.events import can_modify
+from hookrun.core.fastjson import dumps
+from hookrun.core.model import (
     CAN_CARRY_ARGS,
     LAYERS,
     NO_OBJECTION,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import Any, Protocol
 
-    from hookrun import verdicts
+    from hookrun.core import verdicts
 
     class Candidates(Protocol):
         """The hooks configured for an event, in running order; built only when requested."""
@@ -153,7 +153,7 @@ class HookChain:
         final = as_object(self.context.get("tool_args")) if self.changed else None
         for run in self.runs if self.changed else ():
             if run.verdict.action == "allow":
-                from hookrun.verdicts import json_equal
+                from hookrun.core.verdicts import json_equal
 
                 # An allow is for the arguments its hook saw: for others it is a continue.
                 if not json_equal(run.args, final):
@@ -255,7 +255,7 @@ class HookChain:
             return to_hook_result(hook, self.event, before, outcome, self.save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, outcome=outcome)
-        import hookrun.verdicts  # most answers are plain; `from` takes longer
+        import hookrun.core.verdicts  # most answers are plain; `from` takes longer
 
         notes: list[str] = []
         answer: Verdict | Failure
@@ -265,26 +265,26 @@ class HookChain:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
             if outcome.answer is None:
-                answer, notes = hookrun.verdicts.from_process(hook, outcome, can_modify=allowed)
+                answer, notes = hookrun.core.verdicts.from_process(hook, outcome, can_modify=allowed)
             else:
-                answer, notes = hookrun.verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
+                answer, notes = hookrun.core.verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
-        run = HookResult(hook, hookrun.verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
+        run = HookResult(hook, hookrun.core.verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         if run.notes:
-            run.lost = [note for note in run.notes if note.startswith(hookrun.verdicts.NOTES_FOR_USER)]
+            run.lost = [note for note in run.notes if note.startswith(hookrun.core.verdicts.NOTES_FOR_USER)]
         return run
 
     def _apply_changes(
         self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
     ) -> None:
         """Apply the run's changes to the context; an inapplicable one is the run's failure."""
-        import hookrun.verdicts
+        import hookrun.core.verdicts
 
         so_far = self.context
         run.before = as_object(before.get("tool_args"))
         try:
-            changes, fields, conflicts = hookrun.verdicts.merge(run, before, so_far, together)
+            changes, fields, conflicts = hookrun.core.verdicts.merge(run, before, so_far, together)
             for other, what in conflicts:
                 self._conflict(other, run, what)
             if fields:
@@ -297,13 +297,13 @@ class HookChain:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # too deep, not JSON, or a program's incomparable objects
-            from hookrun.text import describe_exception
+            from hookrun.core.text import describe_exception
 
             self.context, self._encoded, changes = so_far, {}, []
             why = f"its answer cannot be passed to other hooks: {describe_exception(error)}"
-            if not hookrun.verdicts.keep_refusal(run, why):
+            if not hookrun.core.verdicts.keep_refusal(run, why):
                 run.failure = Failure("bad_verdict", why)
-                run.verdict = hookrun.verdicts.apply_policies(run.hook, run.failure)
+                run.verdict = hookrun.core.verdicts.apply_policies(run.hook, run.failure)
         together.append((run, changes))
 
     def _set_context(self, fields: dict[str, object]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.state import DATA_DIR
+from hookrun.core.state import DATA_DIR
 
 # The file's name, in the launchers' directory.
 NAME = "launcher.conf"
@@ -83,7 +83,7 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
     The old file may be running: it is replaced, never written to. The new one is on disk afterwards: a launcher left
     empty by a power cut would silently pass every call.
     """
-    from hookrun.files import atomic_write
+    from hookrun.core.files import atomic_write
 
     atomic_write(path, data, mode=mode, exact=True, durable=True)
 

@@ -6,10 +6,10 @@ import os
 import sys
 from time import monotonic
 
-from hookrun.fastjson import loads, type_name
-from hookrun.model import file_path
-from hookrun.state import timestamp
-from hookrun.text import UserError, escape
+from hookrun.core.fastjson import loads, type_name
+from hookrun.core.model import file_path
+from hookrun.core.state import timestamp
+from hookrun.core.text import UserError, escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
 
 def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[str]:
     """Return warnings about likely mistakes in a context from `source`, as for `read`. Raises ContextError."""
-    from hookrun.events import ALIASES, canonical
+    from hookrun.core.events import ALIASES, canonical
 
     check(data, "stdin" if source == "-" else source)
     found = []
