@@ -362,15 +362,17 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
     if proving:
         from hookrun.doctor.prove import prove  # rarely needed
     examined = [(agent, [*run_checks(agent), *(prove(agent) if proving else ())]) for agent in shown]
-    wrong = any(finding.level == PROBLEM for _, findings in examined for finding in findings)
+    problems = ConfigSources(at).problems if not examined else []  # else each agent's checks have them
+    wrong = bool(problems) or any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
         report = [{**agent.to_json(), "findings": list(map(asdict, found))} for agent, found in examined]
-        print_json({"ok": not wrong, "agents": report})
+        print_json({"ok": not wrong, "agents": report, "problems": problems})
     else:
         for agent, findings in examined:
             _print_findings(agent, findings)
         if not examined:
             click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
+        print_problems(problems)
     return FAILED if wrong else 0
 
 

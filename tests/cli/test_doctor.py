@@ -75,6 +75,17 @@ def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
     assert f"in the user settings for {events}: {settings_file(project, agent)}" in done.stdout
 
 
+def test_a_config_that_cannot_be_read_is_a_problem_without_any_agent_too(project: Project) -> None:
+    """Whatever agent comes to run here, its hooks are missing."""
+    (project.root / "coder.json").unlink(missing_ok=True)
+    (project.root / "coder.json").mkdir()
+    done = hookrun(project, "doctor", PATH="/usr/bin:/bin")
+    assert (done.status, "coder.json" in done.stderr) == (1, True)
+    report = hookrun(project, "doctor", "--json", PATH="/usr/bin:/bin")
+    assert (report.status, report.json["ok"], report.json["agents"]) == (1, False, [])
+    assert "coder.json:1:1: is a directory" in str(report.json["problems"])
+
+
 def test_without_a_name_only_agents_that_are_here_are_looked_at(project: Project) -> None:
     """An agent that is neither installed nor connected is not mentioned; none at all is no problem."""
     none = hookrun(project, "doctor", PATH="/usr/bin:/bin")
