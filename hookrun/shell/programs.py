@@ -214,7 +214,7 @@ Rscript :: flags long_flags=--vanilla
     terminal-notifier terraform-docs tflint tomlq top tput trufflehog tsc tty typos uname unix2dos unxz vale vulture
     wall watchman wc who whoami wl-copy wl-paste xclip xdg-open xmllint xmlstarlet xo xq xsel yamllint yapf yes zip ::
     data
-"""
+""".replace("\n    ", " ").split("\n")
 
 _HAVING: dict[str, dict[str, str]] = {}
 
@@ -224,7 +224,7 @@ def having(fact: str) -> dict[str, str]:
     found = _HAVING.get(fact)
     if found is None:
         found = _HAVING[fact] = {}
-        for row in ROWS.replace("\n    ", " ").split("\n"):
+        for row in ROWS:
             if fact in row:  # most rows are left out by this
                 names, _, facts = row.partition(" :: ")
                 for name, _, value in (each.partition("=") for each in facts.split()):

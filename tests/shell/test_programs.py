@@ -13,8 +13,7 @@ from hookrun.shell import programs
 pytestmark = pytest.mark.lint
 
 PACKAGE = Path(programs.__file__).resolve().parent.parent
-ROWS = programs.ROWS.replace("\n    ", " ").splitlines()
-NAMES = [name for row in ROWS if " :: " in row for name in row.partition(" :: ")[0].split()]
+NAMES = [name for row in programs.ROWS if " :: " in row for name in row.partition(" :: ")[0].split()]
 OTHERS = {"programs.py", "fire_call.py"}  # the latter: the programs of one kind of line, nothing of their words
 READERS = (
     "shell/*.py",
