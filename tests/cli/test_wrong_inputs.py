@@ -169,11 +169,8 @@ def test_a_wrong_config(project: Project, text: str, message: str) -> None:
     check(done.status, done.stdout, done.stderr, message)
 
 
-COMMANDS = ("validate", "list", "explain stop", "status", "config show", "trust", "test")
-
-
-@rows("name, status", [*((each, 1) for each in COMMANDS), ("doctor", 0)])
-def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name: str, status: int) -> None:
+@rows("name", ["validate", "list", "explain stop", "status", "config show", "trust", "test", "doctor"])
+def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name: str) -> None:
     """Every command reports it, and none fails otherwise."""
     path = project.root / "coder.json"
     path.unlink(missing_ok=True)
@@ -183,7 +180,7 @@ def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name:
     path.symlink_to("nowhere")
     second = hookrun(project, *name.split())
     for done in first, second:
-        assert (done.status, "Traceback" in done.stderr + done.stdout) == (status, False)
+        assert (done.status, "Traceback" in done.stderr + done.stdout) == (1, False)
         assert "internal error" not in done.stderr
 
 
