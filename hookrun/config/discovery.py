@@ -232,11 +232,15 @@ class CompiledConfig:
 
 
 class EventHooks:
-    """The candidate hooks of one event, each parsed when first needed."""
+    """The candidate hooks of one event, each parsed when first needed.
+
+    They `need_approval` if one is of an untrusted layer.
+    """
 
     def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
         self._rows = rows
         self.count = len(rows)
+        self.need_approval = any(LAYERS[row["layer"]] in UNTRUSTED_LAYERS for row in rows)
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] | None = None
@@ -245,10 +249,6 @@ class EventHooks:
     def layer(self, index: int) -> int:
         """Return the index of the hook's layer in LAYERS."""
         return self._rows[index]["layer"]
-
-    def need_approval(self) -> bool:
-        """Return whether a hook is of an untrusted layer."""
-        return any(LAYERS[row["layer"]] in UNTRUSTED_LAYERS for row in self._rows)
 
     def always(self, index: int) -> bool:
         """Return whether the hook runs after the chain has ended."""

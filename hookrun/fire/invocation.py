@@ -332,7 +332,7 @@ class EventFire:
         None if there are none and no hook for this event needs approval.
         """
         invocation = self.invocation
-        if not invocation.asks_approval or self.candidates is None or not self.candidates.need_approval():
+        if not invocation.asks_approval or self.candidates is None or not self.candidates.need_approval:
             try:
                 os.lstat(invocation.home + state.TRUST_STORE)
             except FileNotFoundError:

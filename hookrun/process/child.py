@@ -273,23 +273,6 @@ def cannot_enter(cwd: str, error: OSError | ValueError) -> CannotStart:
     return CannotStart(Failure("spawn", f"its working directory {cwd} cannot be entered: {why}"))
 
 
-def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
-    """Return a function that starts argv[0] (a path). For a single-threaded process: it changes directory.
-
-    The new process leads its own session, with every signal at its default and unblocked.
-    """
-
-    def start(stdin: int, stdout: int, stderr: int) -> int:
-        try:
-            return posix_spawn(argv, environment, (stdin, stdout, stderr), cwd=cwd)
-        except (OSError, ValueError, NotImplementedError) as error:
-            from hookrun.process import spawn  # rare
-
-            return spawn.start_otherwise(error, argv, environment, cwd)(stdin, stdout, stderr)
-
-    return start
-
-
 def posix_spawn(
     argv: tuple[str, ...],
     environment: Mapping[bytes, bytes],

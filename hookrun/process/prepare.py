@@ -7,7 +7,7 @@ import sys
 
 from hookrun.core.model import UNTRUSTED_LAYERS, Failure
 from hookrun.core.nesting import NESTING
-from hookrun.process.child import Task, program
+from hookrun.process.child import Task, posix_spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +46,23 @@ SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})
 
 CLAUDE_PROJECT, CLAUDE_PLUGIN = "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT"
 LAST_RESORT = "/tmp"  # noqa: S108  # a working directory if even the home directory is gone; nothing is put there
+
+
+def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str) -> Start:
+    """Return a function that starts argv[0] (a path). For a single-threaded process: it changes directory.
+
+    The new process leads its own session, with every signal at its default and unblocked.
+    """
+
+    def start(stdin: int, stdout: int, stderr: int) -> int:
+        try:
+            return posix_spawn(argv, environment, (stdin, stdout, stderr), cwd=cwd)
+        except (OSError, ValueError, NotImplementedError) as error:
+            from hookrun.process import spawn  # rare
+
+            return spawn.start_otherwise(error, argv, environment, cwd)(stdin, stdout, stderr)
+
+    return start
 
 
 class HookEnvironment:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.process import child, program as programs
+from hookrun.process import prepare, program as programs
 from hookrun.process.child import CannotStart
 from hookrun.process.runner import inheritable
 from tests.process.bench import program, through_a_shell
@@ -246,9 +246,9 @@ def failure(
 
 def same_failure(monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], cwd: Path | str) -> tuple[str, str]:
     """Return the failure, which has to be that of a program that is started by a process with one thread."""
-    monkeypatch.chdir("/")  # and back at the end: child.program leaves it
+    monkeypatch.chdir("/")  # and back at the end: prepare.program leaves it
     told = failure(program, argv, str(cwd), PATH)
-    assert told == failure(child.program, argv, str(cwd), PATH)
+    assert told == failure(prepare.program, argv, str(cwd), PATH)
     return told
 
 
