@@ -44,7 +44,7 @@ os.fork = refuse
 """
 NO_MODULE = """
 from hookrun.fire import command
-def main(argv): raise ImportError("incomplete")
+def main(*_): raise ImportError("incomplete")
 command.main = main
 """
 LATE = """
@@ -61,7 +61,7 @@ invocation.EventFire.run = fail
 A_THREAD = """
 import threading, time
 from hookrun.fire import command
-def main(argv): return threading.Thread(target=time.sleep, args=(60,), daemon=True).start() or 1
+def main(*_): return threading.Thread(target=time.sleep, args=(60,), daemon=True).start() or 1
 command.main = main
 """
 IMPATIENT = "from hookrun.launch import server\nserver.WORKER_TIMEOUT = 0.5\n"
