@@ -155,7 +155,7 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
         if not hint.startswith("did you mean"):  # an option of the tried command, as in `rm -rf build`
             return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
     if isinstance(error, click.NoSuchOption) and (argv[0], error.option_name) == ("explain", "--run"):
-        return "unknown option `--run`\nhint: did you mean `hookrun try --long`, which runs the hooks?"
+        return "unknown option `--run`\nhint: another command runs the hooks: see `hookrun help try`"
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"

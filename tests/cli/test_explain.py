@@ -105,7 +105,7 @@ def test_nothing_is_run(project: Project) -> None:
     assert project.audit() == []
     refused = hookrun(project, "explain", *PUSH, "--run")
     assert refused.status == 1
-    assert "unknown option `--run`\nhint: did you mean `hookrun try --long`" in refused.stderr
+    assert "unknown option `--run`\nhint: another command runs the hooks: see `hookrun help try`" in refused.stderr
     assert not (project.root / "ran").exists()
 
 
