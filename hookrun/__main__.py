@@ -8,6 +8,8 @@ import gc
 import os
 import sys
 
+# What hookrun depends on. Each may be elsewhere than hookrun, and without one a guard could not be read or run.
+DEPENDENCIES = ("click", "orjson", "rich", "tree_sitter", "tree_sitter_bash", "yaml")
 # ENFILE and EMFILE.
 NO_DESCRIPTOR = (23, 24)
 
@@ -65,8 +67,9 @@ def _find_this_copy() -> None:
         if __import__("hookrun").__file__ != f"{package}/__init__.py":
             raise ImportError(f"{package} has no __init__.py")
         sys.path.append(sys.path.pop(0))  # last: files beside it must not shadow the standard library
-        if not os.path.exists(f"{os.path.dirname(package)}/tree_sitter"):
-            _load_site()  # an editable installation: what it depends on is elsewhere
+        beside = os.path.dirname(package)
+        if not all(os.path.exists(f"{beside}/{each}") for each in DEPENDENCIES):
+            _load_site()  # an editable installation, or one that uses the system's packages, too
 
 
 def _load_site() -> None:

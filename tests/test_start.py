@@ -8,13 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun import __version__
-from tests.conftest import copy_package
+from hookrun.__main__ import DEPENDENCIES
+from tests.conftest import ROOT, copy_package
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -86,6 +89,23 @@ def test_nothing_beside_the_package_takes_the_place_of_a_module(project: Project
             (directory / f"{name}.py").write_text("raise SystemExit(77)\n")
     project.hooks({"command": "exit 2"})
     assert started(project, *OPTIONS, package / "__main__.py", "fire", "pre_tool_use").returncode == 2
+
+
+def test_dependencies_may_be_in_several_places(project: Project, package: Path) -> None:
+    """One beside the package and another elsewhere, as where a virtual environment has the system's packages, too."""
+    for name in ("tree_sitter", "tree_sitter_bash"):
+        (package.parent / name).symlink_to(Path(__import__(name).__file__ or "").parent)
+    (project.root / "coder.json").unlink(missing_ok=True)
+    (project.root / "hookrun.yaml").write_text("hooks:\n- {name: guard, event: pre_tool_use, command: exit 2}\n")
+    assert started(project, *OPTIONS, package / "__main__.py", "fire", "pre_tool_use").returncode == 2
+
+
+def test_every_dependency_is_looked_for() -> None:
+    """Those of pyproject.toml, by the names that are imported."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = {re.split(r"[<>=]", each)[0].lower() for each in declared}
+    imported = packages_distributions()
+    assert {imported[each][0].lower() for each in DEPENDENCIES} == wanted
 
 
 @pytest.mark.slow

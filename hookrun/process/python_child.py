@@ -23,9 +23,9 @@ SUFFIXES = (".py", ".pyc", ".so")
 
 def run(target: str, directory: str) -> int:
     """Run the function of a hook in this process, without the modules that `json` loads."""
+    load_site()
     if target.startswith(RECIPES):  # they end before garbage matters
         return python_hook.run(target, directory, _loads, _dumps, nothing=ALLOWED)
-    load_site()
     _forget_shadowed(directory)
     gc.enable()
     return python_hook.run(target, directory, _loads, _dumps)
