@@ -47,7 +47,7 @@ SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 RESOLVING = having("resolves")
 
 # Names that end in a version: python3, python3.12.
-VERSIONED = re.compile(r"(lua|node|perl|php|pypy|python|ruby)[0-9]+(?:\.[0-9]+)*")
+VERSIONED = re.compile(rf"({'|'.join(having('versioned'))})[0-9]+(?:\.[0-9]+)*")
 
 # Shell keywords and builtins, which name no program.
 BUILTINS = having("builtin")

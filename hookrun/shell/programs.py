@@ -32,7 +32,7 @@ npx pnpx :: line=call launches finds=package.json,.npmrc,pnpm-workspace.yaml,.ya
 . source :: line=sourced in_shell input runs_code builtin
 at batch :: line=input input
 eval :: line=joined in_shell builtin data
-git :: line=git prints=directory passes_on patches git
+git :: line=git prints=directory passes_on git
 ssh :: line=remote input apart valued=-B,-D,-E,-F,-I,-J,-L,-O,-Q,-R,-S,-W,-b,-c,-e,-i,-l,-m,-o,-p,-w unseen
 sudo :: line=sudo input wraps assigns directory=-D,--chdir
     valued=-u,--user,-g,--group,-h,--host,-p,--prompt,-C,--close-from,-R,--chroot,-r,--role,-t,--type,-T,-U
@@ -63,7 +63,7 @@ julia luajit :: interprets interactive=-i script=-e,-c,--eval,-Command
 ruby :: interprets runs_code script=-e,-c,--eval,-Command versioned flags=w in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     pattern_first=-e,-E
 gdb :: script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
-gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p script_files
+gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p
     pattern_first=-e,-f,--expression,--file
 awk gawk :: text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source in_place=inplace$|-iinplace|--include=inplace
     pattern_first=-f,--file
@@ -171,7 +171,7 @@ pwd :: builtin prints=directory data unseen
 shred sponge touch truncate :: data changes
 ed emacs ex nano sudoedit vi vim :: changes
 srm trash unlink :: changes removes
-patch :: changes output=-o,--output patches
+patch :: changes output=-o,--output
 rm rmdir :: data changes removes
 cp install ln mv :: passes_on onto_last targeted writes_last
 scp :: data onto_last
@@ -182,9 +182,9 @@ gpg sort :: passes_on output=-o,--output
 wget :: passes_on output=-O,--output-document downloads
 basename chgrp chmod chown dirname du file locate mkdir readlink realpath sleep ssh-add ssh-keygen stat tree whereis ::
     data unseen
-apply_patch :: unseen patches
+apply_patch :: unseen
 : [ alias exit export false hash kill read test true :: builtin data unseen
-cd :: builtin data unseen enters
+cd :: builtin data unseen
 fd :: passes_on unseen
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
@@ -195,7 +195,7 @@ dd :: passes_on writes_last
 http :: data downloads
 aria2c fetch https xh :: downloads
 # Others that only handle data, and words of shells
-pushd :: builtin data enters
+pushd :: builtin data
 Rscript :: flags long_flags=--vanilla
 [[ bg break continue declare disown fc fg getopts history jobs let local popd readonly return set shift times typeset
     ulimit umask unalias unset wait :: builtin data

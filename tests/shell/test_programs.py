@@ -43,6 +43,18 @@ def test_each_program_has_one_row() -> None:
     assert [name for name, count in Counter(NAMES).items() if count > 1] == []
 
 
+def test_every_fact_is_read() -> None:
+    """What is not asked for is no fact: it would rot unseen."""
+    facts = {fact.partition("=")[0] for row in programs.ROWS for fact in row.partition(" :: ")[2].split()}
+    asked: set[str] = set()
+    for path in PACKAGE.rglob("*.py"):
+        calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        for call in calls:
+            if ast.unparse(call.func) in {"having", "values", "_options"}:
+                asked.update(str(each.value) for each in call.args if isinstance(each, ast.Constant))
+    assert facts - asked == set()
+
+
 def test_no_other_module_that_reads_lines_has_a_table_of_programs() -> None:
     """Of what reads a line; a rule of a recipe names the programs that it is about.
 
