@@ -1,6 +1,6 @@
 """The response to an agent's message: the verdicts of its fires, hookrun's own problems, and texts kept for it.
 
-Loaded only where there is something to say: most calls have no answer.
+A cold run loads it only where there is something to say: most calls have no answer.
 """
 
 from __future__ import annotations

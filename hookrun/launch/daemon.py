@@ -44,9 +44,9 @@ CHANGED = "hookrun was changed while it was loaded"
 PRELOADED = """
     hookrun.__main__ hookrun.claude.answer hookrun.claude.matcher hookrun.core.audit hookrun.core.credentials
     hookrun.core.engine hookrun.core.session hookrun.fire.agent hookrun.fire.command hookrun.fire.lost
-    hookrun.launch.server_start hookrun.process.orphans hookrun.process.python_child hookrun.process.recipe_calls
-    hookrun.shell.evaluate hookrun.shell.named_files hookrun.shell.parse_line hookrun.trust.approvals
-    hookrun.trust.digest hookrun.trust.hook_files
+    hookrun.fire.response hookrun.launch.server_start hookrun.process.orphans hookrun.process.python_child
+    hookrun.process.recipe_calls hookrun.shell.evaluate hookrun.shell.named_files hookrun.shell.parse_line
+    hookrun.trust.approvals hookrun.trust.digest hookrun.trust.hook_files
 """
 # Seconds that clients wait for a greeting.
 ANSWERS_WITHIN = 2.0

@@ -230,7 +230,7 @@ async def within_limit(
 ) -> tuple[Any, BaseException | None, TimeLimited | None]:
     """Await any awaitable; return its value, what it raised, and its time limit: None if it has not waited.
 
-    Raises only what is not its own: CancelledError if the task is cancelled, GeneratorExit if nobody awaits it.
+    Raises only what is not its own: CancelledError if the task is cancelled, GeneratorExit if it is no longer awaited.
     """
     limit = None
     try:

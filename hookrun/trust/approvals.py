@@ -193,8 +193,9 @@ class UserDecisions:
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
-        if self._inspector is not None and self._inspector.has_news:
-            self._inspector.keep()
+        cache = self._inspector.cache if self._inspector is not None else None
+        if cache is not None and cache.changed:
+            cache.keep()
 
 
 def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:

@@ -207,13 +207,16 @@ MOST_HOOKS = 1000
 
 
 class DigestCache:
-    """A cache of digests by declaration and file identities. Unreadable entries are recomputed."""
+    """A cache of digests by declaration and file identities. Unreadable entries are recomputed.
+
+    If it has `changed`, `keep` writes it.
+    """
 
     def __init__(self, home: str, root: str) -> None:
         self._home = home
         self._root = root
         self._known: dict[str, list[object]] = {}
-        self._changed = False
+        self.changed = False
         try:
             data, _ = scan_own(read_cached(home, SUFFIX, root), 0)
             if isinstance(data, dict) and (data["version"], data["root"]) == (VERSION, root):
@@ -238,11 +241,11 @@ class DigestCache:
         now = now_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
             self._known[declared] = [digest, *(file.to_list() for file in files)]
-            self._changed = True
+            self.changed = True
 
     def keep(self) -> None:
         """Write new digests to disk, ignoring failure."""
-        if not self._changed:
+        if not self.changed:
             return
         from hookrun.config.cache_writer import write
 
@@ -279,7 +282,6 @@ class HookInspector:
     """Inspects hooks of the project at `root`: files, who else can change them, digest.
 
     `owners` are accounts, besides this one and root, whose files are trusted. `limits` are those of a Budget, if any.
-    If it `has_news`, it is to `keep` them.
     """
 
     def __init__(
@@ -295,8 +297,7 @@ class HookInspector:
         self._environment = environment
         self._owners = owners
         self._budget = Budget(*limits) if limits is not None else None
-        self._identities: DigestCache | None = None
-        self.has_news = False
+        self.cache: DigestCache | None = None
         self._approved: dict[tuple[str, str], set[str]] | None = None
 
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
@@ -335,9 +336,9 @@ class HookInspector:
                 self._budget.end()
 
     def _cache(self) -> DigestCache:
-        if self._identities is None:
-            self._identities = DigestCache(self.home, self.root)
-        return self._identities
+        if self.cache is None:
+            self.cache = DigestCache(self.home, self.root)
+        return self.cache
 
     def _look(self, hook: Hook, declared: str) -> Inspection:
         variables, cwd = self._environment.variables_and_directory(hook)
@@ -358,7 +359,6 @@ class HookInspector:
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
             self._cache().remember(declared, files, digest)
-            self.has_news = True
         return Inspection(digest, files, variables_and_directory=(variables, cwd))
 
     def _others_can_change(self, files: list[LocalFile]) -> str | None:
@@ -374,5 +374,5 @@ class HookInspector:
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
-        if self._identities is not None:
-            self._identities.keep()
+        if self.cache is not None:
+            self.cache.keep()
