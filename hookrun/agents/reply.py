@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.agents.base import placeholder_message
 from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs
+from hookrun.core.events import GATES
 from hookrun.core.fastjson import dumps
 
 TYPE_CHECKING = False
@@ -159,11 +160,14 @@ class AgentResponse:
     """The response to an agent: the JSON object `data`, which may be empty.
 
     `reply` is the expressed part of the verdict; `degraded` are names of DEGRADATIONS; `deferred` has texts for a later
-    event of the session.
+    event of the session. If it `needs_status`, the agent takes only an exit status for a refusal.
     """
 
-    def __init__(self, data: dict[str, object], reply: Reply, names: list[str], deferred: Reply) -> None:
+    def __init__(
+        self, data: dict[str, object], reply: Reply, names: list[str], deferred: Reply, *, needs_status: bool
+    ) -> None:
         self.data = data
+        self.needs_status = needs_status
         self.reply = reply
         self.degraded = names
         self.deferred = deferred
@@ -193,8 +197,9 @@ def build_response(
         able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
     deferred = Reply()
     reply, names = degrade(merged, able, message.event, message.tool, deferred)
+    needs_status = not reply.allows and message.event in GATES and agent.INSTALL.get("refused_by_status", False)
     if form is None:
-        return AgentResponse({}, reply, names, deferred)
+        return AgentResponse({}, reply, names, deferred, needs_status=needs_status)
     if not reply.allows and reply.action != "ask":
         _name_hooks(reply, able, message.event, *refused_by())
     names += form.caveats(reply, message)
@@ -203,7 +208,7 @@ def build_response(
     for shown, able_to in ((reply, "user_message"), (deferred, "user_message later")):
         if lost and able_to in able and (text := notice(lost)):
             shown.user_message = join_paragraphs(shown.user_message, text)
-    return AgentResponse(form.render(reply, message), reply, names, deferred)
+    return AgentResponse(form.render(reply, message), reply, names, deferred, needs_status=needs_status)
 
 
 def static_answer(agent: Agent, event: str, reply: Reply) -> str:

@@ -28,7 +28,6 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
-from hookrun.core.events import GATES
 from hookrun.core.files import read_or_none
 from hookrun.core.model import Hook, HookResult, Outcome, Verdict
 from hookrun.core.text import truncate
@@ -302,8 +301,7 @@ class Trial:
             return None, None, []
         replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]
         answer = build_response(agent, message, replies)
-        by_status = agent.INSTALL.get("refused_by_status", False) and message.event in GATES
-        status = REFUSED if by_status and not answer.reply.allows else 0
+        status = REFUSED if answer.needs_status else 0
         return answer.stdout().decode().strip(), status, list(dict.fromkeys(answer.degraded))
 
     # --- as JSON

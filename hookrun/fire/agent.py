@@ -270,8 +270,7 @@ class AgentFire:
         status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")
-        by_status = self.agent.INSTALL.get("refused_by_status", False) and self.message.event in GATES
-        if answer is not None and refused and (by_status or error is not None):
+        if answer is not None and refused and (answer.needs_status or error is not None):
             print_for_agent(answer.reply.reason or "refused")
             status = REFUSED
         elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:

@@ -25,10 +25,10 @@ REFUSED = 2
 def refusal(agent: Agent, message: Message) -> tuple[int, bytes, bytes]:
     """Return the exit status, stdout and stderr that refuse an agent's message at one of GATES."""
     text = reason(message.event)
-    answer = build_response(agent, message, [Reply("block", text)]).stdout()
-    if agent.INSTALL.get("refused_by_status", False) or not answer:
-        return REFUSED, answer, f"{text}\n".encode()
-    return 0, answer, b""
+    answer = build_response(agent, message, [Reply("block", text)])
+    if answer.needs_status or not answer.data:
+        return REFUSED, answer.stdout(), f"{text}\n".encode()
+    return 0, answer.stdout(), b""
 
 
 def reason(event: str) -> str:
