@@ -10,8 +10,7 @@ from hookrun.config.command_words import SCRIPT_FLAGS
 from hookrun.config.discovery import CODE_SUFFIXES
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.programs import having, values
-from hookrun.shell.words import UNKNOWN, Word
-from hookrun.shell.wrappers import STDIN
+from hookrun.shell.words import STDIN, UNKNOWN, Word
 
 # Text without the characters that a shell, an option or a program's code puts around a path.
 PLAIN = re.compile(r"[^\s'\"`$(){}<>|&;=\\,*?\[\]!#]+")

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from hookrun.config.command_words import HERE, KNOWN_VALUES, NAMED
 from hookrun.config.interpreters import PLAIN, argument, looks_like_code
-from hookrun.shell.words import UNKNOWN, Word, absolute
-from hookrun.shell.wrappers import STDIN
+from hookrun.shell.words import STDIN, UNKNOWN, Word, absolute
 
 DEPTH = 16  # levels that a line may leave the working directory by `cd ..`
 WORKING_DIRECTORY = f"/{HERE}" * DEPTH

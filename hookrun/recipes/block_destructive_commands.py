@@ -10,7 +10,6 @@ from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, block, line_of, parse, physical, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
-from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -217,6 +216,8 @@ class Guard:
         if git is not None and command.program != UNKNOWN:
             if git.command != "clean" or not _cleans(_words(git)):
                 return []
+            from hookrun.shell.simple_command import not_options
+
             return [(path, git.start) for path in not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
         return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []

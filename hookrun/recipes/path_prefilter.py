@@ -6,6 +6,7 @@ import os
 
 from hookrun.recipes.shell_recipe import BARE
 from hookrun.shell.prefilter import ENDS, QUOTES, may_run_input
+from hookrun.shell.programs import having
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +20,9 @@ APART = {**ENDS, **str.maketrans(dict.fromkeys("@:", " "))}
 # Characters of a line whose names may have spaces or separators.
 UNUSUAL = "'\"\\=,@:"
 # Programs with a path in the same word as an option or command: `-oFILE`.
-ATTACHING = ("curl", "docker", "env", "gpg", "nerdctl", "patch", "podman", "run0", "sed", "sort", "sudo", "wget")
+ATTACHING = (*having("attached"), *having("output"), *having("mounts"), *having("directory"), *having("in_place"))
 # Programs that enter a directory, or name files in one without it; git's options and variable.
-ENTERING = (
-    "-C", "cd", "cp", "env", "find", "install", "ln", "mv", "pushd", "rsync", "run0", "scp", "sudo", "systemd-run",
-    "work-tree", "work_tree",
-)  # fmt: skip
+ENTERING = (*having("enters"), *having("onto_last"), *having("directory"), "find", "-C", "work-tree", "work_tree")
 # Kinds of files, in their mode.
 LINK, DIRECTORY = 0o120000, 0o040000
 # Paths looked up for a line, and files listed of a directory: each about a millisecond.

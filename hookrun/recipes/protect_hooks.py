@@ -23,8 +23,8 @@ from hookrun.recipes.shell_recipe import (
     spellings,
     unreadable,
 )
-from hookrun.shell.file_programs import CHANGING, IN_PLACE, OF_GIT, ONTO_LAST, WRITING_OPTIONS
-from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, git_programs, may_run
+from hookrun.shell.prefilter import ENDS, MADE_UP, OF_GIT, QUOTES, git_programs, may_run
+from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
@@ -75,23 +75,17 @@ HARMLESS = frozenset({"--digest", "--dry-run", "--help", "--list", "-h"})
 RUNNING = frozenset({"-m", "-Im", "dlx", "exec", "run", "x"})
 
 # Programs that run another one, any of their words.
-STARTERS = frozenset({"bunx", "npx", "pipx", "script", "uvx"})
+STARTERS = frozenset((*(name for name, after in having("launches").items() if not after), *having("opens")))
 
 # Programs that run code in a word or file.
-INTERPRETERS = (
-    r"(?:python|pypy)[\d.]*|perl|ruby|node|nodejs|deno|bun|php|lua|g?awk|mawk|expect|tclsh|ex|vim?|emacs|sqlite3|gdb"
-)
+INTERPRETERS = frozenset((*having("interprets"), *having("evaluates")))
 
 IN_CODE = rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b"
 
-# Programs that change the permissions or owner of a file.
-OF_MODES = frozenset({"chattr", "chflags", "chgrp", "chmod", "chown", "setfacl", "setfattr", "xattr"})
+CHANGES = ("changes", "onto_last", "writes_last", "in_place", "output", "modes")
 
 # Programs that can change files named in the line.
-PROGRAMS = (
-    *(*CHANGING, *ONTO_LAST, *IN_PLACE, *WRITING_OPTIONS, *OF_MODES, "dd", "find", "tar"),
-    *git_programs((*OF_GIT, "clean")),
-)
+PROGRAMS = (*(each for fact in CHANGES for each in having(fact)), "find", "tar", *git_programs((*OF_GIT, "clean")))
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -194,7 +188,7 @@ class Watch:
             if file.removed or (file.restored and path != self._root):
                 yield from self._of_tree(path)
                 yield from self._of_tree(physical(file.path, directory) or path)
-        for word in command.words[1:] if command.program in OF_MODES else ():
+        for word in command.words[1:] if command.program in having("modes") else ():
             if (path := absolute(word.text, directory)) is not None:
                 yield from self._of_file(path)
 
@@ -257,7 +251,7 @@ def _decides(command: SimpleCommand) -> bool:
         return False
     import re
 
-    interprets = re.fullmatch(INTERPRETERS, command.program) is not None
+    interprets = (command.program.rstrip(".0123456789") or command.program) in INTERPRETERS
     if interprets and any(re.search(IN_CODE, text) for text in code):
         return True
     if command.one_of(("hookrun",)) is not None:

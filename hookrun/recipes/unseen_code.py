@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hookrun import sends_typed_input
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, may_read_terminal
+from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, WITH_WORDS, may_read_terminal
 from hookrun.shell.programs import having
-from hookrun.shell.words import UNKNOWN, absolute
-from hookrun.shell.wrappers import STDIN, nested_line
+from hookrun.shell.words import STDIN, UNKNOWN, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,18 +49,24 @@ VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 def may_refuse(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
     """Return whether `refusal` may have a reason. False is certain."""
     allowed = one_of(recipe, INTERACTIVE.name) == "allow"
-    return not allowed and may_read_terminal(line) and not sends_typed_input(str(context.get("agent")))
+    return not allowed and may_read_terminal(line) and _hides_input(context)
 
 
 def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:
     """Yield why a line is blocked: it starts a program that reads commands unseen by hooks."""
-    if sends_typed_input(str(context.get("agent"))) or one_of(recipe, INTERACTIVE.name) == "allow":
+    if one_of(recipe, INTERACTIVE.name) == "allow" or not _hides_input(context):
         return
     for program in terminal_readers(parsed):
         yield (
             f"`{program}` would read commands that no hook sees: {context['agent']} does not send typed input to "
             "hooks. Pass the commands in the line: `bash -c ...`, a script or a here-document"
         )
+
+
+def _hides_input(context: Mapping[str, object]) -> bool:
+    from hookrun import sends_typed_input  # loads the agents: only for lines that may matter
+
+    return not sends_typed_input(str(context.get("agent")))
 
 
 def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
@@ -81,12 +85,14 @@ def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
 def _reads(command: SimpleCommand) -> bool:
     program = command.one_of((*READERS, *INTERPRETERS, "python3")) or command.program
     texts = command.arguments
-    if SHOWING.intersection(texts) or not {"parallel", "xargs"}.isdisjoint(command.wrappers):
+    if SHOWING.intersection(texts) or not WITH_WORDS.keys().isdisjoint(command.wrappers):
         return False
+    from hookrun.shell.wrappers import nested_line
+
     line = nested_line(program, command.words, None)
     if line is not None:
         return line.text is None and not (program == "ssh" and SSH_WITHOUT_SHELL.intersection(texts))
-    if program in READERS or program in {".", "source"}:
+    if program in READERS or program in SOURCES:
         return "/dev/tty" in texts
     if program in OPENING:  # `script FILE` starts one, too
         return len(command.operands) <= (program == "script")
@@ -149,7 +155,7 @@ INLINE = r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)"
 # Options of wget and curl that name the directory for downloads.
 INTO = frozenset({"--directory-prefix", "--output-dir", "-P"})
 
-SOURCES = frozenset({".", "source"})
+SOURCES = frozenset(name for name, how in having("line").items() if how == "sourced")
 READING_LINES = READERS | SOURCES | {"eval"}
 
 

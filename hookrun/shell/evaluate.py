@@ -41,6 +41,8 @@ MAX_LINE_DEPTH = 8
 # Wrappers and programs that run their command or line in the current shell.
 IN_THIS_SHELL = having("in_shell")
 
+ENTERING = having("enters")
+
 # The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
 
@@ -204,7 +206,7 @@ def _kept(text: Word | None, streams: Streams) -> Word | None:
 def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:
     """Change the scope as a command changes its shell; return whether it did."""
     texts = [word.text for word in words]
-    if program in {"cd", "pushd"}:
+    if program in ENTERING:
         home = scope.home if texts[0] == "cd" else None
         operand = next((text for text in texts[1:] if text[:1] != "-" or text == "-"), home)
         scope.enter(scope.previous if operand == "-" else operand)

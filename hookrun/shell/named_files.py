@@ -6,23 +6,9 @@ import os
 import re
 from itertools import pairwise
 
-from hookrun.shell.file_programs import (
-    ATTACHED,
-    CHANGING,
-    FILES_SEARCHED,
-    IN_PLACE,
-    MOUNTING,
-    NEITHER,
-    NOT_NEXT,
-    OF_GIT,
-    ONTO_LAST,
-    PATTERN_FIRST,
-    REMOVING,
-    SEARCHING,
-    TARGETED,
-    WRITING_OPTIONS,
-)
 from hookrun.shell.git_call import GitCall, parse_git_call, setting
+from hookrun.shell.prefilter import OF_GIT
+from hookrun.shell.programs import having, values
 from hookrun.shell.words import UNKNOWN, Word
 from hookrun.shell.wrappers import found_paths, has_filter, start_directories
 
@@ -31,6 +17,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hookrun.shell.simple_command import SimpleCommand
+
+# Programs that write or remove all their files.
+CHANGING = having("changes")
+
+REMOVING = having("removes")
+
+# Programs that write their last file and read the others; `mv` removes those.
+ONTO_LAST = having("onto_last")
+
+# Those with an option for the target.
+TARGETED = having("targeted")
+
+# Programs that write their files with an option, and its beginning as a regular expression.
+IN_PLACE = having("in_place")
+
+# Programs with an option for a file to write: its short and long name.
+WRITING_OPTIONS = {name: values(name, "output") for name in having("output")}
+
+# Programs that show nothing of their files' content.
+NEITHER = having("unseen")
+
+# Programs whose first operand is no file, unless one of these options is given.
+PATTERN_FIRST = {name: tuple(values(name, "pattern_first")) for name in having("pattern_first")}
+
+# Programs that run containers.
+MOUNTING = having("mounts")
+
+# Options followed by a file to read, without a space.
+ATTACHED = {name: values(name, "attached") for name in having("attached")}
+
+SEARCHING = having("searches")
+# Programs that search, and their options before a pattern of the files searched.
+FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
+
+# Options whose next word is not shown as a file.
+NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
 
 # The short option of TARGETED for the target.
 SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
@@ -79,9 +101,9 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
         if redirection.writes or redirection.reads:
             yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
     program = command.program
-    if program in {"apply_patch", "git", "patch"}:
-        yield from _patched_by_agent(command) if program == "apply_patch" else _patched(command)
-        yield from _of_git_call(command) if program == "git" else ()
+    yield from _patched_by_agent(command) if program == "apply_patch" else ()
+    yield from _patched(command) if program in {"git", "patch"} else ()
+    yield from _of_git_call(command) if program == "git" else ()
     for word in _removed(command):
         yield NamedFile(word.text, word, written=True, removed=True)
     if not command.words or program == UNKNOWN or program in NEITHER or program == "git":

@@ -32,6 +32,16 @@ INTERACTIVE = RUN_INPUT.union(INTERPRETERS, OPENING, ["python3"])
 # Programs with git's commands.
 GIT = (*having("git"),)
 
+# Git commands that read or write the files they name; what others do can be restored from git.
+#
+# `shows`: files are named only after `--`; `restores`: files get the content of some commit.
+OF_GIT = {
+    **dict.fromkeys(("add", "archive", "blame", "cat-file", "commit", "diff", "hash-object", "show", "stage"), "reads"),
+    **dict.fromkeys(("grep", "log", "stash"), "shows"),
+    **dict.fromkeys(("checkout", "restore"), "restores"),
+    **dict.fromkeys(("mv", "rm"), "writes"),
+}
+
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 

@@ -6,15 +6,17 @@ from __future__ import annotations
 #
 # line: how it gives a line to a shell (see `wrappers`); input: it may run its input; in_shell: in the current shell.
 # interprets, opens: it reads commands from the terminal, or starts a shell that does; interactive: the option for that
-# besides code, reads_on: none is needed; runs_code: of a file or its input.
+# besides code, reads_on: none is needed; runs_code: of a file or its input; evaluates: in a language of its own.
 # script, text, queries: its options with code, by what its first operand is: a file, code, data. node: it resolves
 # modules as node does; resolves: also its script; versioned: its name may end in a version; flags, long_flags: without
 # a value.
 # wraps: its words after so many operands are a command; assigns: and may be NAME=VALUE; apart: which may see other
 # directories. valued, directory, never: options with the next word, those for its directory, and to run nothing.
 # launches: it may run a command, after one of these words. line_after: likewise a line. finds: files it looks for.
+# enters: it changes the directory.
 # data: it only handles data; passes_on: and prints or copies it; unseen: and shows nothing of it; prints: what.
-# changes, removes: it writes or removes all its files; onto_last: it writes the last; targeted: or an option's.
+# changes, removes, modes: it writes or removes all its files, or sets who may. onto_last: it writes the last;
+# targeted: or an option's.
 # in_place: the options to write its files; output: to write one; attached: with a file in the same word.
 # pattern_first: its first operand is no file unless these are given.
 ROWS = r"""
@@ -62,23 +64,23 @@ perl :: interprets runs_code script=-e,-E versioned flags=wWXTt in_place=-(?:[ac
 julia luajit :: interprets interactive=-i script=-e,-c,--eval,-Command
 ruby :: interprets runs_code script=-e,-c,--eval,-Command versioned flags=w in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     pattern_first=-e,-E
-gdb :: script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
+gdb :: evaluates script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
 gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p
     pattern_first=-e,-f,--expression,--file
-awk gawk :: text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source in_place=inplace$|-iinplace|--include=inplace
-    pattern_first=-f,--file
-mawk :: text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
+awk gawk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
+    in_place=inplace$|-iinplace|--include=inplace
+mawk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
 jq :: text=-f,--from-file,-L pattern_first=-f,--from-file
-pypy python :: script=-c,-m versioned flags=uBIsSEObqvP
+pypy python :: evaluates script=-c,-m versioned flags=uBIsSEObqvP
 esno gjs jiti qjs ts-node tsx zx :: script=-e,--eval,-p,--print,-pe node
 micropython py.test pytest pythonw :: script=-c,-m
 php-cgi :: script=-r,-B,-R,-E,--run
 bats bb bc clisp clojure crystal csi dart dc ecl elixir escript fennel gnuplot groovy janet java kotlin lldb m4 ocaml
     raku rscript runghc runhaskell swift wish :: script=-e,-c,--eval,-Command
-nawk original-awk :: text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source
+nawk original-awk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source
 ssed :: text=-f,--file,-e,--expression
 gojq jaq :: text=-f,--from-file,-L
-duckdb mariadb mysql psql sqlite3 :: queries=-init,-f,--file,-cmd,-c,--command,-e,--execute
+duckdb mariadb mysql psql sqlite3 :: evaluates queries=-init,-f,--file,-cmd,-c,--command,-e,--execute
 # Wrappers: their remaining words are a command
 screen :: opens wraps valued=-S,-c,-e,-h,-p,-s,-t,-T
 unshare :: opens wraps apart valued=-R,--root,-w,--wd
@@ -169,7 +171,8 @@ which :: prints=path data unseen
 mktemp :: prints=directory data
 pwd :: builtin prints=directory data unseen
 shred sponge touch truncate :: data changes
-ed emacs ex nano sudoedit vi vim :: changes
+ed emacs ex vi vim :: evaluates changes
+nano sudoedit :: changes
 srm trash unlink :: changes removes
 patch :: changes output=-o,--output
 rm rmdir :: data changes removes
@@ -180,11 +183,13 @@ yq :: passes_on in_place=-[A-Za-z]*i|--inplace pattern_first=-f,--from-file
 curl :: passes_on output=-o,--output attached=-K,-T,--config=,--upload-file= downloads
 gpg sort :: passes_on output=-o,--output
 wget :: passes_on output=-O,--output-document downloads
-basename chgrp chmod chown dirname du file locate mkdir readlink realpath sleep ssh-add ssh-keygen stat tree whereis ::
+chgrp chmod chown :: modes data unseen
+chattr chflags setfacl setfattr xattr :: modes
+basename dirname du file locate mkdir readlink realpath sleep ssh-add ssh-keygen stat tree whereis ::
     data unseen
 apply_patch :: unseen
 : [ alias exit export false hash kill read test true :: builtin data unseen
-cd :: builtin data unseen
+cd :: builtin enters data unseen
 fd :: passes_on unseen
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
@@ -195,7 +200,7 @@ dd :: passes_on writes_last
 http :: data downloads
 aria2c fetch https xh :: downloads
 # Others that only handle data, and words of shells
-pushd :: builtin data
+pushd :: builtin enters data
 Rscript :: flags long_flags=--vanilla
 [[ bg break continue declare disown fc fg getopts history jobs let local popd readonly return set shift times typeset
     ulimit umask unalias unset wait :: builtin data

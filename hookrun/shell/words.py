@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 # Represents, in a word's text, a part that only a shell knows. No word can hold it.
 UNKNOWN = "\0"
 
+# Names of the standard input.
+STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+
 # Kinds of pieces of a word: verbatim, in quotes, a variable's value, or the end of a word within quotes.
 PLAIN, QUOTED, EXPANDED, BREAK = "plain", "quoted", "expanded", "break"
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hookrun.shell.prefilter import RUN_INPUT
 from hookrun.shell.programs import having, values
-from hookrun.shell.words import MAX_WORDS, UNKNOWN, LimitExceededError, Word, quoted
+from hookrun.shell.words import MAX_WORDS, STDIN, UNKNOWN, LimitExceededError, Word, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
 
 # Wrappers whose command may see other directories.
 APART = frozenset(having("apart"))
-
-STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 SSH_VALUED = frozenset(values("ssh", "valued"))
 
