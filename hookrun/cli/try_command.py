@@ -188,7 +188,7 @@ class Trial:
             if invocation.interrupted:
                 break
         self._times.together.append((perf_counter() - began) * 1000)
-        self.problems, self.interrupted = invocation.problems, invocation.interrupted
+        self.problems, self.interrupted = [*invocation.problems, *invocation.kept], invocation.interrupted
 
     def _watch(self, jobs: list[tuple[Hook, bytes]], outcomes: list[Outcome]) -> None:
         for (_, stdin), outcome in zip(jobs, outcomes, strict=True):

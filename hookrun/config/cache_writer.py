@@ -85,9 +85,14 @@ def build(found: ConfigFiles) -> str:
 
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
+    from hookrun.config import last_readable
     from hookrun.config.load import load_config  # with all readers of config files: a run that waits needs none
 
-    declarations = load_config(found).declarations
+    loaded = load_config(found)
+    declarations = loaded.declarations
+    for file in loaded.files:
+        if file.was_read and file.since is None and not file.unread:
+            last_readable.keep(found.home, file.path, file.document.text)
     known = {path for _, path, _ in found.files}
     also = [(path, identity_or_none(path)) for path in declarations.files if path not in known]
     text = encode(declarations, found, also)
@@ -123,6 +128,8 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
         "also": [[path, None if state is None else list(state)] for path, state in also],
         "claude": found.claude,
         "problems": declarations.problems,
+        "unread": declarations.unread,
+        "kept": declarations.kept,
         "settings": declarations.settings,
         "events": declarations.events,
         "root": declarations.root,

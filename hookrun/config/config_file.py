@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hookrun import __version__
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
-from hookrun.config import claude_settings
+from hookrun.config import claude_settings, last_readable
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, PROJECT_FILES
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, errors_in, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
@@ -29,6 +30,9 @@ SHARED = frozenset({"coder.json", LOCAL_FILE})
 # Files of hookrun alone, where an unknown top-level key is an error.
 OURS_ALONE = frozenset({*PROJECT_FILES, *LAYER_FILES}) - SHARED
 
+# Seconds after which a file is no longer taken for one that is being written, and for which it is read again.
+JUST_SAVED, WRITTEN_IN = 1.0, 0.1
+
 TOP = ("hooks", "hookrun")
 # Top-level keys of Claude Code's settings that switch hooks off.
 SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
@@ -41,6 +45,8 @@ class ConfigFile:
     `handlers` are the entries in Claude Code's form, None in any other. `claudes` is true for settings of Claude Code
     or a plugin. `own` is True if Claude Code reads the file everywhere, or the project directory if only there.
     `plugin` is the plugin's root, `included_by` the including file. `off`: Claude Code's settings switch the hooks off.
+    `unread`: which hooks it has is not known. If it cannot be read now, but once was, `faults` say why; all else is as
+    it then was, from the Unix time `since` on.
     """
 
     path: str
@@ -49,6 +55,9 @@ class ConfigFile:
     claudes: bool = False
     handlers: list[claude_settings.HandlerEntry] | None = None
     off: bool = False
+    unread: bool = False
+    since: float | None = None
+    faults: list[Diagnostic] = field(default_factory=list)
     own: bool | str = False
     plugin: str | None = None
     included_by: ConfigFile | None = None
@@ -86,10 +95,10 @@ class ConfigFile:
         return Location(self.document, path, self.problems)
 
 
-def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
+def load_file(path: str, layer: str, *, claudes: bool = False, text: str | None = None) -> ConfigFile:
     """Return the file as far as it is readable, with its problems but no included files.
 
-    `claudes` marks a file of Claude Code, whatever its name.
+    `claudes` marks a file of Claude Code, whatever its name. `text` is used in place of what the file holds.
     """
     file = ConfigFile(path, layer)
     file.plugin = claude_settings.plugin_root(path)
@@ -97,12 +106,39 @@ def load_file(path: str, layer: str, *, claudes: bool = False) -> ConfigFile:
     if claude_settings.is_settings(path):
         file.own = claude_settings.project_of(path)
     try:
-        _load(file)
+        _load(file, text)
     except SourceError as error:
+        file.unread = True
         file.problems.append(error.problem)
     except Exception as error:  # one broken file must not stop the other files' hooks
+        file.unread = True
         file.problems.append(internal_problem(path, error))
     return file
+
+
+def in_force(file: ConfigFile, home: str) -> ConfigFile:
+    """Return the file, or what it held when it was last readable, if it cannot be read now.
+
+    One that was just saved is read again for a moment: an editor may still be writing it.
+    """
+    until = time.monotonic() + WRITTEN_IN
+    while file.unread and time.monotonic() < until and _is_being_written(file.path):
+        time.sleep(0.01)
+        file = load_file(file.path, file.layer, claudes=file.claudes)
+    if not file.unread or (kept := last_readable.kept(home, file.path)) is None:
+        return file
+    before = load_file(file.path, file.layer, claudes=file.claudes, text=kept[0])
+    if before.unread:  # by another version of hookrun
+        return file
+    before.since, before.faults, before.plugin = kept[1], file.problems, file.plugin
+    return before
+
+
+def _is_being_written(path: str) -> bool:
+    try:
+        return abs(time.time() - os.stat(path).st_mtime) < JUST_SAVED
+    except OSError:  # between its removal and the new file
+        return os.path.isdir(os.path.dirname(path))
 
 
 def internal_problem(path: str, error: Exception, home: str | None = None) -> Diagnostic:
@@ -113,10 +149,11 @@ def internal_problem(path: str, error: Exception, home: str | None = None) -> Di
     return Diagnostic(path, 1, 1, "", f"cannot read the file: {reason}", "simplify the file")
 
 
-def _load(file: ConfigFile) -> None:
-    file.document = read(file.path, MAX_PROJECT_VALUES if file.layer in UNTRUSTED_LAYERS else MAX_VALUES)
+def _load(file: ConfigFile, text: str | None) -> None:
+    file.document = read(file.path, MAX_PROJECT_VALUES if file.layer in UNTRUSTED_LAYERS else MAX_VALUES, text)
     data = file.document.data
     if not isinstance(data, dict):
+        file.unread = True
         file.at().type_error(data, "an object", 'write {"hooks": [...]}')
         return
     _check_top(file, data)
@@ -175,6 +212,7 @@ def _take_hooks(file: ConfigFile, hooks: object) -> None:
         hint = f'write "hooks": [{{"event": "{event}", "command": ...}}]'
     elif isinstance(hooks, dict) and hooks:
         hint = 'list the hooks, each with its "event"; `hookrun config migrate FILE` converts Claude Code hooks'
+    file.unread = True
     file.at(*path).type_error(hooks, expected, hint)
 
 

@@ -172,13 +172,15 @@ def _exists(path: str) -> bool:
 
 # --- the compiled configuration
 
-FORMAT = 8
+FORMAT = 9
 
 
 class CompiledConfig:
     """The effective configuration. `problems` are errors of whole files, `root` is the project file's directory.
 
-    `events` are the host program's; `settings` hold `on_error`, `audit`, `record_context` where set.
+    `kept` are those of files that cannot be read now but could be: what they held then counts. `unread` are the layers
+    of the other ones whose hooks are unknown. `events` are the host program's; `settings` hold `on_error`,
+    `audit`, `record_context` where set.
     """
 
     def __init__(self, text: str) -> None:
@@ -194,6 +196,8 @@ class CompiledConfig:
         self.also: list[list[object]] = header["also"]
         self.claude: list[str] = header["claude"]
         self.problems: list[str] = header["problems"]
+        self.unread: list[str] = header["unread"]
+        self.kept: list[str] = header["kept"]
         self.settings: dict[str, object] = header["settings"]
         self.events: list[str] = header["events"]
         self.root: str | None = header["root"]

@@ -19,6 +19,7 @@ MAX_BYTES = 16 << 20
 EMPTY = "the file is empty"
 YAML_SUFFIXES = (".yaml", ".yml")
 BLANK = re.compile(r"[\s\ufeff]*")
+MERGE_MARKER = re.compile(r"^(?:<<<<<<<|>>>>>>>) ", re.MULTILINE)
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # Timeouts from here on were probably meant in milliseconds.
@@ -176,12 +177,13 @@ class SourceError(Exception):
 
 
 class Document:
-    """A parsed file: its `path`, `data` and the position of each part."""
+    """A parsed file: its `path`, `text`, `data` and the position of each part."""
 
-    __slots__ = ("_lines", "_parsed", "data", "path")
+    __slots__ = ("_lines", "_parsed", "data", "path", "text")
 
     def __init__(self, path: str, text: str, parsed: PositionedData) -> None:
         self.path = path
+        self.text = text
         self.data = parsed.data
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._parsed = parsed
@@ -226,14 +228,25 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def read(path: str, limit: int = MAX_PROJECT_VALUES) -> Document:
-    """Return the parsed file of up to `limit` values: YAML by suffix, else JSON. Raises SourceError."""
-    text = decode(path, _read_bytes(path))
+def read(path: str, limit: int = MAX_PROJECT_VALUES, text: str | None = None) -> Document:
+    """Return the parsed file of up to `limit` values: YAML by suffix, else JSON. Raises SourceError.
+
+    `text` is used in place of what the file holds.
+    """
+    if text is None:
+        text = decode(path, _read_bytes(path))
     if BLANK.fullmatch(text):
         raise _error(path, EMPTY, 'write {"hooks": []}, or remove the file')
     try:
         document = parse(path, text, limit)
     except ParseError as error:
+        if marker := MERGE_MARKER.search(text):
+            line, _ = line_and_column(text, marker.start())
+            message, hint = (
+                "an unfinished merge left its markers",
+                "keep one of the two versions, or run `git merge --abort`",
+            )
+            raise SourceError(Diagnostic(path, line, 1, "", message, hint)) from error
         line, column = line_and_column(text, error.offset)
         raise SourceError(Diagnostic(path, line, column, "", error.message, error.hint)) from error
     if document.data is None and path.endswith(YAML_SUFFIXES):

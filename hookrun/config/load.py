@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import localtime, strftime
 
 from hookrun.config import claude_files, claude_settings
 from hookrun.config.claude_files import Plugins, names_plugins
 from hookrun.config.claude_settings import session_end, validate_handler
-from hookrun.config.config_file import ConfigFile, GitInclude, included_path, internal_problem, load_file
+from hookrun.config.config_file import ConfigFile, GitInclude, in_force, included_path, internal_problem, load_file
 from hookrun.config.discovery import ConfigFiles
 from hookrun.config.document import Diagnostic, Location, errors_in
 from hookrun.config.parse import KeyPath
@@ -26,13 +27,16 @@ class Declarations:
     """The effective configuration.
 
     `hooks` are in running order: by layer, priority, position. An invalid one keeps its place, with an `error`.
-    `problems` are errors of whole files, a line each: their hooks may be unknown. `settings` are the effective
-    TRUSTED_SETTINGS, `events` the host program's. `root` is the project file's directory or None. `files` are all that
-    affect the configuration, or would if they existed.
+    `problems` are errors of whole files, a line each. `kept` are those of files that cannot be read now but could be:
+    what they held then counts. `unread` are the layers of the other ones whose hooks are unknown. `settings` are the
+    effective TRUSTED_SETTINGS, `events` the host program's. `root` is the project file's directory or None. `files` are
+    all that affect the configuration, or would if they existed.
     """
 
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
     settings: dict[str, object] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
     root: str | None = None
@@ -72,10 +76,25 @@ class LoadedConfig:
         """The project's root."""
         return self.found.project_root(self.declarations.root)
 
-    def add_problems(self, problems: list[Diagnostic]) -> None:
-        """Add problems of a whole file; errors leave its hooks unknown."""
+    def add_problems(self, file: ConfigFile, problems: list[Diagnostic]) -> None:
+        """Add problems of a whole file."""
         self.problems += problems
         self.declarations.problems += [problem.text for problem in errors_in(problems)]
+        if file.unread:
+            self.declarations.unread.append(file.layer)
+
+    def add_kept(self, file: ConfigFile) -> None:
+        """Add the problems of a file that counts as it was when last readable."""
+        for fault in file.faults:
+            when = strftime("%Y-%m-%d %H:%M", localtime(file.since))
+            told = replace(fault, message=f"{fault.message}, so its hooks of {when} stay in force")
+            self.problems.append(told)
+            self.declarations.problems.append(told.text)
+            self.declarations.kept.append(told.text)
+
+    def read(self, path: str, layer: str) -> ConfigFile:
+        """Return a file as it counts: see `in_force`."""
+        return in_force(load_file(path, layer), self.found.home)
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
@@ -87,7 +106,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
         paths = [path for each, path, _ in found.files if each == layer]
-        _load_layer([load_file(path, layer) for path in paths], examined)
+        _load_layer([examined.read(path, layer) for path in paths], examined)
         looked_for += paths
     everywhere = _includes_claude(examined)
     if everywhere:
@@ -114,7 +133,8 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
     """Add Claude Code's settings that are not yet among the files under any path."""
     taken = {os.path.realpath(file.path) for file in examined.files}
-    examined.files += [file for file in files if os.path.realpath(file.path) not in taken]
+    new = [file for file in files if os.path.realpath(file.path) not in taken]
+    examined.files += [in_force(file, examined.found.home) for file in new]
 
 
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
@@ -129,7 +149,7 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
         if layer in {"project", "local"}:
             by_directory.setdefault(_directory(path, found.cwd), []).append((path, layer))
     for directory, there in by_directory.items():
-        files = [load_file(path, layer) for path, layer in there]
+        files = [examined.read(path, layer) for path, layer in there]
         declarations.files += [file.path for file in files]
         # Nearest *with hooks in it*: another program's coder.json does not hide the repository's hooks.
         if any(file.is_effective for file in files):
@@ -185,17 +205,17 @@ def _take(file: ConfigFile, chain: list[str], seen: set[str], examined: LoadedCo
         elif target not in seen and len(seen) >= MAX_FILES:
             where.report(f"more than {MAX_FILES} files in one layer", "merge some of them")
         elif target not in seen:
-            included = _load_included(path, item if isinstance(item, str) else path, file, where)
+            included = _load_included(path, item if isinstance(item, str) else path, file, where, examined)
             if included is not None:
                 _take(included, [*chain, real], seen, examined)
 
 
-def _load_included(path: str, text: str, by: ConfigFile, where: Location) -> ConfigFile | None:
+def _load_included(path: str, text: str, by: ConfigFile, where: Location, examined: LoadedConfig) -> ConfigFile | None:
     """Return the included file; None, with an error in the includer, if missing or without hooks."""
     if not os.path.lexists(path):
         where.report(f"included file not found: {quote(text)}", "create it, or correct the path")
         return None
-    file = load_file(os.path.normpath(path), by.layer)
+    file = examined.read(os.path.normpath(path), by.layer)
     file.included_by = by
     file.defaults = {**by.defaults, **file.defaults}
     if file.is_effective or file.claudes:
@@ -216,16 +236,18 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
     above = claude_files.unread_settings(examined.files, examined.found, declarations.files)
     variables = claude_files.variables_by_layer([*above, *examined.files])
     for file in above:
-        examined.add_problems(file.problems)
+        examined.add_problems(file, file.problems)
     for file in examined.files:
-        examined.add_problems(file.problems)
+        examined.add_problems(file, file.problems)
+        examined.add_kept(file)
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
             reserved = explicit_names(file.entries)
             scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns)
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
-            examined.add_problems([internal_problem(file.path, error, examined.found.home)])
+            file.unread = True
+            examined.add_problems(file, [internal_problem(file.path, error, examined.found.home)])
     declarations.files = list(dict.fromkeys(declarations.files))
     declarations.hooks.sort(key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
     mark_duplicates(declarations.hooks)

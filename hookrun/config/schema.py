@@ -277,8 +277,8 @@ SETTINGS = (
     Field(
         "on_error",
         Choice(("continue", "block")),
-        "After an internal error: `continue`, or `block` the call (managed and user layer only).",
-        default="continue",
+        "If hookrun cannot judge a call: let it `continue`, or `block` it; by default it is blocked where a guard may "
+        "be (managed and user layer only).",
     ),
     Field(
         "audit",

@@ -6,7 +6,7 @@ import os
 from _imp import source_hash
 from time import gmtime, strftime, time_ns
 
-from hookrun.core.text import UserError, describe_exception, shell_quoted
+from hookrun.core.text import UserError, describe_exception, quote, shell_quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,6 +100,20 @@ def account_home() -> str:
         return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
         raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: give --home DIR") from None
+
+
+def named_home(path: str) -> str:
+    """Return the absolute path of the directory given as --home. Raises NoHomeError if it does not exist."""
+    try:
+        path = path and os.path.abspath(path)
+    except OSError:
+        raise NoHomeError(
+            f"--home {path}: the working directory no longer exists\nhint: give an absolute path"
+        ) from None
+    if not os.path.isdir(path):
+        hint = "give the directory that contains .config/hookrun"
+        raise NoHomeError(f"--home {path or quote(path)} is not a directory\nhint: {hint}")
+    return path
 
 
 def home_option(named: str | None, home: str) -> str:

@@ -74,7 +74,9 @@ def check_version(agent: AgentState) -> Findings:
 
 def check_declarations(agent: AgentState) -> Findings:
     """Can all declaration files be read?"""
-    problems = [(problem, "its hooks are unknown") for problem in agent.declarations.problems]
+    kept, unknown = "what it held before counts", "its hooks are unknown"
+    declared = agent.declarations
+    problems = [(each, kept if each in declared.kept else unknown) for each in declared.problems]
     problems += [(hook.error, f"{hook.name} fails") for hook in agent.declarations.hooks if hook.error is not None]
     for problem, effect in problems:
         found, _, hint = problem_message(problem).partition("\nhint: ")

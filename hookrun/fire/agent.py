@@ -19,9 +19,9 @@ from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply
 from hookrun.core import context as contexts
 from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
-from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, report_bug
+from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, named_home, report_bug
 from hookrun.core.text import one_line, print_for_agent, quote, write_all, write_stderr
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 # and one takes any other status for a refusal.
 # Exit statuses. REFUSED: a refusal could not be written to stdout.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
+
+# What a response must be able to express for its text to reach the user without the model.
+DIRECT = ("user_message", "user_message later")
 
 # Seconds of an agent's limit reserved for ending hooks and answering, so that hookrun decides about late ones.
 MARGIN = 0.5
@@ -88,6 +91,7 @@ class AgentFire:
         self.answer: AgentResponse | None = None
         self.partial: PartialMessage | None = None
         self.is_unread = False
+        self.is_undecided = False
         self.guards: list[str] = []
 
     @property
@@ -102,6 +106,7 @@ class AgentFire:
         try:
             self._open()
             if self.errors:
+                self.is_undecided = True
                 contexts.drain_stdin()
             else:
                 self._fire()
@@ -110,8 +115,10 @@ class AgentFire:
             too_deep = isinstance(error, RecursionError)
             self.errors.append("the message is nested too deeply" if too_deep else str(error).partition("\n")[0])
         except (FireError, NoHomeError, UnknownEventError) as error:
+            self.is_undecided = True
             self.errors.append(one_line(str(error)))
         except Exception as error:
+            self.is_undecided = True
             self.errors.append(report_bug(error, self.invocation.home))
         return self._answer()
 
@@ -254,13 +261,17 @@ class AgentFire:
 
     def _answer(self) -> int:
         """Print the answer and write the records; return the exit status."""
+        if not self.invocation.home:
+            self.invocation.home = self._home_despite_error()
         if self.invocation.home and self.invocation.config_files is None:
             self._load_settings()
-        if self.is_unread:
+        if self.is_unread or self.is_undecided:
             from hookrun.fire.unread import guards_of_message
 
-            self.guards = guards_of_message(EventFire(self.invocation, self.message.event))
-            if self.guards and "read_by" in self.agent.INSTALL:  # then its sender is unknown, too
+            fields = [each.fields for each in self.message.calls] if self._message is not None else []
+            fire = EventFire(self.invocation, self.message.event)
+            self.guards = guards_of_message(fire, fields, is_unread=self.is_unread)
+            if self.is_unread and self.guards and "read_by" in self.agent.INSTALL:  # then its sender is unknown, too
                 self._answer_instead(agents.load_sender("unknown", {}))
         interrupted = self.invocation.interrupted
         answer, stdout = self._render()
@@ -307,7 +318,10 @@ class AgentFire:
         if self.notice or (self.invocation.home and os.path.exists(self.invocation.home + KEPT_TEXTS_DIR)):
             return True
         return bool(
-            self.errors or self.invocation.problems or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
+            self.errors
+            or self.invocation.problems
+            or (self.invocation.kept and self.message.event in GATES)
+            or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
         )
 
     def strongest(self) -> tuple[EventFire, Verdict] | None:
@@ -320,14 +334,24 @@ class AgentFire:
         A message that cannot be read is blocked, too, where hooks might have blocked it.
         """
         texts = [*self.errors, *map(one_line, self.invocation.problems)]
-        if not texts:
-            return Reply()
-        text = f"hookrun failed: {'; '.join(texts)}"
-        if self._blocks_on_error():
-            return Reply("block", text)
-        if self.guards:
-            return Reply("block", f"{text}; {', '.join(self.guards)} cannot check this, so it is blocked")
-        return Reply(user_message=text if self._reaches_user() and self.first_time(text) else None)
+        told = [*self.invocation.kept] if self.message.event in GATES else []
+        told += [f"hookrun failed: {'; '.join(texts)}"] if texts else []
+        shown = "\n".join(text for text in told if self._is_shown(text)) or None
+        if texts and self._blocks_on_error():
+            return Reply("block", told[-1], user_message=shown)
+        if self.guards and self.invocation.settings.get("on_error") != "continue":
+            from hookrun.core.gate import refusal
+
+            cause = f"{told[-1]}; {', '.join(self.guards)} cannot check this, so it is blocked"
+            return Reply("block", refusal(cause), user_message=shown)
+        return Reply(user_message=shown)
+
+    def _is_shown(self, trouble: str) -> bool:
+        """Return whether the user sees it now: at a gate each time, elsewhere, or through the model, once a session."""
+        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
+        able = form.capabilities if form is not None else frozenset()
+        is_first = self._reaches_user() and self.first_time(trouble)
+        return is_first or (self.message.event in GATES and not able.isdisjoint(DIRECT))
 
     def status_without_answer(self) -> int:
         """Return the exit status where it is the only answer: 0 would allow the call silently."""
@@ -350,6 +374,13 @@ class AgentFire:
 
         home = self.invocation.home
         return not home or mark_notice_shown(home, self.message.session_id, cause)
+
+    @staticmethod
+    def _home_despite_error() -> str:
+        try:
+            return account_home()
+        except Exception:  # that is the error
+            return ""
 
     def _load_settings(self) -> None:
         """Load the config despite an unreadable message, for `on_error` and the audit."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 
 from hookrun.core import context as contexts
-from hookrun.core.events import UnknownEventError
+from hookrun.core.events import GATES, UnknownEventError
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import PRECEDENCE, Verdict, answer
-from hookrun.core.state import CurrentRun, NoHomeError, home_directory, report_bug
+from hookrun.core.state import CurrentRun, NoHomeError, home_directory, named_home, report_bug
 from hookrun.core.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation, named_home
+from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,6 +188,8 @@ class ProgramFire:
             return self._fail(str(error))
         except RecursionError:
             return self._fail("the context is nested too deeply")
+        except Exception as error:
+            return self._fail(report_bug(error, invocation.home))
         refused = PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]
         status = REFUSED if refused else FAILED if invocation.problems else CONTINUE
         if invocation.interrupted:
@@ -232,6 +234,8 @@ class ProgramFire:
 
             for problem in self.invocation.problems:
                 print_message(problem_message(problem))
+        for each in self.invocation.kept:
+            print_message(each, "warning")
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
             print_message(f"hook {each}", "warning")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():
@@ -250,8 +254,20 @@ class ProgramFire:
             contexts.drain_stdin()
         self._report()
         print_message(message)
-        self._audit(FAILED, None, error=one_line(message))
-        return FAILED
+        status = FAILED
+        if self.fire.event in GATES:
+            from hookrun.core import gate
+
+            if gate.refuses(self.invocation.settings.get("on_error"), self._may_be_guarded):
+                status = REFUSED
+                print_message(gate.refusal("a guard could not judge this, so it is refused"))
+        self._audit(status, None, error=one_line(message))
+        return status
+
+    def _may_be_guarded(self) -> bool:
+        from hookrun.fire.unread import guards_of_message
+
+        return bool(guards_of_message(self.fire))
 
     def _audit(self, status: int, verdict: Verdict | None, error: str | None = None) -> None:
         """Write the audit records; failing does not change the answer."""

@@ -13,7 +13,7 @@ from hookrun.core import context as contexts, state
 from hookrun.core.events import EVENTS, GATES, can_refuse, resolve_event
 from hookrun.core.model import Interrupted, Verdict
 from hookrun.core.state import report_bug
-from hookrun.core.text import UserError, print_message, quote
+from hookrun.core.text import UserError, print_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class FireInvocation:
 
     `agent` is the calling agent's name, None for the user or a program. A project may set an agent's environment, so
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
-    one per line; `warnings` are for people only. `events` are the host program's own. If it `asks_approval`, a
+    one per line; `kept` are those of files that count as they last could be read; `warnings` are for people only.
+    `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
     `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
     """
@@ -71,6 +72,7 @@ class FireInvocation:
         self.settings: dict[str, object] = {}
         self.events: list[str] = []
         self.problems: list[str] = []
+        self.kept: list[str] = []
         self.warnings: list[str] = []
         self.config_files: ConfigFiles | None = None
         self.compiled: CompiledConfig | None = None
@@ -101,7 +103,8 @@ class FireInvocation:
 
                 self.compiled = compile_once(found)
         if self.compiled is not None:
-            self.problems += self.compiled.problems
+            self.kept = self.compiled.kept
+            self.problems += [each for each in self.compiled.problems if each not in self.kept]
             self.settings = self.compiled.settings
             self.events = self.compiled.events
         if self.worker is not None:
@@ -167,7 +170,7 @@ LONG, SLOW = 0.05, 1.0
 
 
 class EventFire:
-    """One event on one context. `chain` has its hooks' results, None if none ran."""
+    """One event on one context. `chain` has its hooks' results, None if none ran; if it `failed`, not all are there."""
 
     def __init__(self, invocation: FireInvocation, event: str) -> None:
         self.invocation = invocation
@@ -176,6 +179,7 @@ class EventFire:
         self.context: dict[str, object] = {"event": event, "request_id": self.request_id}
         self.candidates: EventHooks | None = None
         self.chain: HookChain | None = None
+        self.failed = False
         self.trust: UserDecisions | None = None
 
     def load_and_run(self, source: str, config: str | None) -> Verdict:
@@ -202,7 +206,7 @@ class EventFire:
         self.candidates, matches = compiled.matching(self.event, self.context)
         # Most runs end here: engine, verdicts and process/ are imported only below.
         verdict = self._judged(self.candidates) if matches else Verdict()
-        if "arguments_cut_off" in self.context and self.event in GATES:
+        if self.event in GATES and (self.failed or compiled.unread or "arguments_cut_off" in self.context):
             from hookrun.fire.unread import refused_if_guarded
 
             return refused_if_guarded(self, verdict)
@@ -262,10 +266,11 @@ class EventFire:
             chain.run(runner)
         except Interrupted as interrupted:
             invocation.interrupted = interrupted.signal
-        except ValueError as error:
-            invocation.problems.append(f"the context cannot be passed to a hook: {error}")
         except Exception as error:
-            invocation.problems.append(report_bug(error, invocation.home))
+            self.failed = True
+            is_context = isinstance(error, ValueError)
+            said = f"the context cannot be passed to a hook: {error}" if is_context else None
+            invocation.problems.append(said or report_bug(error, invocation.home))
         finally:
             invocation.waited += runner.waited
             runner.close()
@@ -393,7 +398,7 @@ class EventFire:
             declared=self.candidates.count if self.candidates is not None else 0,
             ms=total * 1000,
             own_ms=round((total - invocation.waited) * 1000, 1),
-            problems=invocation.problems,
+            problems=[*invocation.problems, *invocation.kept],
             off=invocation.disabled,
             skipped=invocation.skip,
             switched_off=self.trust.switched_off() if self.trust is not None and self.trust.off else None,
@@ -435,15 +440,3 @@ def load_for_refusals() -> None:
         from hookrun.fire import response  # noqa: F401
     except Exception:  # as above
         return
-
-
-def named_home(path: str) -> str:
-    """Return the absolute path of the directory given as --home. Raises FireError if it does not exist."""
-    try:
-        path = path and os.path.abspath(path)
-    except OSError:
-        raise FireError(f"--home {path}: the working directory no longer exists\nhint: give an absolute path") from None
-    if not os.path.isdir(path):
-        hint = "give the directory that contains .config/hookrun"
-        raise FireError(f"--home {path or quote(path)} is not a directory\nhint: {hint}")
-    return path

@@ -13,15 +13,18 @@ from hookrun.core.context import BOM
 from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
 from hookrun.core.fastjson import MAX_DEPTH, finite
-from hookrun.core.model import PRECEDENCE, ClaudeForm, Verdict
+from hookrun.core.gate import refusal
+from hookrun.core.model import PRECEDENCE, UNTRUSTED_LAYERS, ClaudeForm, Verdict
 from hookrun.core.state import report_bug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from hookrun.agents.base import Message
     from hookrun.core.context import ContextError
     from hookrun.core.model import Hook
-    from hookrun.fire.invocation import EventFire
+    from hookrun.fire.invocation import EventFire, FireInvocation
     from hookrun.trust.approvals import UserDecisions
 
 # What `surrogateescape` makes of bytes that are not UTF-8; in a path they stay what they were.
@@ -89,47 +92,75 @@ def _number(text: str) -> object:
 READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name"})
 
 
-def guards_of_message(fire: EventFire) -> list[str]:
-    """Return the names of the hooks that might block an agent's message of which only the event is known."""
-    invocation = fire.invocation
-    if fire.event not in GATES or invocation.compiled is None:
-        return []
-    fire.context["agent"] = invocation.agent
-    fire.candidates = invocation.compiled.candidates(fire.event)
-    return guards(fire, of_any_tool=True)
+def guards_of_message(
+    fire: EventFire, calls: Sequence[Mapping[str, object]] = (), *, is_unread: bool = False
+) -> list[str]:
+    """Return the names of the hooks that might block an agent's message that could not be judged, or even read.
+
+    `calls` are the fields of its calls, as far as they are known.
+    """
+    found: list[str] = []
+    if fire.event not in GATES:
+        return found
+    if fire.invocation.compiled is not None:
+        fire.candidates = fire.invocation.compiled.candidates(fire.event)
+    known = {**fire.context, "agent": fire.invocation.agent}
+    for fields in [{}] if is_unread or not calls else calls:
+        fire.context = {**known, **fields}
+        found += guards(fire, of_any_tool=not fields, only_guards=not is_unread)
+    return list(dict.fromkeys(found))
 
 
 def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
-    """Return a block if hooks that may guard the tool did not get all of its arguments, else the verdict."""
-    if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]:
+    """Return a block if hooks that may guard the tool could not judge the call, else the verdict."""
+    invocation = fire.invocation
+    if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"] or invocation.settings.get("on_error") == "continue":
         return verdict
-    names = ", ".join(guards(fire))
+    cut = fire.context.get("arguments_cut_off")
+    names = ", ".join(guards(fire, only_guards=not cut))
     if not names or fire.candidates is None:
         return verdict
     fire.chain = fire.chain or HookChain(fire.event, fire.context, fire.candidates)
-    return Verdict("block", f"hooks ({names}) cannot read all of this: {fire.context['arguments_cut_off']}")
+    if cut:
+        return Verdict("block", f"hooks ({names}) cannot read all of this: {cut}")
+    return Verdict("block", refusal(f"hooks ({names}) could not judge this: {'; '.join(invocation.problems)}"))
 
 
-def guards(fire: EventFire, *, of_any_tool: bool = False) -> list[str]:
-    """Return the names of the hooks that might block a call whose arguments, or even tool, are unknown.
+def guards(fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = False) -> list[str]:
+    """Return the names of the hooks that might block a call of which something is unknown.
 
-    Neither those that the user switched off, nor unapproved ones that do not block. After an internal error one might:
-    that there is none is not known.
+    Where that is what the model has written, these are all that enforce, else `only_guards`: those that block what they
+    cannot check. Neither hooks that the user switched off count, nor unapproved ones that do not block. After an
+    internal error one might: that there is none is not known.
     """
     try:
-        return _guards(fire, of_any_tool=of_any_tool)
+        return _guards(fire, of_any_tool=of_any_tool, only_guards=only_guards)
     except Exception as error:
         fire.invocation.problems.append(report_bug(error, fire.invocation.home))
         return ["a hook"]
 
 
-def _guards(fire: EventFire, *, of_any_tool: bool) -> list[str]:
-    hooks = fire.candidates
+def _guards(fire: EventFire, *, of_any_tool: bool, only_guards: bool) -> list[str]:
+    hooks, unknown = fire.candidates, _unread_layers(fire.invocation)
     enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing(index)] if hooks else []
     view = ConditionEvaluator(fire.context)
+    if only_guards:
+        enforcing = [hook for hook in enforcing if hook.on_failure == "block"]
     found = [hook for hook in enforcing if _may_match(hook, view, of_any_tool=of_any_tool)]
-    trust = fire.decisions() if found else None
-    return [hook.name for hook in found if trust is None or _may_block(hook, trust)]
+    trust = fire.decisions() if found or unknown else None
+    names = [hook.name for hook in found if trust is None or _may_block(hook, trust)]
+    if any(layer not in UNTRUSTED_LAYERS if trust is None else trust.may_guard(layer) for layer in unknown):
+        names.append("unknown hooks")
+    return names
+
+
+def _unread_layers(invocation: FireInvocation) -> list[str]:
+    """Return the layers of the files whose hooks are unknown."""
+    if invocation.compiled is not None:
+        return invocation.compiled.unread
+    if invocation.config_files is None:  # not even looked for
+        return ["user"]
+    return [layer for layer, _, _ in invocation.config_files.files]
 
 
 def _may_match(hook: Hook, view: ConditionEvaluator, *, of_any_tool: bool) -> bool:

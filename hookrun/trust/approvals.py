@@ -92,6 +92,19 @@ class UserDecisions:
             return "disabled"
         return None
 
+    def may_guard(self, layer: str) -> bool:
+        """Return whether a file of a layer may have a guard that counts, if nobody knows which hooks are in it."""
+        if layer == "managed":
+            return True
+        if active_pause(self._store.paused, "") is not None:
+            return False
+        approved = self._store.approved.values()
+        return (
+            layer not in UNTRUSTED_LAYERS
+            or self._store_error is not None
+            or any(each["root"] == self.root and each.get("guards", True) for each in approved)
+        )
+
     def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
         named = [each for each in refused if each["name"] == hook.name]  # one of the same digest has the same name
         if not named or any(is_about(each, hook, self.root) for each in named):

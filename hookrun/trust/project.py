@@ -15,6 +15,7 @@ from hookrun.agents import env_markers
 from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.core import files
+from hookrun.core.events import GATES
 from hookrun.core.files import relative_path
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.nesting import NESTING
@@ -223,6 +224,7 @@ def approval(hook: Hook, root: str, home: str) -> Approved:
         "time": time.time(),
         "declaration": sum_of_text(declaration(hook, root, home)),
         "rule": stores.RULE,
+        "guards": hook.enforcing and hook.on_failure == "block" and not GATES.isdisjoint(hook.events),
     }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent).
 
         `declaration` is its declaration's SHA-256, so that files of one never approved are not hashed; older versions
-        left it empty.
+        left it empty. `guards`: at a gate it blocks what it cannot check; older versions did not say.
         """
 
         name: str
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         time: float
         declaration: str
         rule: NotRequired[int]
+        guards: NotRequired[bool]
 
     class Refused(TypedDict):
         """A denied or disabled hook: by name in one project, by digest in all others."""
@@ -162,6 +163,7 @@ def _store(data: object) -> Store:
             "time": float(each["time"]),
             "declaration": _text_of(each.get("declaration", "")),
             "rule": int(each.get("rule", 1)),
+            "guards": bool(each.get("guards", True)),
         }
     store.denied = [_refused(each) for each in data["denied"]]
     store.disabled = [_refused(each) for each in data["disabled"]]

@@ -58,7 +58,7 @@ def test_nothing_declared(house: House) -> None:
     assert (declarations.hooks, declarations.problems, declarations.events) == ([], [], [])
     assert (declarations.root, declarations.files) == (None, [])
     audit = {"max_bytes": 10485760, "keep": 5, "details": "summary"}
-    assert declarations.settings == {"on_error": "continue", "audit": audit, "record_context": False}
+    assert declarations.settings == {"audit": audit, "record_context": False}
 
 
 def test_layers_then_priority_then_as_declared(house: House) -> None:

@@ -36,15 +36,18 @@ def pre(agent: Agent) -> str:
     return agent.events["pre"]
 
 
-def test_declarations_that_cannot_be_read_refuse_nothing_and_are_told_once(agent: Agent) -> None:
-    """Once in a session: the next tool call is not bothered, another session is."""
+def test_declarations_that_cannot_be_read_and_never_were_approved_refuse_nothing(agent: Agent) -> None:
+    """The user is notified each time at a gate; elsewhere, or by way of the model, once a session."""
     (agent.project.root / "coder.json").write_text('{"hooks": [')
     told = agent.fire(agent.shell(), event=pre(agent))
     assert told.reason is None
     person = person_of(agent, told)
     assert "hookrun failed" in person
     assert "coder.json" in person
-    again = agent.fire(agent.shell(), event=pre(agent))
+    able = table.load(agent.name).RESPONSE_FORMATS[pre(agent)].capabilities
+    heard = person_of(agent, agent.fire(agent.shell(), event=pre(agent)))
+    assert ("hookrun failed" in heard) == (not able.isdisjoint(("user_message", "user_message later")))
+    again = agent.fire(agent.ran(), event=agent.events["post"])
     assert (again.status, again.stdout, again.stderr) == NOTHING
     assert "  problem: " in agent.fire(agent.shell(), "--explain", event=pre(agent)).stderr
     assert all("coder.json" in str(record["problems"]) for record in agent.project.audit())

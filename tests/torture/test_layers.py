@@ -149,11 +149,11 @@ def test_a_hostile_declaration_does_not_keep_the_users_guard_from_refusing(proje
 
 
 def test_a_user_layer_that_leads_nowhere_is_trouble(project: Project) -> None:
-    """A dangling link at the path of the user's config, or a missing --home, is not silence."""
+    """A dangling link at the path of the user's config refuses, as it may have had guards; a missing --home is one."""
     (project.home / ".config" / "hookrun").mkdir(parents=True)
     (project.home / ".config" / "hookrun" / "hooks.json").symlink_to("/no/such/file")
     fired = project.fire(FORCE)
-    assert (fired.status, fired.stdout) == (1, b"")
+    assert (fired.status, fired.verdict["action"]) == (2, "block")
     assert "hooks.json" in fired.stderr
     gone = project.fire(FORCE, "--home", str(project.root / "nobody"))
     assert (gone.status, gone.stdout) == (1, b"")

@@ -1,0 +1,32 @@
+"""Decide the result of a call at a gate that hookrun cannot judge.
+
+A gate is an event whose answer can refuse the call. A guard is an enforcing hook with `on_failure: block` there. If one
+may have been asked, the call is refused; without one it continues, and the user is notified each time.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What the user can do besides mending the cause; agents cannot.
+WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
+
+
+def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
+    """Return whether such a call is refused.
+
+    `on_error` is the user's setting, which comes first. If even `may_be_guarded` fails, the call is refused.
+    """
+    if on_error in ("block", "continue"):
+        return on_error == "block"
+    try:
+        return may_be_guarded()
+    except Exception:  # what failed before may fail again
+        return True
+
+
+def refusal(cause: str) -> str:
+    """Return the reason of a refusal: why, and the way out."""
+    return f"{cause}; {WAY_OUT}"
