@@ -144,6 +144,58 @@ BAD = {
 }
 
 
+BLOCK = '{"action": "block", "message": "no"}'
+REFUSALS = {
+    "noise before": f"checking...\n{BLOCK}",
+    "noise after": f"{BLOCK}\ndone",
+    "noise around it in one object of many lines": 'checking\n{\n  "action": "block",\n  "message": "no"\n}\ndone',
+    "a code fence": f"Verdict:\n```json\n{BLOCK}\n```\n",
+    "colours": f"\x1b[31m{BLOCK}\x1b[0m",
+    "colours around noise": f"\x1b[32mok\x1b[0m\n\x1b[31m{BLOCK}\x1b[0m\n",
+    "the second of two objects": f'{{"action": "continue"}}\n{BLOCK}',
+    "the first of two objects": f'{BLOCK}\n{{"action": "continue"}}',
+    "the second on one line": f'{{"action": "continue"}} {BLOCK}',
+    "a list": f'[{{"action": "continue"}}, {BLOCK}]',
+    "a list of many lines": f'[\n  {{"action": "continue"}},\n  {BLOCK}\n]',
+    "another word": '{"action": "deny", "message": "no"}',
+    "capitals": '{"action": "BLOCK", "message": "no"}',
+    "a space": '{"action": "block ", "message": "no"}',
+    "a reason": '{"action": "deny", "reason": "no"}',
+    "decision": '{"decision": "block", "reason": "no"}',
+    "permissionDecision": '{"permissionDecision": "deny", "permissionDecisionReason": "no"}',
+    "hookSpecificOutput": '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", '
+    '"permissionDecisionReason": "no"}}',
+    "a permission request's": '{"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no"}}}',
+    "permission": '{"permission": "deny", "user_message": "no"}',
+    "cancel": '{"cancel": true, "errorMessage": "no"}',
+}
+
+
+@rows("stdout", REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_is_never_lost_to_noise_or_spelling(stdout: str) -> None:
+    """Any object on its own is one, in whatever known dialect; a note says what the right form is."""
+    result, notes = verdicts.from_process(hook(), ended(stdout), can_modify=True)
+    assert isinstance(result, Verdict)
+    assert (result.action, result.message) == ("block", "no")
+    assert [note.partition(":")[0] for note in notes] == [verdicts.WRONG_FIELD]
+
+
+NO_REFUSALS = {
+    "within another": f'{{"action": "continue", "tool": {BLOCK}}}x',
+    "within a list of lists": f"[[{BLOCK}]]",
+    "in a string": '{"seen": "{\\"action\\": \\"block\\"}"}',
+    "the context, printed": '{"event": "pre_tool_use", "tool_name": "bash", "decision": "block"}\nok',
+    "another agent's consent": '{"hookSpecificOutput": {"permissionDecision": "allow"}}',
+    "in the middle of a line": f"it printed {BLOCK}",
+}
+
+
+@rows("stdout", NO_REFUSALS.values(), ids=NO_REFUSALS)
+def test_what_only_quotes_a_refusal_is_a_bad_verdict(stdout: str) -> None:
+    """The hook may have printed what it looked at."""
+    assert failure(ended(stdout)).kind == "bad_verdict"
+
+
 @rows("stdout", BAD.values(), ids=BAD)
 def test_exit_0_and_anything_else_is_a_bad_verdict(stdout: str) -> None:
     """What is not exactly one object that fits is failure bad_verdict, and never continue."""

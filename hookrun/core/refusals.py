@@ -15,7 +15,9 @@ from hookrun.core.text import describe_exception
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 
 # Replaces objects and lists in malformed JSON: no verdict's field accepts it.
 UNREADABLE = "(unreadable)"
@@ -77,6 +79,80 @@ def refusing_object(text: str) -> dict[str, object] | None:
     return None if strongest is None else {"action": strongest, **fields}
 
 
+# Words of other dialects for a refusal -> the action. Sources: the agents' references of hooks, whose fields are below;
+# the rest is what people write by mistake.
+WORDS = {
+    **dict.fromkeys(("block", "blocked", "deny", "denied", "forbid", "refuse", "reject"), "block"),
+    **{action: action for action in BINDING_ACTIONS},
+}
+# Fields that hold one, and those with its reason.
+DECIDING = ("action", "decision", "permissionDecision", "permission", "behavior")
+REASONS = (
+    "message",
+    "reason",
+    "permissionDecisionReason",
+    "stopReason",
+    "errorMessage",
+    "user_message",
+    "userMessage",
+    "agent_message",
+    "agentMessage",
+)
+# Fields of a context: a hook that prints what it was given has not answered.
+OF_A_CONTEXT = frozenset({"event", "request_id", "hook_event_name", "hookName", "tool_name"})
+
+# Colours of a terminal; what may come before an object on its line, and between two of them.
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+BEFORE = re.compile(r"^[ \t]*+[,\[]?[ \t]*+(?=\{)", re.MULTILINE)
+BETWEEN = re.compile(r"[ \t,]*")
+# Objects looked at in an output: one that is none costs its whole length.
+MAX_OBJECTS = 500
+
+
+def translated(data: dict[str, object]) -> dict[str, object] | None:
+    """Return the fields of hookrun's verdict for an object that refuses in some dialect, else None."""
+    if not OF_A_CONTEXT.isdisjoint(data):
+        return None
+    own = data.get("hookSpecificOutput")
+    inner = own if isinstance(own, dict) else {}
+    nested = inner.get("decision")  # of a permission request
+    places = [data, inner, nested if isinstance(nested, dict) else {}]
+    said = (each.get(name) for each in places for name in DECIDING)
+    actions = [WORDS[word] for text in said if isinstance(text, str) and (word := text.strip().lower()) in WORDS]
+    if data.get("cancel") is True:
+        actions.append("block")
+    if data.get("continue") is False:
+        actions.append("stop")
+    if not actions:
+        return None
+    reasons = (each.get(name) for each in places for name in REASONS)
+    fields = {name: data[name] for name in VERDICT_TEXTS if name in data}
+    message = next((text for text in reasons if isinstance(text, str)), None)
+    return {**fields, "action": max(actions, key=PRECEDENCE.__getitem__), **({"message": message} if message else {})}
+
+
+def refusal_in(text: str) -> dict[str, object] | None:
+    """Return the fields of the strongest refusal among the objects in an output, None without one.
+
+    They are where a line begins, alone or in a list, in colours or a code fence; never an object within another.
+    """
+    plain = COLOUR.sub("", text)
+    decoder, found, at, left = json.JSONDecoder(strict=False), [], 0, MAX_OBJECTS
+    while left > 0 and (before := BEFORE.search(plain, at)) is not None:
+        at = before.end()
+        while left > 0 and at < len(plain) and plain[at] == "{":
+            left -= 1
+            try:
+                value, at = decoder.raw_decode(plain, at)
+            except (ValueError, RecursionError):
+                at += 1
+                break
+            found += [fields] if (fields := translated(value)) is not None else []
+            if (between := BETWEEN.match(plain, at)) is not None:
+                at = between.end()
+    return max(found, key=lambda fields: PRECEDENCE[str(fields["action"])], default=None)
+
+
 def bare(answer: object) -> dict[str, object] | None:
     """Return the action and texts of an otherwise invalid object that denies the call, else None."""
     action = _field(answer, "action")
@@ -109,6 +185,19 @@ def as_text(value: object) -> str:
             raise
         except BaseException:  # a program's own object
             return f"({type(value).__name__})"
+
+
+def is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
+    """Return whether stderr ends with a shell's error about the hook's script: `NAME: [line ]NUMBER: ...`.
+
+    NAME must be a shell or a word of the hook's command: the hook may report errors in other files.
+    """
+    lines = stderr.strip().splitlines()
+    name, _, rest = (lines[-1] if lines else "").partition(": ")
+    number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
+    words = target.split() if isinstance(target, str) else target
+    scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
+    return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts
 
 
 def from_exception(error: BaseException, event: str) -> Verdict | None:

@@ -19,7 +19,7 @@ from hookrun.core.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
@@ -35,7 +35,6 @@ KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 STDERR_LINES = 5
 # Limit on their characters.
 MAX_STDERR_TAIL = 2000
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
 # Characters of a reason: of longer output only the beginning and end are used.
 MAX_REASON = 10_000
 
@@ -117,23 +116,12 @@ def _veto(hook: AnyHook, outcome: Outcome, answer: Verdict | None, notes: list[s
 def note_broken_script(hook: AnyHook, outcome: Outcome) -> list[str]:
     """Return a note if the shell itself exited with 2: the hook still blocks, whatever its policy."""
     if outcome.stderr and not outcome.stdout.strip():
+        from hookrun.core.refusals import is_broken_script
+
         said = decode(outcome.stderr)
-        if _is_broken_script(hook.target, said):
+        if is_broken_script(hook.target, said):
             return [f"{BROKEN_SCRIPT}: a shell ended the hook's script with an error: {said[-MAX_STDERR_TAIL:]}"]
     return []
-
-
-def _is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
-    """Return whether stderr ends with a shell's error about the hook's script: `NAME: [line ]NUMBER: ...`.
-
-    NAME must be a shell or a word of the hook's command: the hook may report errors in other files.
-    """
-    lines = stderr.strip().splitlines()
-    name, _, rest = (lines[-1] if lines else "").partition(": ")
-    number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
-    words = target.split() if isinstance(target, str) else target
-    scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
-    return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts
 
 
 def exit_failure(outcome: Outcome) -> Failure:
@@ -186,18 +174,26 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
         if "e" in text or "E" in text or len(text) > 300:  # noqa: PLR2004  # only then can a number be infinite
             dumps(data)
     except (ValueError, RecursionError) as error:
-        from hookrun.core.refusals import refusing_object
-
         utf8 = isinstance(error, UnicodeDecodeError)
         why = "stdout is not UTF-8" if utf8 else f"stdout is not one JSON object: {excerpt(stdout)}"
         msg = str(error) if isinstance(error, BadVerdictError) else f"{why} ({error})"
-        data = refusing_object(stdout.decode("utf-8", "replace").removeprefix("\ufeff").lstrip(WHITESPACE))
-        if data is None:
-            raise BadVerdictError(msg) from None
-        notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {msg}")
+        data = _refusal_in(stdout, msg, notes)
     if not isinstance(data, dict):
-        raise BadVerdictError(f"stdout is {type_name(data)}, not one JSON object: {excerpt(stdout)}")
+        why = f"stdout is {type_name(data)}, not one JSON object: {excerpt(stdout)}"
+        data = _refusal_in(stdout, why, notes)
     return from_object(data, notes, can_modify=can_modify)
+
+
+def _refusal_in(stdout: bytes, why: str, notes: list[str]) -> dict[str, object]:
+    """Return the refusal in an output that is no answer. Raises BadVerdictError if there is none."""
+    from hookrun.core.refusals import refusal_in, refusing_object
+
+    text = stdout.decode("utf-8", "replace").removeprefix("\ufeff").lstrip(WHITESPACE)
+    data = refusing_object(text) or refusal_in(text)
+    if data is None:
+        raise BadVerdictError(why) from None
+    notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {why}")
+    return data
 
 
 def _refuse_two_answers(text: str) -> None:
@@ -219,8 +215,14 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
     """Return a JSON object as a verdict. Raises BadVerdictError if it is none."""
     action = data.get("action")
     if not isinstance(action, str) or action not in PRECEDENCE:
+        from hookrun.core.refusals import translated
+
         found = f"unknown action {dumps(action)[:80]}" if "action" in data else "no action"
-        raise BadVerdictError(f"{found} (the actions are {', '.join(PRECEDENCE)})")
+        msg = f"{found} (the actions are {', '.join(PRECEDENCE)})"
+        if (refusal := translated(data)) is None:
+            raise BadVerdictError(msg)
+        data, action = refusal, str(refusal["action"])
+        notes.append(f"{WRONG_FIELD}: its {action} counts although it has {msg}")
     verdict = Verdict(action)
     for name in VERDICT_TEXTS:
         if (value := data.get(name)) is not None:

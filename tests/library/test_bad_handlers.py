@@ -91,7 +91,7 @@ async def a_coroutine_function() -> None:
 NONSENSE = [
     42, True, False, 0, "block", b"block", [], [Verdict.block()], (Verdict.block(), "x"), Verdict, Verdict.block,
     a_coroutine_function, object(), NoRepr(), Ends(), Failure("timeout", "x"), ValueError("returned"), "x" * 10_000_000,
-    {}, {"message": "no action"}, {"action": "deny"}, {"action": None}, {"action": ["block"]}, {"action": {1, 2}},
+    {}, {"message": "no action"}, {"action": "refused"}, {"action": None}, {"action": ["block"]}, {"action": {1, 2}},
     {1: 2}, circular(), {"action": "modify", "modified_args": deep()}, {"action": circular()},
     Verdict("allow", 5), Verdict("modify", message=["a"]),  # type: ignore[arg-type]
     Verdict("modify"), Verdict("modify", modified_args=[1]), Verdict("modify", modified_args="x"),  # type: ignore[arg-type]
