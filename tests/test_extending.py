@@ -103,7 +103,7 @@ def test_a_recipe(copy: Copy) -> None:
 @pytest.mark.slow
 def test_an_event_alias(copy: Copy) -> None:
     """One entry in a table: declarations and `fire` accept the event by it."""
-    copy.insert("core/events.py", '        "PreToolUse",\n        "preToolUse",\n', '        "beforeToy",\n')
+    copy.insert("core/events.py", '    "pre_tool_use": (\n', '        "beforeToy "\n')
     copy.project.hooks({"event": "beforeToy", "command": "exit 2"})
     assert copy.fire()["action"] == "block"
     assert copy.run("fire", "beforeToy", stdin={"tool_name": "bash"}).returncode == 2

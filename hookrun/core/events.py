@@ -11,70 +11,49 @@ if TYPE_CHECKING:
 # Characters of an unknown name in a message.
 MAX_SHOWN = 60
 
-# Canonical event -> its other names.
-ALIASES: dict[str, tuple[str, ...]] = {
-    "session_start": ("SessionStart", "sessionStart", "agentSpawn", "TaskStart", "session.created"),
-    "session_end": ("SessionEnd", "sessionEnd", "session.deleted"),
+# Canonical event -> names of agents and older engines that spell it otherwise than ALIASES does.
+OTHER_NAMES = {
+    "session_start": "agentSpawn TaskStart session.created",
+    "session_end": "session.deleted",
     "user_prompt_submit": (
-        "UserPromptSubmit",
-        "userPromptSubmit",
-        "userPromptSubmitted",
-        "BeforeAgent",
-        "beforeSubmitPrompt",
-        "PromptSubmit",
-        "pre_user_prompt",
-        "chat.message",
+        "userPromptSubmitted BeforeAgent beforeSubmitPrompt PromptSubmit pre_user_prompt chat.message"
     ),
-    "assistant_response": ("AssistantResponse", "assistantResponse", "afterAgentResponse", "post_cascade_response"),
+    "assistant_response": "afterAgentResponse post_cascade_response",
     "pre_tool_use": (
-        "PreToolUse",
-        "preToolUse",
-        "BeforeTool",
-        "beforeTool",
-        "pre_tool_execution",
-        "BeforeToolExecution",
-        "before_tool_execution",
-        "tool.execute.before",
-        "tool.call",
+        "BeforeTool beforeTool pre_tool_execution BeforeToolExecution before_tool_execution tool.execute.before "
+        "tool.call"
     ),
     "post_tool_use": (
-        "PostToolUse",
-        "postToolUse",
-        "AfterTool",
-        "afterTool",
-        "post_tool_execution",
-        "AfterToolExecution",
-        "after_tool_execution",
-        "tool.execute.after",
-        "tool.result",
+        "AfterTool afterTool post_tool_execution AfterToolExecution after_tool_execution tool.execute.after tool.result"
     ),
-    "post_tool_failure": (
-        "PostToolUseFailure",
-        "postToolUseFailure",
-        "post_tool_use_failure",
-        "PostToolFailure",
-        "postToolFailure",
-    ),
-    "tool_call_requested": ("ToolCallRequested", "toolCallRequested"),
-    "tool_call_aborted": ("ToolCallAborted", "toolCallAborted"),
-    "permission_request": ("PermissionRequest", "permissionRequest", "permission.asked"),
-    "file_changed": ("FileChanged", "fileChanged", "post_file_edit", "PostFileEdit", "afterFileEdit", "file.edited"),
-    "stop": ("Stop", "AfterAgent", "agentStop", "TurnEnd", "session.idle", "agent.end"),
-    "subagent_start": ("SubagentStart", "subagentStart"),
-    "subagent_stop": ("SubagentStop", "subagentStop"),
-    "pre_compact": ("PreCompact", "preCompact", "PreCompress"),
-    "post_compact": ("PostCompact", "postCompact", "PostCompaction", "session.compacted"),
-    "notification": ("Notification", "notify"),
-    "error": ("Error", "post_error", "PostError", "errorOccurred", "ErrorOccurred", "session.error"),
-    "before_request": ("BeforeRequest", "beforeRequest"),
-    "after_request": ("AfterRequest", "afterRequest"),
-    "before_inference": ("BeforeInference", "beforeInference", "BeforeModel", "PreModelRequest"),
-    "after_inference": ("AfterInference", "afterInference", "AfterModel", "PostModelRequest"),
-    "pre_checkpoint": ("PreCheckpoint", "preCheckpoint"),
-    "post_checkpoint": ("PostCheckpoint", "postCheckpoint"),
-    "pre_reflection_store": ("PreReflectionStore", "preReflectionStore"),
-    "pre_search_query": ("PreSearchQuery", "preSearchQuery"),
-    "pre_session_end": ("PreSessionEnd", "preSessionEnd"),
+    "post_tool_failure": "PostToolUseFailure postToolUseFailure post_tool_use_failure",
+    "tool_call_requested": "",
+    "tool_call_aborted": "",
+    "permission_request": "permission.asked",
+    "file_changed": "post_file_edit PostFileEdit afterFileEdit file.edited",
+    "stop": "AfterAgent agentStop TurnEnd session.idle agent.end",
+    "subagent_start": "",
+    "subagent_stop": "",
+    "pre_compact": "PreCompress",
+    "post_compact": "PostCompaction session.compacted",
+    "notification": "notify",
+    "error": "post_error PostError errorOccurred ErrorOccurred session.error",
+    "before_request": "",
+    "after_request": "",
+    "before_inference": "BeforeModel PreModelRequest",
+    "after_inference": "AfterModel PostModelRequest",
+    "pre_checkpoint": "",
+    "post_checkpoint": "",
+    "pre_reflection_store": "",
+    "pre_search_query": "",
+    "pre_session_end": "",
+}
+
+# Canonical event -> its other names: `PreToolUse` and `preToolUse` for `pre_tool_use`, then OTHER_NAMES.
+ALIASES: dict[str, tuple[str, ...]] = {
+    event: (*(name for name in (pascal, pascal[0].lower() + pascal[1:]) if name != event), *others.split())
+    for event, others in OTHER_NAMES.items()
+    for pascal in (event.title().replace("_", ""),)
 }
 
 # Every name of an event -> its canonical name.
