@@ -74,7 +74,7 @@ def _keeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 SAYS = """echo '{"action": "continue", "message": "well", "additional_context": "1e5"}'"""
 CHOOSY: dict[str, object] = {
     "matcher": "b*|mcp__*",
-    "when": {"tool_args.command": ["l[s]", "*git*"]},
+    "when": {"tool_args.command": ["l*s", "*git*"]},
     "unless": {"agent": "claude"},
 }
 OTHERS: list[dict[str, object]] = [

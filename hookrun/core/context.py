@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from time import monotonic
 
 from hookrun.core.fastjson import loads, type_name
@@ -31,8 +30,6 @@ LARGEST = 256 << 20
 CHUNK = 1 << 16
 # The type of a regular file, in its mode (not worth loading the module `stat`).
 REGULAR = 8
-# Bytes of a read that does not wait.
-PIECE = 1 << 13
 
 # Fields of every context -> their type if not null.
 FIELDS = {
@@ -106,7 +103,7 @@ def _from_file(path: str, deadline: float, take: Take) -> dict[str, object]:
             if os.fstat(fd).st_mode >> 12 == REGULAR:
                 with open(fd, "rb", buffering=0, closefd=False) as file:
                     return take(file.read(), path)
-            return _from_stream(fd, path, deadline, [], take)
+            return _from_stream(fd, path, deadline, take)
         finally:
             os.close(fd)
     except OSError as error:
@@ -119,48 +116,30 @@ def _from_stdin(deadline: float, take: Take) -> dict[str, object]:
     if os.isatty(0):
         os.write(2, b"note: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     try:
-        pieces = _at_once()
-        if pieces and not pieces[-1]:
-            return take(b"".join(pieces), "stdin")
-        return _from_stream(0, "stdin", deadline, pieces, take)
+        return _from_stream(0, "stdin", deadline, take)
     except OSError as error:
         raise ContextError(
             f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
         ) from None
 
 
-def _at_once() -> list[bytes]:
-    """Return what stdin holds, with an empty piece if that is all; less or nothing if the system cannot tell."""
-    pieces: list[bytes] = []
-    at_once = vars(os).get("RWF_NOWAIT")  # missing in Pythons built for older systems; `os.` would look for it
-    try:
-        while sys.platform == "linux" and at_once and len(pieces) * PIECE < CHUNK and (not pieces or pieces[-1]):
-            buffer = bytearray(PIECE)
-            pieces.append(bytes(buffer[: os.preadv(0, [buffer], -1, at_once)]))
-    except (BlockingIOError, NotImplementedError):
-        pass
-    except OSError:
-        if pieces:
-            raise
-    return pieces
-
-
-def _from_stream(fd: int, name: str, deadline: float, chunks: list[bytes], take: Take) -> dict[str, object]:
-    """Return the context that begins with `chunks`, at its end or when a PAUSE follows a complete object.
+def _from_stream(fd: int, name: str, deadline: float, take: Take) -> dict[str, object]:
+    """Return the context at its end, or when a PAUSE follows a complete object.
 
     It is parsed in pauses only; after a failed attempt the next pause must be several times as long. Raises
     ContextError if it is incomplete at `deadline` (monotonic) or after SILENCE.
     """
-    import select  # loading it costs as much as the rest of the reading
+    import select
 
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    size, tried = sum(map(len, chunks)), 0
+    chunks: list[bytes] = []
+    size = tried = 0
     last, pause = monotonic(), PAUSE
     while True:
         now = monotonic()
         give_up = min(deadline, last + SILENCE)
-        if size > LARGEST or (size and now >= deadline):
+        if size > LARGEST or (size >= CHUNK and now >= deadline):  # less is read whatever the time: it is there already
             found = f"more than {LARGEST >> 20} MiB" if size > LARGEST else "no end of it by the deadline"
             raise ContextError(f"{name}: the context is not whole: {found}\nhint: {OBJECT}")
         until = min(give_up, last + pause) if size > tried else give_up
