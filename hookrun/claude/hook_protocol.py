@@ -311,11 +311,8 @@ def build_payload(event: str, context: Context) -> Payload:
         if context.get("agent_event") in RESUMES:
             otherwise = "resume"
         payload[name] = word if (word := _text(context.get(name))) in known else otherwise
-    if native in MORE:
-        payload |= MORE[native](context)
-    for name, value in DEFAULTS[native](context).items() if native in DEFAULTS else ():
-        payload.setdefault(name, value)
-    return payload
+    more = MORE[native](context) if native in MORE else {}
+    return {**payload, **{name: value for name, value in more.items() if name not in payload}}
 
 
 def _fields(event: str) -> list[tuple[str, str]]:
@@ -341,32 +338,23 @@ def _tool(payload: Payload, context: Context) -> None:
         payload["tool_input"] = native_arguments(context)
 
 
-def _stop(context: Context) -> Payload:
-    return {"stop_hook_active": context.get("stop_hook_active") is True}
-
-
 def _stop_failed(context: Context) -> Payload:
     info = context.get("error_info")
     text = info.get("error_message") if isinstance(info, dict) else None
     return {"error": "unknown", "error_details": text} if isinstance(text, str) else {"error": "unknown"}
 
 
-# Claude's event -> its fields without a counterpart in the context.
+# Claude's event -> its fields that are always present, with their values where the context has none.
 MORE: Mapping[str, Callable[[Context], Payload]] = {
+    "UserPromptSubmit": lambda _context: {"prompt": ""},
     "PostToolUse": lambda context: {"tool_response": response(context)},
-    "Stop": _stop,
-    "SubagentStop": _stop,
+    "PostToolUseFailure": lambda context: {"error": _text(context.get("tool_result_output"))},
+    "Stop": lambda context: {"stop_hook_active": context.get("stop_hook_active") is True},
+    "SubagentStop": lambda context: {**MORE["Stop"](context), "agent_type": ""},
+    "Notification": lambda _context: {"message": "", "notification_type": ""},
     "PreCompact": lambda context: {"custom_instructions": context.get("custom_instructions")},
     "StopFailure": _stop_failed,
     "FileChanged": lambda context: {"event": "unlink" if context.get("tool_name") == "delete" else "change"},
-}
-
-# Claude's event -> values of fields always present, for a context without them.
-DEFAULTS: Mapping[str, Callable[[Context], Payload]] = {
-    "UserPromptSubmit": lambda _context: {"prompt": ""},
-    "PostToolUseFailure": lambda context: {"error": _text(context.get("tool_result_output"))},
-    "SubagentStop": lambda _context: {"agent_type": ""},
-    "Notification": lambda _context: {"message": "", "notification_type": ""},
 }
 
 

@@ -6,12 +6,13 @@ import os
 
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS
 from hookrun.core.fastjson import format_value
 from hookrun.core.globs import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hookrun.core.model import ClaudeForm
 
@@ -29,7 +30,8 @@ def why_not(claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
         value = matcher_subject(event, context)
         what = "tool" if event in TOOL_EVENTS else "file" if event == WATCHED else VALUES.get(event, "value")
         named = format_value(value) if value else "of nothing"
-        return f"matcher: {format_value(matcher)} {_reason(matcher, event)} the {what} {named}"
+        says = "does not list" if event == WATCHED else _test(matcher, event)[1]
+        return f"matcher: {format_value(matcher)} {says} the {what} {named}"
     if any(matches(twin, event, context) for twin in claude.twins):
         return "the same handler is declared before and applies: Claude Code runs it once"
     if claude.rule is not None:
@@ -63,23 +65,30 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
 
 def fits(matcher: str, event: str, value: str) -> bool:
     """Return whether a matcher matches a value: as a list of names, else as a valid expression."""
-    if matcher in MATCHES_ALL:
-        return True
+    return matcher in MATCHES_ALL or _test(matcher, event)[0](value)
+
+
+def _test(matcher: str, event: str) -> tuple[Callable[[str], bool], str]:
+    """Return the test of a value, and the words for a value that fails it."""
     listed = names_in(matcher, event)
     if listed is not None:
-        now = LEGACY_TOOLS.get(value, value)
-        return any(LEGACY_TOOLS.get(name, name) == now for name in listed)
-    older = (name for name, now in LEGACY_TOOLS.items() if now == value)
+        current = [LEGACY_TOOLS.get(name, name) for name in listed]
+        return lambda value: LEGACY_TOOLS.get(value, value) in current, "does not list"
     globs = globs_of(matcher)
     if globs is not None:
-        return any(glob(pattern, each) for each in (value, *older) for pattern in globs)
+        return lambda value: any(glob(each, name) for name in _names(value) for each in globs), "does not match"
     from hookrun.claude.regex import Expression, RegexError
 
     try:
         expression = Expression(matcher)
-    except RegexError:
-        return False
-    return any(expression.search(each) for each in (value, *older))
+    except RegexError as error:
+        return lambda _value: False, f"matches nothing ({error}), so not"
+    return lambda value: any(map(expression.search, _names(value))), "does not match"
+
+
+def _names(value: str) -> list[str]:
+    """Return a name with those that older versions had for the tool."""
+    return [value, *(name for name, now in LEGACY_TOOLS.items() if now == value)]
 
 
 def names_in(matcher: str, event: str) -> list[str] | None:
@@ -120,20 +129,6 @@ def _is_watched(matcher: str, context: Mapping[str, object]) -> bool:
     return directory == cwd.rstrip("/") and name in matcher.split("|")
 
 
-def _reason(matcher: str, event: str) -> str:
-    if event == WATCHED or names_in(matcher, event) is not None:
-        return "does not list"
-    if globs_of(matcher) is not None:
-        return "does not match"
-    from hookrun.claude.regex import Expression, RegexError
-
-    try:
-        Expression(matcher)
-    except RegexError as error:
-        return f"matches nothing ({error}), so not"
-    return "does not match"
-
-
 # Event -> the payload field that the matcher is compared with.
 VALUES = {
     **{event: field for event, (field, *_) in hook_protocol.WORDS.items()},
@@ -165,6 +160,5 @@ def matcher_subject(event: str, context: Mapping[str, object]) -> str:
         return path.rpartition("/")[2] if isinstance(path, str) else ""
     if event not in VALUES:
         return ""
-    canonical = next(ours for ours, theirs in hook_protocol.EVENTS.items() if theirs == event)
-    found = hook_protocol.build_payload(canonical, context).get(VALUES[event])
+    found = hook_protocol.build_payload(CLAUDE_EVENTS[event], context).get(VALUES[event])
     return found if isinstance(found, str) else ""

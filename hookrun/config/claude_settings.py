@@ -16,7 +16,7 @@ from hookrun.config.document import Document, Invalid, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts, validate_into
-from hookrun.core.events import EVENTS
+from hookrun.core.events import CLAUDE_EVENTS, EVENTS
 from hookrun.core.model import UNTRUSTED_LAYERS, as_object
 from hookrun.core.text import did_you_mean, quote, suggest
 from hookrun.shell.fire_call import fire_calls, handler_line
@@ -40,13 +40,8 @@ FIELDS: dict[str, Shape] = {
     "shell": Choice(("bash", "powershell")),
 }
 
-# Claude Code's event -> hookrun's, for events that other agents also have.
-CANONICAL_EVENTS = {theirs: ours for ours, theirs in hook_protocol.EVENTS.items()}
-
 KNOWN = frozenset({"type", "onFailure", "statusMessage", "once", "rewakeMessage", "rewakeSummary", *FIELDS})
 A_DAY = 86_400.0
-# Events on which `onFailure` is ignored.
-NEVER_BLOCKS = frozenset({"Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"})
 
 # Claude Code's reaction to an unreadable file (measured with 2.1.329); hookrun runs the other hooks.
 VOID = " (Claude Code rejects the whole file)"
@@ -176,7 +171,7 @@ def validate_handler(
     """Validate a handler and make its hook. `ends_in` is SessionEnd hooks' time, `plugin` the plugin's root."""
     checked = validate.ValidatedHook(entry.path)
     at = Location(document, entry.path, checked.problems)
-    event = CANONICAL_EVENTS.get(entry.event)
+    event = CLAUDE_EVENTS.get(entry.event)
     if event is None:
         instead = hook_protocol.EVENTS.get(AGENT_EVENTS.get(entry.event, ""))
         hint = f"write it under `{instead}`, which hookrun runs there, too" if instead else None
@@ -273,7 +268,7 @@ def _name(ran: validate.Values, type_: str, scope: validate.Scope) -> str:
 
 def _meaning(event: str, handler: dict[str, object], given: dict[str, object], ends_in: float) -> dict[str, object]:
     background = given.get("async") is True or given.get("asyncRewake") is True
-    blocks = handler["onFailure"] != "continue" and not background and event not in NEVER_BLOCKS
+    blocks = handler["onFailure"] != "continue" and not background and event not in hook_protocol.CONTINUES_TURN
     ordinary = ends_in if event == "SessionEnd" else DEFAULT_TIMEOUTS.get(event, DEFAULT_TIMEOUTS[""])
     timeout = given.get("timeout")
     seconds = float(timeout) if isinstance(timeout, int | float) else ordinary
