@@ -328,13 +328,11 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
     if not (text.startswith("{") and text.endswith("}")):
         return text
     try:
-        answer = loads(text)
+        answer = as_object(loads(text))  # it begins with {
     except (ValueError, RecursionError) as error:
         if _is_lines_of_others(text):
             return text
         raise UnreadableOutputError(f"stdout is not JSON: {_quoted(text)} ({error})") from None
-    if not isinstance(answer, dict):  # impossible: it begins with {
-        return text
     if answer.get("async") is not True:
         _check(answer, event)
     return answer

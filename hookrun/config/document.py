@@ -199,15 +199,9 @@ class Document:
         text = json.dumps(data, indent=1)
         return cls(name, text, parse_json(text))
 
-    def position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return the 1-based line and column of `key_path`'s value or nearest enclosing value."""
-        return self._place(self._parsed.offset(key_path))
-
-    def key_position(self, key_path: KeyPath) -> tuple[int, int]:
-        """Return the 1-based line and column of the key at `key_path`."""
-        return self._place(self._parsed.offset(key_path, key=True))
-
-    def _place(self, offset: int) -> tuple[int, int]:
+    def position(self, key_path: KeyPath, *, key: bool = False) -> tuple[int, int]:
+        """Return the 1-based line and column of the value (or `key`) at `key_path`, or the nearest enclosing value."""
+        offset = self._parsed.offset(key_path, key=key)
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
@@ -215,7 +209,7 @@ class Document:
         self, key_path: KeyPath, message: str, hint: str | None, *, at_key: bool = False, severity: str = "error"
     ) -> Diagnostic:
         """Return a diagnostic about the value (`at_key`: the key) at `key_path`."""
-        line, column = self.key_position(key_path) if at_key else self.position(key_path)
+        line, column = self.position(key_path, key=at_key)
         return Diagnostic(self.path, line, column, key_text(key_path), message, hint, severity)
 
 

@@ -102,7 +102,7 @@ def _default_of(file: ConfigFile, name: str) -> ConfigFile | None:
 
 
 def _placed(name: str, value: object, origin: str, file: ConfigFile, path: KeyPath) -> Value:
-    return Value(name, value, origin, file.path, file.document.key_position(path)[0])
+    return Value(name, value, origin, file.path, file.document.position(path, key=True)[0])
 
 
 def settings(examined: LoadedConfig) -> list[Value]:

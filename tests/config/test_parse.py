@@ -79,8 +79,8 @@ def test_positions_of_keys_and_values(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{\n  "é": [1,\n    {"b" :  "x"}]\n}')
     document = read(str(path))
-    assert (document.position(("é",)), document.key_position(("é",))) == ((2, 8), (2, 3))
-    assert (document.position(("é", 1, "b")), document.key_position(("é", 1, "b"))) == ((3, 13), (3, 6))
+    assert (document.position(("é",)), document.position(("é",), key=True)) == ((2, 8), (2, 3))
+    assert (document.position(("é", 1, "b")), document.position(("é", 1, "b"), key=True)) == ((3, 13), (3, 6))
     assert document.position(("é", 1, "missing", 3)) == (3, 5)
 
 
@@ -91,7 +91,7 @@ def test_positions_in_yaml(tmp_path: Path) -> None:
     document = read(str(path))
     assert document.data == {"base": {"timeout": 5}, "hooks": [{"timeout": 5, "event": "stop"}]}
     assert document.position(("hooks", 0, "event")) == (5, 12)
-    assert document.key_position(("hooks", 0, "timeout")) == (2, 3)
+    assert document.position(("hooks", 0, "timeout"), key=True) == (2, 3)
 
 
 def test_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
