@@ -286,7 +286,9 @@ class HookChain:
         try:
             changes, fields, conflicts = hookrun.core.verdicts.merge(run, before, so_far, together)
             for other, what in conflicts:
-                self._conflict(other, run, what)
+                note = f"hooks {other.name} and {run.name} both changed {what}; {run.name}, the later, wins"
+                run.notes.append(note)
+                self.notes.append(note)
             if fields:
                 self._set_context(fields)
             if changes:
@@ -314,31 +316,22 @@ class HookChain:
         if self.encodes_changes:
             self._encoded[False] = self.encode(_without_payload(self.context))
 
-    def _conflict(self, earlier: HookResult, later: HookResult, what: str) -> None:
-        note = (
-            f"hooks {earlier.hook.name} and {later.hook.name} both changed {what}; {later.hook.name}, the later, wins"
-        )
-        later.notes.append(note)
-        self.notes.append(note)
-
     def stdin(self, hook: AnyHook) -> bytes:
         """Return the hook's input, a line of JSON: the context with the hook's name.
 
         In Claude's dialect it is Claude's message.
         """
         if hook.dialect == "claude":
-            return self._stdin_as_claude()
+            if "claude" not in self._encoded:
+                from hookrun.claude import hook_protocol
+
+                message = hook_protocol.build_payload(self.event, self.context)
+                self._encoded["claude"] = self.encode(message) + b"\n"
+            return self._encoded["claude"]
         if hook.payload not in self._encoded:
             seen = self.context if hook.payload else _without_payload(self.context)
             self._encoded[hook.payload] = self.encode(seen)
         return b'{"hook":%b,%b\n' % (dumps(hook.name).encode("ascii"), self._encoded[hook.payload][1:])
-
-    def _stdin_as_claude(self) -> bytes:
-        if "claude" not in self._encoded:
-            from hookrun.claude import hook_protocol
-
-            self._encoded["claude"] = self.encode(hook_protocol.build_payload(self.event, self.context)) + b"\n"
-        return self._encoded["claude"]
 
 
 def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:

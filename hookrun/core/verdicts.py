@@ -30,6 +30,9 @@ NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
 # Action -> message of a refusal without a reason.
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
 
+# Dialects in which a change replaces all arguments, including those it keeps.
+REPLACING = frozenset({"claude"})
+
 KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
 # Limit on the lines of stderr in a failure.
 STDERR_LINES = 5
@@ -427,20 +430,15 @@ def merge(
     fields: dict[str, object] = {}
     if changes:
         current = as_object(now.get("tool_args"))
-        fields["tool_args"] = run.args if _replaces_all_args(run.hook) else apply(current, changes)
+        fields["tool_args"] = run.args if run.hook.dialect in REPLACING else apply(current, changes)
     if added:
         fields["metadata"] = {**as_object(now.get("metadata")), **added}
     return changes, fields, clashes
 
 
-def _replaces_all_args(hook: AnyHook) -> bool:
-    """Return whether the hook replaces all arguments, including those it does not change."""
-    return hook.dialect == "claude"
-
-
 def _conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
     """Return the paths at which the later changes, of `run`, undo earlier ones."""
-    if not _replaces_all_args(run.hook):
+    if run.hook.dialect not in REPLACING:
         return ["tool_args." + ".".join(path) for path in conflicts(earlier, later)]
     kept = not later or json_equal(apply(run.args, earlier), run.args)
     return [] if kept else ["tool_args"]
