@@ -45,9 +45,6 @@ CLAUDE_FILES = ("settings.json", "settings.local.json")
 # The identity of a file that cannot be examined.
 UNKNOWN = (0, 0, 0, 0, 0)
 
-# The file type of a symbolic link (importing `stat` is not worth it).
-LINK = 10
-
 # Prefix in `Hook.words` of the reason why a command was not read.
 UNREAD = "unread:"
 
@@ -86,19 +83,13 @@ class ConfigFiles:
     def add(self, layer: str, path: str, *, named: bool = False) -> None:
         """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown."""
         try:
-            status = os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            if named:
-                self.files.append((layer, path, UNKNOWN))
-            return
-        except OSError:
-            status = None
-        try:
-            if status is None or status.st_mode >> 12 == LINK:
-                status = os.stat(path)
-            self.files.append((layer, path, identity_of(status)))
-        except OSError:  # a broken link is a mistake, not an absent file
-            self.files.append((layer, path, UNKNOWN))
+            own = identity_of(os.stat(path))
+        except OSError as error:
+            missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            if missing and not named and not os.path.lexists(path):  # a broken link is a mistake, not an absent file
+                return
+            own = UNKNOWN
+        self.files.append((layer, path, own))
 
 
 def find(
@@ -129,7 +120,7 @@ def find(
             if found.files:  # only our own files can include them
                 bases = ("" if directory == "/" else directory for directory in directories)
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
-                found.claude += [path for path in paths if _exists(path)]
+                found.claude += [path for path in paths if os.path.exists(path)]
     if config is not None:
         found.add("project", config, named=True)
     return found
@@ -153,21 +144,13 @@ def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
     directory = cwd
     while True:
         directories.append(directory)
-        if _exists((directory if directory != "/" else "") + "/.git"):
+        if os.path.exists((directory if directory != "/" else "") + "/.git"):
             found.repository = directory
             return directories
         parent = directory.rpartition("/")[0] or "/"
         if parent == directory:
             return [cwd]
         directory = parent
-
-
-def _exists(path: str) -> bool:
-    try:
-        os.stat(path)
-    except OSError:
-        return False
-    return True
 
 
 # --- the compiled configuration
