@@ -58,7 +58,12 @@ def degrade(
         _on_stop_event(reply, able, names)
     else:
         _grants(reply, able, event, tool, names)
-        _refusals(reply, able, names)
+        # A skip is always a block, a stop only if the turn cannot end; a block may become a message.
+        if reply.action == "skip" or (reply.action == "stop" and "stop" not in able):
+            names.append(f"{reply.action} -> block")
+            reply.action = "block"
+    if reply.action == "block" and "block" not in able:
+        _as_message(reply, able, names)
     _texts(reply, able, names, deferred or Reply())
     return reply, names
 
@@ -89,15 +94,6 @@ def _grants(reply: Reply, able: frozenset[str], event: str, tool: str | None, na
             reply.action, reply.args, reply.context = "block", None, None
 
 
-def _refusals(reply: Reply, able: frozenset[str], names: list[str]) -> None:
-    # A skip is always a block, a stop only if the turn cannot end; a block may become a message.
-    if reply.action == "skip" or (reply.action == "stop" and "stop" not in able):
-        names.append(f"{reply.action} -> block")
-        reply.action = "block"
-    if reply.action == "block" and "block" not in able:
-        _as_message(reply, able, names)
-
-
 def _as_message(reply: Reply, able: frozenset[str], names: list[str]) -> None:
     reason, reply.reason, reply.action = reply.reason, None, "continue"
     if "context" in able:
@@ -115,9 +111,7 @@ def _on_stop_event(reply: Reply, able: frozenset[str], names: list[str]) -> None
     reply.args = None
     if reply.action in ("allow", "modify"):
         reply.action = "continue"
-    if reply.action == "block" and "block" not in able:
-        _as_message(reply, able, names)
-    elif reply.action in ("ask", "skip") or (reply.action == "stop" and "stop" not in able):
+    if reply.action in ("ask", "skip") or (reply.action == "stop" and "stop" not in able):
         if reply.action != "stop":
             names.append(f"{reply.action} -> continue")
         reply.user_message = join_paragraphs(reply.reason, reply.user_message)

@@ -263,10 +263,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
 }
 
 # Events with the permission mode.
-WITH_MODE = frozenset(
-    {"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
-     "Stop", "SubagentStop"}
-)  # fmt: skip
+WITH_MODE = TOOL_EVENTS | CONTINUES_TURN | {"UserPromptSubmit"}
 
 # Permission mode of any agent -> Claude's. Others are left out.
 MODES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from hookrun.claude import hook_protocol
@@ -50,20 +49,18 @@ class Migrated:
         groups[-1]["hooks"].append(entry.handler)
 
 
-def migrate(file: ConfigFile, there: Iterable[object] = ()) -> Migrated:
-    """Return a file's hooks converted from Claude Code's form, except existing ones (`there`)."""
-    there = list(there)
+def migrate(file: ConfigFile, there: list[object]) -> Migrated:
+    """Return the hooks of a file in Claude Code's form, converted, except existing ones (`there`)."""
     migrated = Migrated()
-    if file.handlers is None:
-        return migrated
+    handlers = file.handlers or []
     scope = Scope("project", reserved=explicit_names(there))
-    ends_in = session_end(file.handlers)
+    ends_in = session_end(handlers)
     migrated.env = claude_files.variables(file)
     if file.plugin is not None:  # Claude Code sets these only for plugin hooks
         migrated.env = {"CLAUDE_PLUGIN_ROOT": file.plugin}
         migrated.notes.append(f"the plugin's path is specific to this machine: {file.plugin}")
     found: list[tuple[HandlerEntry, Hook]] = []
-    for entry in file.handlers:
+    for entry in handlers:
         checked = validate_handler(file.document, entry, scope, ends_in=ends_in, plugin=file.plugin)
         where = f"{file.path}:{file.document.position(entry.path)[0]}"
         if checked.hook is None:

@@ -42,9 +42,8 @@ MAX_SLOW = 128
 # Interpreters -> combinable flags without a value; the next other word is the script.
 SCRIPT_FLAGS = having("flags")
 
+# A program that `resolves` may find another file for a script without one of these.
 SCRIPT_SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
-# Those that may resolve a script without one of SCRIPT_SUFFIXES to another file.
-RESOLVING = having("resolves")
 
 # Names that end in a version: python3, python3.12.
 VERSIONED = re.compile(rf"({'|'.join(having('versioned'))})[0-9]+(?:\.[0-9]+)*")
@@ -125,7 +124,7 @@ def _named(words: Iterable[str | None], *, sure: bool = True) -> Iterator[tuple[
         if not text:
             return
         if not text.startswith(("-", "+")):
-            if name not in RESOLVING or text.endswith(SCRIPT_SUFFIXES) or (not sure and "/" in text):
+            if name not in having("resolves") or text.endswith(SCRIPT_SUFFIXES) or (not sure and "/" in text):
                 yield text, False
             return
         letters = text[1:] if text[0] == "-" else ""
