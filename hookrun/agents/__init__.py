@@ -66,10 +66,7 @@ def load(name: str) -> Agent:
 
         hint = did_you_mean(name, AGENTS, f"supported agents are {', '.join(AGENTS)}")
         raise UnknownAgentError(f"unknown agent {quote(name)}\nhint: {hint}")
-    __import__(path)
-    from sys import modules
-
-    module: object = modules[path]
+    module: object = __import__(path, fromlist=("NAME",))
     return module  # type: ignore[return-value]  # tests check the modules
 
 
@@ -77,10 +74,9 @@ def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
     """Return the agent that sent a message, maybe one without a module."""
     if name in AGENTS:
         return load(name)
-    from importlib import import_module  # rarely needed
+    from hookrun.agents import callers  # rarely needed
 
-    found: Agent = import_module("hookrun.agents.callers").load(name, payload)
-    return found
+    return callers.load(name, payload)
 
 
 def status_without_hooks(argv: list[str]) -> int:
