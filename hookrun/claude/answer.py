@@ -111,7 +111,7 @@ class Interpretation:
         if outcome.failure is not None:
             self.result = outcome.failure
             if outcome.stdout.strip():
-                self._note("its partial output is ignored")
+                self.notes.append("its partial output is ignored")
         elif outcome.exit_code == VETO:
             self._veto(answer)
         elif isinstance(answer, dict):
@@ -134,7 +134,7 @@ class Interpretation:
             self.result = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
-            self._note(f"its {how} is ignored because of its answer")
+            self.notes.append(f"its {how} is ignored because of its answer")
 
     def _continue_turn(self) -> None:
         """At the end of a turn, text for the model continues the turn."""
@@ -157,13 +157,13 @@ class Interpretation:
         if isinstance(answer, dict):
             self._take(answer)
         elif answer:
-            self._note(f"its stdout is ignored because of exit status 2: {_shown(answer)}")
+            self.notes.append(f"its stdout is ignored because of exit status 2: {_shown(answer)}")
         for note in verdicts.note_broken_script(self.hook, self.outcome):
             self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
             shown = f": {_shown(reason)}" if reason else ""
-            self._note(f"its exit status 2 has no effect at {self.native}{shown}")
+            self.notes.append(f"its exit status 2 has no effect at {self.native}{shown}")
             return
         verdict = self.verdict
         if self.rules.exit_2 == PERSON:
@@ -173,7 +173,7 @@ class Interpretation:
         if verdict.action not in ("block", "stop"):
             verdict.action, verdict.message, verdict.modified_args = "block", None, None
         if verdict.message and reason and reason != verdict.message:
-            self._note(f"its stderr is ignored because of the reason in its answer: {_shown(reason)}")
+            self.notes.append(f"its stderr is ignored because of the reason in its answer: {_shown(reason)}")
         verdict.message = verdict.message or reason or f"blocked by {self.hook.name} (exit 2, no reason given)"
 
     def _plain(self, text: str) -> None:
@@ -183,7 +183,7 @@ class Interpretation:
         elif any(each in text for each in FROM_AN_ANSWER):
             self._unsupported(f"its stdout has several JSON objects and is ignored: {_shown(text)}")
         else:
-            self._note(f"its stdout is plain text, which has no effect at {self.native}: {_shown(text)}")
+            self.notes.append(f"its stdout is plain text, which has no effect at {self.native}: {_shown(text)}")
 
     # --- an answer
 
@@ -221,7 +221,7 @@ class Interpretation:
             verdict.action = "allow"
             self._reason_of_consent(reason)
         elif reason:
-            self._note(f"its reason has no effect without a block: {_shown(reason)}")
+            self.notes.append(f"its reason has no effect without a block: {_shown(reason)}")
         if top.get("continue") is False:
             why = verdict.message if verdict.action == "block" else None
             verdict.action, verdict.modified_args = "stop", None
@@ -261,7 +261,7 @@ class Interpretation:
 
     def _reason_of_consent(self, reason: str | None) -> None:
         if reason:
-            self._note(f"its reason has no effect when it allows: {_shown(reason)}")
+            self.notes.append(f"its reason has no effect when it allows: {_shown(reason)}")
 
     def _discard(self, answer: Fields, own: Fields) -> None:
         """Report fields without effect, at this event or in hookrun; `own` are the event's."""
@@ -270,12 +270,12 @@ class Interpretation:
             self._unsupported(f"{', '.join(lost)} of its answer cannot be passed on")
         vain = sorted(name for name in DISCARDED - self.rules.obeys if name in answer and answer[name] is not True)
         if vain:
-            self._note(f"{', '.join(vain)} of its answer has no effect at {self.native}")
+            self.notes.append(f"{', '.join(vain)} of its answer has no effect at {self.native}")
         self._misplaced(answer, own)
 
     def _misplaced(self, answer: Fields, own: Fields) -> None:
         """Report unknown and misplaced fields; notes suffice where an answer addresses several agents."""
-        tell = self._unsupported if DECIDES.isdisjoint(answer) else self._note
+        tell = self._unsupported if DECIDES.isdisjoint(answer) else self.notes.append
         fields = self.rules.fields or {}
         outside = sorted(answer.keys() & (fields.keys() - TOP.keys()))
         if outside:
@@ -284,10 +284,7 @@ class Interpretation:
             tell('its answer has the field "action" of hookrun\'s dialect, which is ignored')
         unknown = sorted([*(answer.keys() - TOP.keys() - fields.keys()), *(own.keys() - {"hookEventName", *fields})])
         if unknown:
-            self._note(f"unknown keys in its answer: {', '.join(unknown)}")
-
-    def _note(self, text: str) -> None:
-        self.notes.append(text)
+            self.notes.append(f"unknown keys in its answer: {', '.join(unknown)}")
 
     def _unsupported(self, text: str) -> None:
         self.notes.append(text)

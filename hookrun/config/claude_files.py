@@ -30,8 +30,14 @@ MAX_CHARACTERS = 64 << 10
 PROJECT_LAYERS = dict(zip(CLAUDE_FILES, ("project", "local"), strict=True))
 
 
-def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
-    """Return the administrator's and user's settings not among `files`, without plugins.
+def not_among(files: list[ConfigFile], others: list[ConfigFile]) -> list[ConfigFile]:
+    """Return the files that are not among the others, under any path."""
+    known = {os.path.realpath(file.path) for file in others}
+    return [file for file in files if os.path.realpath(file.path) not in known]
+
+
+def settings_above(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
+    """Return the administrator's and user's settings, without plugins.
 
     Every path that affects the result is added to `looked_for`.
     """
@@ -43,9 +49,7 @@ def settings_above(files: list[ConfigFile], found: ConfigFiles, looked_for: list
     except OSError:
         names = []
     managed = _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for)
-    above = [*managed, *_there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)]
-    read = {os.path.realpath(file.path) for file in files}
-    return [file for file in above if os.path.realpath(file.path) not in read]
+    return [*managed, *_there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)]
 
 
 def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile]:
@@ -56,7 +60,7 @@ def unread_settings(files: list[ConfigFile], found: ConfigFiles, looked_for: lis
     """
     if not any(file.claudes and file.handlers for file in files):
         return []
-    unread = settings_above(files, found, looked_for)
+    unread = not_among(settings_above(found, looked_for), files)
     for file in unread:
         if file.was_read:
             file.problems = []

@@ -112,13 +112,12 @@ def find(
         directories = _up_to_repository(found, cwd)
         if config is None:
             found.searched = directories
-            for directory in directories:
-                base = "" if directory == "/" else directory
+            bases = ["" if directory == "/" else directory for directory in directories]
+            for base in bases:
                 for name in PROJECT_FILES:
                     found.add("project", f"{base}/{name}")
                 found.add("local", f"{base}/{LOCAL_FILE}")
             if found.files:  # only our own files can include them
-                bases = ("" if directory == "/" else directory for directory in directories)
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
                 found.claude += [path for path in paths if os.path.exists(path)]
     if config is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from time import localtime, strftime
 
 from hookrun.config import claude_files, claude_settings
-from hookrun.config.claude_files import Plugins, names_plugins
+from hookrun.config.claude_files import Plugins, names_plugins, not_among
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, GitInclude, in_force, included_path, internal_problem, load_file
 from hookrun.config.discovery import ConfigFiles
@@ -110,7 +110,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
         looked_for += paths
     everywhere = _includes_claude(examined)
     if everywhere:
-        _take_claudes(claude_files.settings_above([], found, looked_for), examined)
+        _take_claudes(claude_files.settings_above(found, looked_for), examined)
     files = _project_files(found, examined, claudes=everywhere)
     for layer in ("project", "local"):
         _load_layer([file for file in files if file.layer == layer], examined)
@@ -118,7 +118,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
     if _includes_claude(examined):
         _take_claudes(claude_files.project_files(root, looked_for) if root is not None else [], examined)
         settings = [file for file in examined.files if file.claudes and file.plugin is None]
-        others = claude_files.settings_above(settings, found, looked_for)
+        others = not_among(claude_files.settings_above(found, looked_for), settings)
         plugins = Plugins(found.claude[0], os.path.realpath(examined.project), looked_for)
         _take_claudes(plugins.files(settings, others), examined)
     claude_files.mark_native(examined.files, found)
@@ -132,9 +132,7 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
     """Add Claude Code's settings that are not yet among the files under any path."""
-    taken = {os.path.realpath(file.path) for file in examined.files}
-    new = [file for file in files if os.path.realpath(file.path) not in taken]
-    examined.files += [in_force(file, examined.found.home) for file in new]
+    examined.files += [in_force(file, examined.found.home) for file in not_among(files, examined.files)]
 
 
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:
