@@ -158,10 +158,4 @@ def write(data: bytes, path: str) -> None:
     where = os.path.dirname(path)
     state.make_private_dir(where)
     files.atomic_write(path, data, exact=True)  # the existing file's mode may be the fault
-    with os.scandir(where) as entries:
-        ours = [
-            each for each in entries if each.name.endswith((".json", ".tmp")) and each.is_file(follow_symlinks=False)
-        ]
-        ages = [(each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in ours]
-    for _, oldest in sorted(ages)[:-MAX_FILES]:
-        files.remove_if_there(oldest)
+    state.remove_oldest(where, MAX_FILES)

@@ -202,7 +202,8 @@ def remove_oldest(directory: str, keep: int) -> None:
     """Remove a directory's oldest files beyond `keep`. Other processes may do so, too."""
     try:
         with os.scandir(directory) as entries:
-            files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in entries)
+            own = [each for each in entries if each.is_file(follow_symlinks=False)]
+            files = sorted((each.stat(follow_symlinks=False).st_mtime_ns, each.path) for each in own)
         for _, path in files[:-keep]:
             os.unlink(path)
     except OSError:
