@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.context import FIELDS as CONTEXT_FIELDS
 from hookrun.core.events import EVENTS
 from hookrun.core.fastjson import dumps
 from hookrun.core.text import UserError
@@ -65,8 +66,7 @@ RESERVED_FIELDS = frozenset(
 )  # fmt: skip
 
 # Context fields that are strings; any other value in a message counts as missing.
-TEXT_FIELDS = ("session_id", "root_session_id", "user_prompt", "assistant_response", "tool_result_output",
-         "tool_result_error", "file_path", "working_dir", "timestamp", "tool_use_id")  # fmt: skip
+TEXT_FIELDS = (*(name for name, kind in CONTEXT_FIELDS.items() if kind is str), "tool_use_id")
 
 
 class UnreadableMessageError(UserError, ValueError):
