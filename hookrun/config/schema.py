@@ -23,6 +23,7 @@ from hookrun.config.shapes import (
     Str,
     object_schema,
 )
+from hookrun.core import audit
 from hookrun.core.context import EMPTY
 from hookrun.core.events import ALIASES, EVENTS
 
@@ -220,14 +221,14 @@ NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
 
 # The fields of the setting `audit`.
 AUDIT_FIELDS = (
-    Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=10485760),
-    Field("keep", Integer(1), "Number of rotated logs to keep.", default=5),
+    Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=audit.MAX_BYTES),
+    Field("keep", Integer(1), "Number of rotated logs to keep.", default=audit.KEEP),
     Field(
         "details",
-        Choice(("none", "summary", "full")),
+        Choice((audit.NONE, audit.SUMMARY, audit.FULL)),
         "How much of a call to log: `none`, only the tool's name; `summary`, its file and the first 200 characters of "
         "its command without credentials; `full`, the whole context up to 1 MiB, credentials removed.",
-        default="summary",
+        default=audit.SUMMARY,
     ),
 )
 

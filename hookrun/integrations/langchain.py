@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
+from hookrun.core.session import MAX_STOP_BLOCKS
 from hookrun.integrations import OnError, check_fields, fire, log, reply_of
 from hookrun.integrations.tool_loop import (
     TOOL_EVENTS,
@@ -57,8 +58,6 @@ EVENTS: dict[str, dict[str, object]] = {
     **{event: {"tool_name": "", "tool_args": {}, **own} for event, own in TOOL_EVENTS.items()},
     "stop": {"assistant_response": "", "stop_hook_active": False},
 }
-# How often `stop` hooks may continue one turn.
-MAX_BLOCKS = 8
 
 
 class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
@@ -206,8 +205,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             if verdict.text and verdict.action != "stop":
                 self._tell_person(verdict.text)
             return None
-        if blocks >= MAX_BLOCKS:
-            log.warning("hookrun: the turn ends after %d blocks: %s", MAX_BLOCKS, verdict.reason)
+        if blocks >= MAX_STOP_BLOCKS:
+            log.warning("hookrun: the turn ends after %d blocks: %s", MAX_STOP_BLOCKS, verdict.reason)
             return None
         return {"messages": [HumanMessage(verdict.text or "", response_metadata={MARK: "go on"})], "jump_to": "model"}
 
