@@ -29,8 +29,8 @@ from hookrun.recipes import catalog
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.configured_recipes import (
     ADDED,
-    CONFLICTS,
     CURRENT,
+    NEWER,
     REMOVED,
     UPDATED,
     ConfiguredRecipes,
@@ -161,7 +161,7 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     short_help="Update recipes, and fetch included configs.",
 )
 @click.argument("declared_recipe", metavar="[RECIPE]", required=False)
-@click.option("--replace", is_flag=True, help="Replace hooks of an older hookrun that you have changed.")
+@click.option("--replace", is_flag=True, help="Replace tests of recipes that you have changed.")
 @user_option
 @report_options
 def update_command(declared_recipe: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
@@ -244,8 +244,8 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
         apply_all(recipes.changes)  # may fail, so before any message
     for each in recipes.statuses:
         would = "would be " * (report.dry_run and each.state in (ADDED, UPDATED, REMOVED, FETCHED))
-        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state in CONFLICTS)
-    report.ok = not any(each.state in CONFLICTS for each in recipes.statuses)
+        report.add_hook(each.name, would + each.state, each.difference, conflict=each.state == NEWER)
+    report.ok = not any(each.state == NEWER for each in recipes.statuses)
     for problem in recipes.warnings:
         report.warn(str(problem))
     if report.dry_run:

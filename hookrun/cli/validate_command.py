@@ -21,13 +21,12 @@ from hookrun.config.document import Diagnostic, errors_in
 from hookrun.config.lint import unread_files
 from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.core.files import read_or_none, relative_path
-from hookrun.core.model import Hook
+from hookrun.core.model import Hook, as_object
 from hookrun.core.terminal import render_message, terminal_width, wants_color, wrap
 from hookrun.core.text import did_you_mean, message_lines, one_of, printable_lines
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
-from hookrun.scaffold.configured_recipes import recipe_of
 
 # Limit on a problem's lines on a terminal if it shows the line of the file.
 MAX_LINES = 3
@@ -217,9 +216,9 @@ def _bound(node: ast.AST) -> list[str]:
 
 def _wrong_options(examined: LoadedConfig) -> Iterator[Diagnostic]:
     for hook in examined.declarations.hooks:
-        recipe_name = recipe_of(hook.to_dict())
+        recipe_name = as_object(hook.metadata).get("recipe")
         names = [name for name in hook.env or () if name.startswith(PREFIX)]
-        if recipe_name is None or not names:
+        if not isinstance(recipe_name, str) or not names:
             continue
         try:
             recipe = catalog.find(recipe_name)

@@ -17,7 +17,7 @@ from hookrun.core.model import as_object
 from hookrun.core.text import did_you_mean, diff, quote
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.recipes import catalog
-from hookrun.recipes.recipe import PREFIX, Recipe
+from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES
 
@@ -27,11 +27,8 @@ Entry = dict[str, object]
 DIGEST_LENGTH = 12
 
 ADDED, UPDATED, CURRENT, KEPT, REMOVED = "added", "updated", "up to date", "kept as you changed it", "removed"
-CONFLICT = "kept as you changed it; `--replace` takes hookrun's"
 NEWER = "pinned to a version that this hookrun does not have; upgrade hookrun"
 GONE = "not a recipe of this hookrun any more"
-# The states of a recipe or test file.
-CONFLICTS = {CONFLICT, NEWER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,7 @@ class RecipeStatus:
 class ConfiguredRecipes:
     """The recipes in a declaration file, with unwritten changes.
 
-    A recipe is one entry, `{"recipe": "NAME@VERSION", "options": {...}}`, whose other fields are the user's. Up to
-    hookrun 0.1 its hooks were written out, marked by their `metadata`: `update` turns them into an entry.
+    A recipe is one entry, `{"recipe": "NAME@VERSION", "options": {...}}`, whose other fields are the user's.
     """
 
     def __init__(self, config_file: DeclarationFile) -> None:
@@ -67,7 +63,7 @@ class ConfiguredRecipes:
         return [str(hook["name"]) for name in found for hook in hooks_of(*split_version(name))]
 
     def declared(self) -> dict[str, list[tuple[int, Entry]]]:
-        """Return each declared recipe's entries with their indices: one, or one for each written-out hook."""
+        """Return each declared recipe's entries with their indices."""
         found: dict[str, list[tuple[int, Entry]]] = {}
         for index, entry in enumerate(self.config_file.entries):
             name = recipe_of(entry)
@@ -84,13 +80,9 @@ class ConfiguredRecipes:
         if version and not hooks_of(recipe.name, version):
             hint = f"use {recipe.name}@{newest(recipe.name)}, or upgrade hookrun"
             raise ScaffoldError(f"{no_version(recipe.name, version)}\nhint: {hint}")
-        declared = self.declared().get(recipe.name, [])
-        entries = [each for each in declared if "recipe" in each[1]]
-        path = relative_path(self.config_file.path)
-        if declared and not entries:
-            hint = "`hookrun update --replace` makes them the recipe's again"
-            raise ScaffoldError(f"{path}: the hooks of `{recipe.name}` are written out there\nhint: {hint}")
+        entries = self.declared().get(recipe.name, [])
         if not entries:
+            path = relative_path(self.config_file.path)
             for hook in recipe.hooks:
                 if self.config_file.named(str(hook["name"])):
                     raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
@@ -108,35 +100,21 @@ class ConfiguredRecipes:
     def update(self, name: str, *, replace: bool) -> None:
         """Move a declared recipe to its newest version, keeping the user's fields and options.
 
-        Written-out hooks that were changed stay as they are, unless `replace` is set.
+        Tests that were changed stay as they are, unless `replace` is set.
         """
         if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))
             return
-        pinned = f"{name}@{newest(name)}"
-        entries = self.declared()[name]
-        written_out = [entry for _, entry in entries if "recipe" not in entry]
-        if not replace and any(digest(each) != as_object(each.get("metadata")).get("written") for each in written_out):
-            self.statuses.append(RecipeStatus(name, CONFLICT))
-            return
-        index, entry = entries[0]
-        if written_out:
-            for later, _ in reversed(entries[1:]):
-                self.config_file.remove(later)
-            options: dict[str, str] = {}
-            for each in written_out:
-                options |= _options_in_env(name, each)
-            new: Entry = {"recipe": pinned, "options": options} if options else {"recipe": pinned}
-            self.warnings += self.config_file.replace(index, new)
-            self.statuses.append(RecipeStatus(name, UPDATED))
-        elif not hooks_of(name, version := split_version(str(entry["recipe"]))[1]):
-            self.statuses.append(RecipeStatus(name, NEWER))
-            return
-        elif version != newest(name):
-            self.warnings += self.config_file.replace(index, {**entry, "recipe": pinned})
+        for index, entry in self.declared()[name]:
+            _, version = split_version(str(entry["recipe"]))
+            if not hooks_of(name, version):
+                self.statuses.append(RecipeStatus(name, NEWER))
+                return
+            if version == newest(name):
+                self.statuses.append(RecipeStatus(name, CURRENT))
+                continue
+            self.warnings += self.config_file.replace(index, {**entry, "recipe": f"{name}@{newest(name)}"})
             self.statuses.append(RecipeStatus(name, UPDATED, _difference(name, version)))
-        else:
-            self.statuses.append(RecipeStatus(name, CURRENT))
         self._write_cases(catalog.find(name), replace=replace)
 
     def remove(self, name: str) -> None:
@@ -180,10 +158,8 @@ class ConfiguredRecipes:
 
 
 def recipe_of(entry: object) -> str | None:
-    """Return the recipe of an entry or of a written-out hook; None for any other."""
-    if not isinstance(entry, dict):
-        return None
-    name = entry.get("recipe", as_object(entry.get("metadata")).get("recipe"))
+    """Return an entry's recipe, None for that of a hook."""
+    name = as_object(entry).get("recipe")
     return name.partition("@")[0] if isinstance(name, str) else None
 
 
@@ -197,19 +173,6 @@ def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
         if (expected := recipe.wrong_value(name, value)) is not None:
             option = f"option {quote(name)} of recipe {quote(recipe.name)}"
             raise ScaffoldError(f"{option} cannot be {quote(value)}\nhint: it takes {expected}")
-
-
-def _options_in_env(name: str, entry: Mapping[str, object]) -> dict[str, str]:
-    variables = as_object(entry.get("env"))
-    return {option: str(variables[key]) for option, key in option_variables(name).items() if key in variables}
-
-
-def digest(entry: Mapping[str, object]) -> str:
-    """Return the digest of a written-out hook without its options and metadata."""
-    rest = {name: value for name, value in as_object(entry.get("env")).items() if not name.startswith(PREFIX)}
-    fields = {key: value for key, value in entry.items() if key not in {"metadata", "env"}}
-    text = json.dumps({**fields, "env": rest} if rest else fields, sort_keys=True, ensure_ascii=False)
-    return _digits(text)
 
 
 def _difference(name: str, version: str) -> str:

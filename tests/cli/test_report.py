@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,12 +78,7 @@ def test_what_agents_run_and_what_waits_for_a_person(project: Project) -> None:
 
 def test_a_conflict_is_named(project: Project) -> None:
     """As status and as `ok`."""
-    hookrun(project, "add", "no-force-push")
-    path = project.root / "coder.json"
-    data = json.loads(path.read_text())
-    mark = {"recipe": "no-force-push", "version": "0.1.0", "written": "of another hookrun"}
-    data["hooks"] = [{"name": "no-force-push", "event": "stop", "command": "true", "metadata": mark}]
-    path.write_text(json.dumps(data))
+    project.hooks({"recipe": "no-force-push@999"})
     done = hookrun(project, "recipes", "update", "--json")
     assert (done.status, done.json["ok"], done.json["conflicts"]) == (1, False, ["no-force-push"])
 

@@ -61,9 +61,9 @@ def _recipe(project: Project) -> None:
     (project.root / "coder.json").write_text(json.dumps(declared))
 
 
-def _written_out(project: Project) -> None:
-    mark = {"recipe": "no-force-push", "version": "0.1.0", "written": "changed"}
-    project.hooks({"name": "no-force-push", "command": "true", "metadata": mark})
+def _changed_cases(project: Project) -> None:
+    assert hookrun(project, "add", "no-force-push").status == 0
+    (project.root / "hooks" / "no-force-push.hooktest.yaml").write_text("cases: []\n")
 
 
 def _settings(project: Project) -> None:
@@ -89,7 +89,7 @@ def _installed(project: Project) -> None:
         (_nothing, ("add", "no-force-push", "--user")),
         (_nothing, ("add", "no-force-push", "--json")),
         (_recipe, ("add", "no-force-push", "--option", "lease=yes")),
-        (_written_out, ("recipes", "update", "--replace")),
+        (_changed_cases, ("recipes", "update", "--replace")),
         (_recipe, ("recipes", "remove", "no-force-push")),
         (_nothing, ("new", "guard", "--lang", "sh")),
         (_nothing, ("init", "--yes")),
