@@ -27,5 +27,5 @@ def approve_all(root: str, home: str) -> list[str]:
                 if inspection.problem is None:
                     store.approved[inspection.digest] = approval(hook, root, home)
                     approved.append(hook.name)
-        inspector.keep()
+        inspector.cache.keep()
     return approved

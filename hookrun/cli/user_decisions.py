@@ -12,11 +12,10 @@ import click
 
 from hookrun.cli.commands import Workspace, command, config_option, home_option, hooks_named, parse_duration
 from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, print_wrapped, warn
-from hookrun.core.files import read_or_none, relative_path
+from hookrun.core.files import is_within, read_or_none, relative_path
 from hookrun.core.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
-from hookrun.trust.hook_files import within
 from hookrun.trust.project import (
     NotAllowedError,
     Project,
@@ -220,6 +219,6 @@ def _is_as_written(found: ProjectHook, project: Project, written: dict[str, byte
         return False
     root = os.path.realpath(project.root)
     paths = [source, *(os.path.realpath(file.path) for file in found.inspection.files)]
-    counted = [path for path in paths if within(path, root) or not path.startswith(SYSTEM)]
+    counted = [path for path in paths if is_within(path, root) or not path.startswith(SYSTEM)]
     as_written = all(path in written and read_or_none(path) == written[path] for path in counted)
     return as_written and project.inspect(found.hook).digest == found.digest

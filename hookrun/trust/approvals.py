@@ -41,10 +41,8 @@ class UserDecisions:
         given: Iterable[str] = (),
     ) -> None:
         self.need_approval = need_approval
-        listed = settings.get("trusted")
-        self._given = {*given, *(listed if isinstance(listed, list) else ())}
+        self._given = stores.digests_in(settings).union(given)
         self._running: dict[int, Inspection] = {}
-        self._approved_here: set[str] | None = None
         self.deadline = float("inf")
         self.is_interrupted: Callable[[], bool] = lambda: False
         self._home = home
@@ -189,26 +187,22 @@ class UserDecisions:
 
     def _unapproved(self, hook: Hook, files: list[LocalFile] | None = None) -> Failure:
         """Return the failure of an unapproved hook; `files` are its files, if inspected."""
-        if self._approved_here is None:
-            approved = self._store.approved.values()
-            self._approved_here = {each["name"] for each in approved if each["root"] == self.root}
         unread = next((each[len(UNREAD) :] for each in hook.words if each.startswith(UNREAD)), None)
         if unread is not None:
             return Failure("untrusted", f"cannot be approved: {unread}")
-        what = "not approved"
-        if hook.name in self._approved_here:
+        what, last = "not approved", self.inspector.last_approved(hook, self._store)
+        if last is not None:
             what = "its declaration has changed since it was approved"
             if files is not None:
                 from hookrun.trust.snapshots import change_since_approval
 
-                what = change_since_approval(self._home, self._store, hook.name, self.root, files)
+                what = change_since_approval(self._home, last, self._store.approved[last], files)
         return Failure("untrusted", f"{what}: review with `hookrun trust {shell_quoted(self.root)}`")
 
     def keep(self) -> None:
         """Cache the digests for the next run."""
-        cache = self._inspector.cache if self._inspector is not None else None
-        if cache is not None and cache.changed:
-            cache.keep()
+        if self._inspector is not None and self._inspector.cache.changed:
+            self._inspector.cache.keep()
 
 
 def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from os.path import realpath
 from stat import S_ISREG
 from time import monotonic
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash as Hash
 
     from hookrun.process.prepare import HookEnvironment
-    from hookrun.trust.store import Store
+    from hookrun.trust.store import Approved, Store
 
 # Version of the digest's input.
 FORM = f"hookrun trust {RULE}"
@@ -134,20 +135,17 @@ def _settled(name: str, value: object) -> object:
     return value
 
 
-def digest_of(
-    declared: str, files: Iterable[LocalFile], root: str, owners: Owners, budget: Budget | None = None
-) -> str:
+def _digest_of(declared: str, files: Iterable[tuple[LocalFile, str]], root: str, budget: Budget | None) -> str:
     """Return a hook's digest: `sha256:` and 64 hexadecimal digits.
 
-    `declared` is the result of `declaration`. System files outside the project are left out; a project's link to one
-    includes its target. Raises UnreadableFileError, also when the budget is used up.
+    `declared` is the result of `declaration`; each file is given with its real path. System files outside the project
+    are left out; a project's link to one includes its target. Raises UnreadableFileError, also when the budget is used
+    up.
     """
-    real_root = owners.resolve_and_check(root)[0]
+    real_root = realpath(root)
     contents: list[list[str]] = []
-    for file in files:
-        real = owners.resolve_and_check(file.path)[0]
-        inside = within(real, real_root)
-        if inside or not real.startswith(SYSTEM):
+    for file, real in files:
+        if within(real, real_root) or not real.startswith(SYSTEM):
             contents.append([file.label, sum_of(file, budget)])
         elif within(os.path.normpath(file.path), root):
             contents.append([file.label, f"link to {real}"])
@@ -224,17 +222,15 @@ class DigestCache:
         except (OSError, ValueError, KeyError, TypeError, StopIteration):
             pass
 
-    def digest(self, declared: str, files: list[LocalFile]) -> str | None:
-        """Return the cached digest of a declaration with these files, or None."""
-        known = self._known.get(declared)
-        if isinstance(known, list) and known[1:] == [file.to_list() for file in files] and isinstance(known[0], str):
-            return known[0]
-        return None
-
     def last_digest(self, declared: str) -> str | None:
         """Return a declaration's cached digest, whatever its files are now, or None."""
         known = self._known.get(declared)
         return known[0] if isinstance(known, list) and known and isinstance(known[0], str) else None
+
+    def digest(self, declared: str, files: list[LocalFile]) -> str | None:
+        """Return the cached digest of a declaration with these files, or None."""
+        last = self.last_digest(declared)
+        return last if last and self._known[declared][1:] == [file.to_list() for file in files] else None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
         """Add a digest unless a file's times are too recent to show another change."""
@@ -297,24 +293,36 @@ class HookInspector:
         self._environment = environment
         self._owners = owners
         self._budget = Budget(*limits) if limits is not None else None
-        self.cache: DigestCache | None = None
-        self._approved: dict[tuple[str, str], set[str]] | None = None
+        self.cache = DigestCache(home, root)
+        self._indexed: Store | None = None
+        self._by_hook: dict[tuple[str, str], dict[str, Approved]] = {}
 
     def approved_declaration(self, hook: Hook, store: Store) -> str | None:
         """Return the hook's declaration if approved, whatever its files are now, else None."""
-        if self._approved is None:
-            self._approved = {}
-            for each in store.approved.values():
-                self._approved.setdefault((each["name"], each["source"]), set()).add(each["declaration"])
         file = place(hook.source, self.root, self.home)
-        known = self._approved.get((hook.name, file))
-        if known is None:
+        known = {each["declaration"] for each in self._approvals_of(hook.name, file, store).values()}
+        if not known:
             return None
         declared = _declared_in(file, hook)
         # With the last run's digest most declarations need no hashing; "" is from versions that stored none.
-        if self._cache().last_digest(declared) in store.approved or "" in known:
+        if self.cache.last_digest(declared) in store.approved or "" in known:
             return declared
         return declared if sum_of_text(declared) in known else None
+
+    def last_approved(self, hook: Hook, store: Store) -> str | None:
+        """Return the digest last approved for the hook in this project, or None."""
+        approved = self._approvals_of(hook.name, place(hook.source, self.root, self.home), store)
+        root = realpath(self.root)
+        here = [(each["time"], digest) for digest, each in approved.items() if realpath(each["root"]) == root]
+        return max(here)[1] if here else None
+
+    def _approvals_of(self, name: str, file: str, store: Store) -> Mapping[str, Approved]:
+        """Return the approvals of the hooks of this name in this file, by digest."""
+        if self._indexed is not store:  # a project can have thousands of hooks
+            self._indexed, self._by_hook = store, {}
+            for digest, each in store.approved.items():
+                self._by_hook.setdefault((each["name"], each["source"]), {})[digest] = each
+        return self._by_hook.get((name, file), {})
 
     def inspect(self, hook: Hook, declared: str | None = None) -> Inspection:
         """Return the hook's current state, with a cached digest if no file has changed.
@@ -335,44 +343,28 @@ class HookInspector:
             if self._budget is not None:
                 self._budget.end()
 
-    def _cache(self) -> DigestCache:
-        if self.cache is None:
-            self.cache = DigestCache(self.home, self.root)
-        return self.cache
-
     def _look(self, hook: Hook, declared: str) -> Inspection:
         variables, cwd = self._environment.variables_and_directory(hook)
         try:
             files = local.files_of(hook, variables, cwd, self.root)
         except local.UnfitFilesError as error:
             return Inspection("", [], str(error))
-        problem = self._others_can_change(files)
-        if problem is not None:
-            return Inspection("", files, problem)
+        resolved: list[tuple[LocalFile, str]] = []
+        if files:
+            owners = Owners(self._owners)
+            for file in files:
+                real, problem = owners.resolve_and_check(file.path)
+                if problem is not None and not real.startswith(SYSTEM):  # another account can change the file
+                    return Inspection("", files, problem)
+                resolved.append((file, real))
         # Nothing is hashed if declaration and file identities are those of the last run.
-        digest = self._cache().digest(declared, files)
+        digest = self.cache.digest(declared, files)
         if digest is None:
             try:
                 if self._budget is not None:
                     self._budget.spend(hooks=1)
-                digest = digest_of(declared, files, self.root, Owners(self._owners), self._budget)
+                digest = _digest_of(declared, resolved, self.root, self._budget)
             except UnreadableFileError as error:
                 return Inspection("", files, str(error))
-            self._cache().remember(declared, files, digest)
+            self.cache.remember(declared, files, digest)
         return Inspection(digest, files, variables_and_directory=(variables, cwd))
-
-    def _others_can_change(self, files: list[LocalFile]) -> str | None:
-        """Return why another account can change one of the files, or None."""
-        if not files:
-            return None
-        owners = Owners(self._owners)
-        for file in files:
-            real, problem = owners.resolve_and_check(file.path)
-            if problem is not None and not real.startswith(SYSTEM):
-                return problem
-        return None
-
-    def keep(self) -> None:
-        """Cache the digests for the next run."""
-        if self.cache is not None:
-            self.cache.keep()

@@ -240,15 +240,8 @@ class _Finder:
         return _below("", [part for part in path.split("/") if part not in ("", ".")], self._looked_at)
 
 
-FINDERS = {
-    "path": _Finder.path,
-    "program": _Finder.program,
-    "node": _Finder.node,
-    "module": _Finder.module,
-    "up": _Finder.up,
-    "maybe": _Finder.maybe,
-    "unread": _Finder.unread,
-}
+_KINDS = (_Finder.path, _Finder.program, _Finder.node, _Finder.module, _Finder.up, _Finder.maybe, _Finder.unread)
+FINDERS = {each.__name__: each for each in _KINDS}
 
 _CONFIGURATION = "json jsonc json5 yaml yml toml ini cfg conf config xml properties env rules hcl tf rc plist"
 # Suffixes of configuration.

@@ -16,7 +16,7 @@ from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.core import files
 from hookrun.core.events import GATES
-from hookrun.core.files import relative_path
+from hookrun.core.files import is_within, relative_path
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.nesting import NESTING
 from hookrun.core.state import DATA_DIR, make_private_dir
@@ -27,7 +27,7 @@ from hookrun.shell.words import UNKNOWN
 from hookrun.trust import snapshots, store as stores
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
-from hookrun.trust.hook_files import place, within
+from hookrun.trust.hook_files import place
 from hookrun.trust.snapshots import Texts
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class Project:
         settings = declarations.settings
         self.owners = stores.owners_in(settings)
         self.environment = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
-        listed = settings.get("trusted")
-        self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
+        self._listed = stores.digests_in(settings)
         self._inspector = HookInspector(self.home, self.root, self.environment, self.owners)
 
     # --- reading
@@ -124,13 +123,7 @@ class Project:
 
     def last_approved(self, hook: Hook) -> str | None:
         """Return the digest last approved for the hook in this project, or None."""
-        root, source = os.path.realpath(self.root), place(hook.source, self.root, self.home)
-        here = [
-            (each["time"], digest)
-            for digest, each in self.store.approved.items()
-            if (each["name"], each["source"]) == (hook.name, source) and os.path.realpath(each["root"]) == root
-        ]
-        return max(here)[1] if here else None
+        return self._inspector.last_approved(hook, self.store)
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the command's words that name data, which may change, and those known only at run time."""
@@ -140,7 +133,7 @@ class Project:
         data = []
         for word in file_words(hook.kind, hook.target, hook.dialect):
             path = os.path.realpath(expand(word, variables, cwd))
-            if os.path.isfile(path) and within(path, os.path.realpath(self.root)) and path not in covered:
+            if os.path.isfile(path) and is_within(path, os.path.realpath(self.root)) and path not in covered:
                 covered.add(path)
                 data.append(word)
         unknown = executed(hook.kind, hook.target, hook.env, hook.dialect).unknown
@@ -175,7 +168,7 @@ class Project:
         with self.changing() as store:
             self._lift(store, found)
             store.approved[found.digest] = approval(found.hook, self.root, self.home)
-        self._inspector.keep()
+        self._inspector.cache.keep()
         snapshots.keep(self.home, found.digest, texts)
 
     def deny(self, found: ProjectHook) -> None:

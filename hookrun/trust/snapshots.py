@@ -9,7 +9,11 @@ from hashlib import file_digest
 
 from hookrun.core.state import DATA_DIR
 from hookrun.trust.hook_files import LocalFile
-from hookrun.trust.store import RULE, Store
+from hookrun.trust.store import RULE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hookrun.trust.store import Approved
 
 # Limit on the bytes of a stored and shown file; of a larger one, only the size is.
 LARGEST_FILE = 64 << 10
@@ -92,16 +96,11 @@ def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list
     return [*changed, *(name for name in before if name not in labels and name != DECLARATION)]
 
 
-def change_since_approval(home: str, store: Store, name: str, root: str, files: list[LocalFile]) -> str:
-    """Return what changed since a hook's last approval in this project, naming the files. There must be one."""
-    _, last = max(
-        (each["time"], digest)
-        for digest, each in store.approved.items()
-        if (each["name"], each["root"]) == (name, root)
-    )
-    if store.approved[last].get("rule", 1) != RULE:
+def change_since_approval(home: str, digest: str, approved: Approved, files: list[LocalFile]) -> str:
+    """Return what changed since the approval of a digest, naming the files."""
+    if approved.get("rule", 1) != RULE:
         return "it was approved by an older version of hookrun, which covered fewer files"
-    before = read(home, last)
+    before = read(home, digest)
     changed = changed_files(before, files) if before is not None else ["it"]
     what = named(changed) or "its declaration"
     verb = "have" if len(changed) > 1 else "has"
