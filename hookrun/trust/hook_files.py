@@ -181,13 +181,14 @@ class _Finder:
     def up(self, value: str, cwd: str) -> None:
         start, _, name = value.rpartition(":")
         directory = os.path.normpath(self.expand(start, cwd))
-        while within(directory, self._root):
+        below = ""
+        while within(directory, self._root) and directory != below:
             path = f"{directory}/{name}"
             if name.startswith("node_modules/") and not name.startswith("node_modules/.bin/"):
                 self._node(path)
             elif self.add(path) == REGULAR:
                 self._interpreter(path, cwd, 0)
-            directory = os.path.dirname(directory)
+            directory, below = os.path.dirname(directory), directory
 
     def maybe(self, value: str, cwd: str) -> None:
         for path in self._paths(value, cwd):

@@ -6,10 +6,13 @@ import json
 import os
 import re
 import shutil
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.core.model import Hook
+from hookrun.trust.hook_files import files_of
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.torture.strangers import WAYS, Stranger
@@ -257,3 +260,13 @@ def test_a_plugins_script_is_covered_with_and_without_braces(agent: Stranger, wo
     (plugin / "guard.sh").unlink()
     agent.approve()
     assert agent.fire().failures == {name: "missing"}
+
+
+def test_the_search_upwards_ends_in_a_project_at_the_root_of_the_file_system() -> None:
+    """What `make` reads is looked for in all directories up to the project's root, which may be `/`."""
+    hook = Hook(name="made", events=["stop"], kind="args", target=["make"], words=["up:.:no-such-file"])
+    found: list[object] = []
+    search = threading.Thread(target=lambda: found.append(files_of(hook, {}, "/", "/")), daemon=True)
+    search.start()
+    search.join(10)
+    assert found == [[]]
