@@ -9,7 +9,7 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, MANAGED_DIRECTORY, PROJECT_FILES, find
 from hookrun.core.files import is_within
 from hookrun.core.state import home_directory
-from hookrun.process.prepare import expand
+from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import SYSTEM
 from hookrun.trust.hook_files import UnfitFilesError, files_of
 
@@ -42,26 +42,21 @@ def guarded_files(directory: str | None = None) -> dict[str, str]:
     found |= {f"*/{each}": SETTINGS for each in agents.settings_globs()}
     if directory is not None:
         compiled = load_compiled(find(directory, home))
+        environment = HookEnvironment({}, project=directory, request_id="")
         for hook in compiled.hooks() if compiled is not None else ():
-            for path in _files(hook, directory):
+            for path in _files(hook, environment):
                 for each in (os.path.normpath(path), os.path.realpath(path)):
                     if not each.startswith(SYSTEM) or is_within(each, directory):
                         found.setdefault(each, HOOK)
     return found
 
 
-def _files(hook: Hook, root: str) -> Iterator[str]:
+def _files(hook: Hook, environment: HookEnvironment) -> Iterator[str]:
     """Yield a hook's files covered by an approval; data named in its command may be edited."""
-    cwd = root if hook.cwd in {"project", "event"} else expand(hook.cwd, os.environb, root)
-    environment = {**os.environb, b"CLAUDE_PROJECT_DIR": os.fsencode(root)}  # as for hooks in Claude's settings
-    for name, value in {**(hook.env or {}), "CLAUDE_PLUGIN_ROOT": hook.claude and hook.claude.plugin_root}.items():
-        if isinstance(value, str):
-            environment[os.fsencode(name)] = os.fsencode(value)
     # The approval covers a Makefile or package.json that the program reads, but agents may edit it.
     hook.words = [each for each in hook.words or () if not each.startswith("up:")]
     try:
-        files = files_of(hook, environment, cwd, root)
+        for file in files_of(hook, *environment.variables_and_directory(hook), environment.project):
+            yield file.path
     except UnfitFilesError:
         return
-    for file in files:
-        yield file.path
