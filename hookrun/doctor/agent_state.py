@@ -325,7 +325,7 @@ def check_text(agent: AgentState) -> Findings:
 
 def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> bool:
     form = each.command.form
-    if each.handler is None or (form is None and (scope == "project" or each.command.program != agent.program)):
+    if not each.handler or (form is None and (scope == "project" or each.command.program != agent.program)):
         return False  # check_program reports it, or it is no line
     when_missing = form.when_missing if form is not None else WARN
     return each.text != agent.request(scope).line(each.event, when_missing).text

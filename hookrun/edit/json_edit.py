@@ -167,9 +167,9 @@ class Json(SpanEditor):
         self._spans = PARSERS[form]("{}" if self.blank else text)
         super().__init__(text, self._spans.parse().data)
 
-    def offset(self, path: KeyPath, *, key: bool = False) -> int:
-        """Return where the value at `path` (or its key) or the nearest enclosing value begins."""
-        return self._spans.parsed.offset(path, key=key)
+    def offset(self, path: KeyPath) -> int:
+        """Return where the value at `path` or the nearest enclosing value begins."""
+        return self._spans.parsed.offset(path)
 
     def _parsed(self, text: str) -> Json:
         return Json(text, self.form)

@@ -54,8 +54,8 @@ def required_trust(file: HookFile, now: ExistingFile, agent: Agent, *, by_any_pa
         paths[os.path.join(os.path.realpath(folder), name)] = None
     for path in paths:
         for each in file.find_own(hooks):
-            _, _, group, _, handler = each.path
-            digest = form.definition_digest(each.event, hooks.at(each.path[:3]), each.handler)
+            _, _, group, _, handler = each.at
+            digest = form.definition_digest(each.event, hooks.at(each.at[:3]), each.handler)
             table = form.hook_table(path, each.event, int(group), int(handler))
             trusts.append(HookTrust(each.event, table, digest, form))
     return trusts

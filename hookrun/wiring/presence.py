@@ -40,7 +40,7 @@ def _fires(agent: Agent, path: str, event: str) -> bool:
         return False
     is_off = any(isinstance(settings, dict) and settings.get(key) is off for key, off in agent.INSTALL["off"].items())
     # A handler in a group does not count: the group's matcher may exclude this call.
-    direct = [each for each in found if len(each.path) == len((*TOP, "event", 0))]
+    direct = [each for each in found if len(each.at) == len((*TOP, "event", 0))]
     return not is_off and any(native_event(agent, each.event) == event for each in direct)
 
 

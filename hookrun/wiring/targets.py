@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hookrun.agents.types import InstallSpec, starts_directly
 from hookrun.config.document import Diagnostic, field_name, key_text, line_and_column
@@ -90,7 +90,8 @@ class WiredLine:
 class WiredEvent:
     """What fires hookrun for one event: command line and meaning, the agent's timeout in seconds, its place.
 
-    `only` is the matcher or condition that excludes part of the event, or "".
+    `only` is the matcher or condition that excludes part of the event, or "". In settings it is a `handler`, `at` its
+    key path.
     """
 
     event: str
@@ -99,8 +100,9 @@ class WiredEvent:
     limit: float | None
     path: str
     line: int
-    handler: dict[str, object] | None = None
+    handler: dict[str, object] = field(default_factory=dict)
     only: str = ""
+    at: KeyPath = ()
 
     @property
     def is_ours(self) -> bool:
@@ -202,37 +204,33 @@ class SettingsFile(HookFile):
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the handlers that fire hookrun, except those that their agent rejects."""
-        text = self.read(now)
-        found = []
-        for each in self.find_all(text):
-            if self._starts_directly and not isinstance(each.handler.get("args", []), list):
-                continue  # Claude Code then silently runs no hook of the event (measured with 2.1.329)
-            limit = each.handler.get(self._key("{limit}"))
-            seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
-            line, _ = line_and_column(text.text, text.offset(each.path))
-            command = str(self._line(each.handler))
-            narrowed = narrowing(text, each)
-            only = f"{narrowed[0][-1]} {quote(narrowed[1])}" if narrowed is not None else ""
-            found.append(WiredEvent(each.event, command, each.command, seconds, self.path, line, each.handler, only))
-        return found
+        found = self.find_all(self.read(now))
+        if not self._starts_directly:
+            return found
+        # With other `args` Claude Code silently runs no hook of the event (measured with 2.1.329).
+        return [each for each in found if isinstance(each.handler.get("args", []), list)]
 
     # --- the handlers in it
 
-    def find_own(self, json: Json) -> list[WiredEntry]:
+    def find_own(self, json: Json) -> list[WiredEvent]:
         """Return the handlers that install wrote, in file order."""
-        return [each for each in self.find_all(json) if each.command.is_ours]
+        return [each for each in self.find_all(json) if each.is_ours]
 
-    def find_all(self, json: Json) -> list[WiredEntry]:
+    def find_all(self, json: Json) -> list[WiredEvent]:
         """Return the handlers that fire hookrun for this agent, also handwritten, in file order."""
         found = []
-        for path, handler in self._handlers(json):
-            command = wired_command.read(self._line(handler), self._agent)
-            if command is not None:
-                found.append(WiredEntry(str(path[1]), path, handler, command))
+        for at, handler in self._handlers(json):
+            text = handler_line(handler) if self._starts_directly else handler.get(self._command)
+            command = wired_command.read(text, self._agent)
+            if command is None:
+                continue
+            limit = handler.get(self._key("{limit}"))
+            seconds = max(-FOREVER, min(limit, FOREVER)) / self._per_second if isinstance(limit, (int, float)) else None
+            line, _ = line_and_column(json.text, json.offset(at))
+            narrowed = _narrowing(json, at)
+            only = f"{narrowed[-1]} {quote(json.at(narrowed))}" if narrowed is not None else ""
+            found.append(WiredEvent(str(at[1]), str(text), command, seconds, self.path, line, handler, only, at))
         return found
-
-    def _line(self, handler: dict[str, object]) -> object:
-        return handler_line(handler) if self._starts_directly else handler.get(self._command)
 
     def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
         """Yield each handler with its path, also in groups where the agent only tolerates these."""
@@ -260,15 +258,15 @@ class SettingsFile(HookFile):
         for event, handler in wanted.items():
             present = [each for each in self.find_own(json) if each.event == event]
             for surplus in reversed(present[1:]):
-                json = self._without(json, surplus.path, None)
+                json = self._without(json, surplus.at, None)
             if not present:
                 json = self._with(json, event, handler)
                 continue
             if present[0].handler != handler:
-                json = json.put(present[0].path, handler)
-            narrowed = narrowing(json, present[0])
+                json = json.put(present[0].at, handler)
+            narrowed = _narrowing(json, present[0].at)
             if narrowed is not None:
-                json = self._widened(json, present[0], narrowed[0], handler)
+                json = self._widened(json, present[0], narrowed, handler)
         return json
 
     def _check_form(self, json: Json, events: Iterable[str]) -> None:
@@ -288,10 +286,10 @@ class SettingsFile(HookFile):
         hint = "correct it, or move it away; nothing was changed"
         return FileError(str(Diagnostic(self.path, line, column, key_text(path), message, hint)))
 
-    def _widened(self, json: Json, ours: WiredEntry, matcher: KeyPath, handler: dict[str, object]) -> Json:
+    def _widened(self, json: Json, ours: WiredEvent, matcher: KeyPath, handler: dict[str, object]) -> Json:
         handlers = as_object(json.at(matcher[:-1])).get("hooks")
         if isinstance(handlers, list) and len(handlers) > 1:
-            return self._with(json.remove(ours.path), ours.event, handler)
+            return self._with(json.remove(ours.at), ours.event, handler)
         return json.remove(matcher)
 
     def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
@@ -300,7 +298,7 @@ class SettingsFile(HookFile):
     def remove_handlers(self, json: Json, before: Json | None) -> Json:
         """Return the file without our handlers, and without what is then empty but not in `before`."""
         for found in reversed(self.find_own(json)):
-            json = self._without(json, found.path, before)
+            json = self._without(json, found.at, before)
         if before is None and json.data == self._first:
             for key in reversed(self._first):
                 json = json.remove((key,))
@@ -320,24 +318,10 @@ class SettingsFile(HookFile):
         return json
 
 
-@dataclass(frozen=True, slots=True)
-class WiredEntry:
-    """A handler that fires hookrun: its event, its path in the file, its data, and its command's meaning."""
-
-    event: str
-    path: KeyPath
-    handler: dict[str, object]
-    command: WiredCommand
-
-
-def narrowing(json: Json, found: WiredEntry) -> tuple[KeyPath, object] | None:
-    """Return the path and value that exclude part of a handler's event: a matcher, or Claude Code's `if`."""
-    matcher, condition = (*found.path[:3], "matcher"), (*found.path, "if")
-    for path in (matcher, condition):
-        value = json.at(path)
-        if value is not None and value not in MATCH_ALL:
-            return path, value
-    return None
+def _narrowing(json: Json, at: KeyPath) -> KeyPath | None:
+    """Return the path of what excludes part of a handler's event: a matcher, or Claude Code's `if`."""
+    matcher, condition = (*at[:3], "matcher"), (*at, "if")
+    return next((path for path in (matcher, condition) if json.at(path) not in (None, *MATCH_ALL)), None)
 
 
 @contextmanager
