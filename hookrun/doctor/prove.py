@@ -12,6 +12,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from time import monotonic
 from typing import Any
@@ -89,9 +90,14 @@ def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
 
 def recorded(agent: str) -> dict[str, dict[str, object]]:
     """Return an agent's recorded messages, by its own event names."""
-    text = resources.files("hookrun.agents").joinpath("payloads.json").read_text("utf-8")
-    data: dict[str, dict[str, dict[str, object]]] = json.loads(text)
-    return data.get(agent, {})
+    found: dict[str, dict[str, object]] = _data("hookrun.agents", "payloads.json").get(agent, {})
+    return found
+
+
+@cache
+def _data(package: str, name: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(resources.files(package).joinpath(name).read_text("utf-8"))
+    return data
 
 
 def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) -> Finding:
@@ -187,42 +193,6 @@ def _shown(data: bytes) -> str:
 # Seconds for a hook's answer.
 SAMPLE_TIMEOUT = 10.0
 
-# Word in a matcher -> the sample call; the first match is used.
-TOOLS: dict[str, dict[str, Any]] = {
-    "Bash": {"tool_name": "bash", "tool_args": {"command": "git status", "description": "Show the state"}},
-    "Write": {"tool_name": "write", "tool_args": {"file_path": "{cwd}/sample.py", "content": "x = 1\n"}},
-    "Edit": {
-        "tool_name": "edit",
-        "tool_args": {"file_path": "{cwd}/sample.py", "old_string": "x = 1", "new_string": "x = 2"},
-    },
-    "Read": {"tool_name": "read", "tool_args": {"file_path": "{cwd}/sample.py"}},
-    "WebFetch": {"tool_name": "web_fetch", "tool_args": {"url": "http://localhost/", "prompt": "What is there?"}},
-    "Agent": {"tool_name": "task", "tool_args": {"prompt": "Look around", "description": "Look"}},
-    "mcp__": {"tool_name": "mcp__sample__tool", "tool_args": {"query": "x"}},
-}
-
-# Further fields of an event's sample.
-EVENTS: dict[str, dict[str, object]] = {
-    "post_tool_use": {"tool_result_output": "done\n"},
-    "post_tool_failure": {"tool_result_error": "Exit code 1\nno such file"},
-    "user_prompt_submit": {"user_prompt": "Add a retry to the client"},
-    "session_start": {"source": "startup"},
-    "session_end": {"reason": "other"},
-    "stop": {"stop_hook_active": False, "assistant_response": "Done."},
-    "subagent_stop": {"stop_hook_active": False, "agent_name": "Explore", "agent_id": "a1"},
-    "subagent_start": {"agent_name": "Explore", "agent_id": "a1"},
-    "notification": {"message": "Waiting for you", "notification_type": "idle_prompt"},
-    "pre_compact": {"trigger": "manual"},
-    "post_compact": {"trigger": "manual", "compact_summary": "All is well."},
-    "error": {"error_info": {"error_message": "rate_limit"}},
-    "assistant_response": {"assistant_response": "Done."},
-}
-
-# Events whose sample is a call.
-TOOL_EVENTS = frozenset(
-    {"pre_tool_use", "post_tool_use", "post_tool_failure", "permission_request", "tool_call_aborted"}
-)
-
 
 def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[str, object]) -> Iterator[Diagnostic]:
     """Run each hook on a sample, with all side effects, and yield warnings about its answer."""
@@ -249,12 +219,13 @@ def run_samples(hooks: Sequence[Hook], root: str, home: str, settings: Mapping[s
 
 
 def sample(hook: Hook, cwd: str) -> dict[str, object]:
-    """Return a context that the hook's matcher probably matches."""
-    event = hook.events[0]
-    data: dict[str, object] = {"session_id": "probe", "working_dir": cwd, **EVENTS.get(event, {})}
-    if event in TOOL_EVENTS:
+    """Return a context that the hook's matcher probably matches: the call is that of the first word in it."""
+    event, samples = hook.events[0], _data("hookrun.doctor", "samples.json")
+    data: dict[str, object] = {"session_id": "probe", "working_dir": cwd, **samples["fields"].get(event, {})}
+    if event in samples["events_with_a_call"]:
         matcher = (hook.claude.matcher if hook.claude is not None else None) or ""
-        call = next((call for word, call in TOOLS.items() if word in matcher), TOOLS["Bash"])
+        calls = samples["calls"]
+        call = next((call for word, call in calls.items() if word in matcher), calls["Bash"])
         data["tool_name"] = call["tool_name"]
         data["tool_args"] = {name: text.replace("{cwd}", cwd) for name, text in call["tool_args"].items()}
     return contexts.with_defaults(data, event, "probe", cwd)
