@@ -17,6 +17,7 @@ from hookrun.core.model import as_object
 from hookrun.core.text import did_you_mean, diff, quote
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
 from hookrun.recipes import catalog
+from hookrun.recipes.package_manager import LOCKS, PYTHON_LOCKS
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES
@@ -227,7 +228,7 @@ MANIFESTS = {
 }
 
 # Lock files of package managers that agents forget in favour of npm or pip.
-OTHER_LOCKS = ("pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock")
+OTHER_LOCKS = [lock for lock, manager in {**LOCKS, **PYTHON_LOCKS}.items() if manager != "no"]
 
 # Formatters: the kind of project, the program, and files (or `FILE:TEXT`) that show its use.
 FORMATTERS = (

@@ -137,21 +137,18 @@ class UserDecisions:
         if declared is None and not self._given:
             return self._unapproved(hook)
         examined = self.inspector.inspect(hook, declared)
-        if examined.problem is not None:
-            return self._problem(examined.problem)
+        if (problem := examined.problem) is not None:
+            from hookrun.trust.digest import NOT_READ
+
+            if monotonic() >= self.deadline:
+                return Failure("timeout", "the deadline passed before the hook could start")
+            return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"cannot be approved: {problem}")
         # An agent started in an untrusted repository must not run its code.
         if examined.digest not in self._store.approved and examined.digest not in self._given:
             return self._unapproved(hook, examined.files)
         # The deciding inspection, right before the start: check_after compares the files with it.
         self._running[id(hook)] = examined
         return None
-
-    def _problem(self, problem: str) -> Failure:
-        from hookrun.trust.digest import NOT_READ
-
-        if monotonic() >= self.deadline:
-            return Failure("timeout", "the deadline passed before the hook could start")
-        return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"cannot be approved: {problem}")
 
     def check_after(self, hook: Hook, outcome: Outcome) -> Outcome:
         """Return a finished hook's outcome, without its answer if its files have changed since the start.

@@ -167,7 +167,10 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         is_ours = False
     agent = load(name) if name in AGENTS else None
     links = [f"{path}.{event}" for event in agent.EVENTS] if agent and starts_directly(agent.INSTALL) else []
-    links = [link for link in links if (os.path.lexists(link) if data is None else not _leads_to(link, name))]
+    if data is None:
+        links = [link for link in links if os.path.lexists(link)]
+    else:
+        links = [link for link in links if not (os.path.islink(link) and os.readlink(link) == name)]
     for link in links:
         if os.path.isdir(link) and not os.path.islink(link):
             raise FileError(f"{link} is not a regular file\nhint: move it away")
@@ -182,10 +185,6 @@ def _change(home: str, name: str, data: bytes | None, mode: int = 0o600) -> Laun
         served_home=home if is_conf else None,
         links=links,
     )
-
-
-def _leads_to(link: str, name: str) -> bool:
-    return os.path.islink(link) and os.readlink(link) == name
 
 
 def _launcher(agent: Agent, command: list[str]) -> bytes:

@@ -126,16 +126,13 @@ def this_program() -> HookrunProgram:
     # A path, not a name on PATH, and __main__.py, not pip's script: it exists as long as hookrun does, and finds its
     # package anywhere, also under `python -I`.
     main = os.path.join(os.path.dirname(os.path.abspath(hookrun.__file__)), "__main__.py")
-    program = HookrunProgram(_interpreter(os.path.abspath(sys.executable)), main)
-    for path in (program.python, program.main):
+    python = os.path.abspath(sys.executable)
+    name = os.path.join(os.path.dirname(python), "python3")  # the same for `python` and `python3`
+    if os.path.exists(name) and os.path.samefile(name, python):
+        python = name
+    for path in (python, main):
         _writable(path)
-    return program
-
-
-def _interpreter(path: str) -> str:
-    """Return an interpreter's name, the same for `python` and `python3`."""
-    name = os.path.join(os.path.dirname(path), "python3")
-    return name if os.path.exists(name) and os.path.samefile(name, path) else path
+    return HookrunProgram(python, main)
 
 
 def _writable(path: str) -> None:
