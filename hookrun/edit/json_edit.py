@@ -119,22 +119,8 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 DEFAULT_UNIT = "  "
 
 
-class SpanParser(JsonParser):
-    """A strict parser that records where every value ends."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.ends: dict[KeyPath, int] = {}
-
-    def value(self, offset: int, path: KeyPath, depth: int, key_offset: int | None = None) -> tuple[object, int]:
-        """Read a value and record its end."""
-        data, end = super().value(offset, path, depth, key_offset)
-        self.ends[path] = end
-        return data, end
-
-
-class SpanParserWithComments(SpanParser):
-    """A SpanParser that allows comments and trailing commas, as some agents do."""
+class ParserWithComments(JsonParser):
+    """A parser that allows comments and trailing commas, as some agents do."""
 
     def skip(self, offset: int) -> int:
         """Skip white space and comments."""
@@ -154,7 +140,7 @@ class SpanParserWithComments(SpanParser):
 
 
 # A file's form -> its parser.
-PARSERS = {"json": SpanParser, "jsonc": SpanParserWithComments}
+PARSERS = {"json": JsonParser, "jsonc": ParserWithComments}
 
 
 class Json(SpanEditor):
@@ -164,25 +150,25 @@ class Json(SpanEditor):
         """Parse the text in the form "json" or "jsonc". Raises ParseError."""
         self.form = form
         self.blank = not text.strip(SPACES)
-        self._spans = PARSERS[form]("{}" if self.blank else text)
-        super().__init__(text, self._spans.parse().data)
+        self._positions = PARSERS[form]("{}" if self.blank else text).parse()
+        super().__init__(text, self._positions.data)
 
     def offset(self, path: KeyPath) -> int:
         """Return where the value at `path` or the nearest enclosing value begins."""
-        return self._spans.parsed.offset(path)
+        return self._positions.offset(path)
 
     def _parsed(self, text: str) -> Json:
         return Json(text, self.form)
 
     def _has(self, path: KeyPath) -> bool:
-        return path in self._spans.ends
+        return path in self._positions.values
 
     # --- edits
 
     def _with_item(self, path: KeyPath, value: object, key: str | None) -> str:
         if self.blank:
             return self.text + self._written({key: value}, "", inline=False) + self.newline
-        start, close = self._spans.parsed.values[path], self._spans.ends[path] - 1
+        start, close = self._positions.values[path], self._end(path) - 1
         lead = len(self.text[:close].rstrip(SPACES))
         children = self._children(path)
         inline = bool(path or self.data) and "\n" not in (self.text[start:close] if children else self.text)
@@ -196,7 +182,7 @@ class Json(SpanEditor):
                 return self.text[:lead] + item + self.text[lead:]
             after = "" if "\n" in self.text[lead:close] else self.newline + self._line_indent(path)
             return self.text[:lead] + before + item + after + self.text[lead:]
-        last = self._spans.ends[children[-1]]
+        last = self._end(children[-1])
         if self._comma_after(last) is not None:  # this text puts a comma after the last item
             return self.text[:lead] + before + item + "," + self.text[lead:]
         if inline and self._is_compact():
@@ -204,7 +190,7 @@ class Json(SpanEditor):
         return self.text[:last] + "," + self.text[last:lead] + before + item + self.text[lead:]
 
     def _with_value(self, path: KeyPath, value: object) -> str:
-        start, end = self._spans.parsed.values[path], self._spans.ends[path]
+        start, end = self._positions.values[path], self._end(path)
         inline = "\n" not in self.text[start:end]
         return self.text[:start] + self._written(value, self._line_indent(path), inline=inline) + self.text[end:]
 
@@ -217,17 +203,17 @@ class Json(SpanEditor):
 
     def _cut(self, path: KeyPath, lead: int) -> str:
         """Return the text without the part from `lead` to the end of the item at `path` and one comma."""
-        end = self._spans.ends[path]
+        end = self._end(path)
         siblings = self._children(path[:-1])
         position = siblings.index(path)
         comma = self._comma_after(end)
         if comma is None and position:
-            before = self._comma_after(self._spans.ends[siblings[position - 1]])
+            before = self._comma_after(self._end(siblings[position - 1]))
             if before is None:
                 raise EditError
             return self.text[:before] + self.text[before + 1 : lead] + self.text[end:]
         rest = self.text[end if comma is None else comma + 1 :]
-        if len(siblings) == 1 and lead == self._spans.parsed.values[path[:-1]] + 1:
+        if len(siblings) == 1 and lead == self._positions.values[path[:-1]] + 1:
             rest = rest.lstrip(SPACES)  # the brackets are empty now
         return self.text[:lead] + rest
 
@@ -240,11 +226,15 @@ class Json(SpanEditor):
             steps = list(range(len(value)))
         return [(*path, step) for step in steps]
 
+    def _end(self, path: KeyPath) -> int:
+        _, end = PARSERS[self.form](self.text).value(self._positions.values[path], path, 0)
+        return end
+
     def _key_or_value(self, path: KeyPath) -> int:
-        return self._spans.parsed.keys.get(path, self._spans.parsed.values[path])
+        return self._positions.keys.get(path, self._positions.values[path])
 
     def _comma_after(self, end: int) -> int | None:
-        offset = self._spans.skip(end)
+        offset = PARSERS[self.form](self.text).skip(end)
         return offset if self.text[offset : offset + 1] == "," else None
 
     def _is_compact(self) -> bool:
@@ -258,7 +248,7 @@ class Json(SpanEditor):
         return self._line_indent(path) + self._unit()
 
     def _line_indent(self, path: KeyPath) -> str:
-        offset = self._spans.parsed.values[path]
+        offset = self._positions.values[path]
         line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
