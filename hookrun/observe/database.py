@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from importlib import resources
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -19,110 +20,14 @@ if TYPE_CHECKING:
 # `PRAGMA application_id` of our databases ("hkrv"): another program's is never touched.
 APPLICATION_ID = 0x686B7276
 
+
+def _statements(name: str) -> tuple[str, ...]:
+    text = resources.files("hookrun.observe").joinpath(name).read_text("utf-8")
+    return tuple(each.strip() for each in text.split(";\n") if each.strip())
+
+
 # Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """CREATE TABLE error_kinds (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            fingerprint TEXT NOT NULL UNIQUE,
-            normal TEXT NOT NULL
-        )""",
-        """CREATE TABLE errors (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            chain TEXT NOT NULL UNIQUE,
-            kind_id INTEGER NOT NULL REFERENCES error_kinds (id),
-            session TEXT NOT NULL,
-            at REAL NOT NULL,
-            message TEXT NOT NULL,
-            context TEXT NOT NULL,
-            tool TEXT,
-            call TEXT,
-            times INTEGER NOT NULL DEFAULT 1,
-            fixed_at REAL
-        )""",
-        "CREATE INDEX errors_of_kind ON errors (kind_id)",
-        "CREATE INDEX errors_of_session ON errors (session, fixed_at)",
-        """CREATE TABLE fixes (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            error_id INTEGER NOT NULL REFERENCES errors (id),
-            at REAL NOT NULL,
-            description TEXT NOT NULL,
-            successful INTEGER NOT NULL
-        )""",
-        "CREATE INDEX fixes_of_error ON fixes (error_id)",
-        """CREATE TABLE attempts (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            error_id INTEGER NOT NULL REFERENCES errors (id),
-            at REAL NOT NULL,
-            tool TEXT NOT NULL,
-            what TEXT NOT NULL,
-            ok INTEGER NOT NULL,
-            fix_id INTEGER REFERENCES fixes (id)
-        )""",
-        "CREATE INDEX attempts_of_error ON attempts (error_id)",
-        """CREATE TABLE patterns (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            key TEXT NOT NULL UNIQUE,
-            kind TEXT NOT NULL,
-            project TEXT NOT NULL,
-            title TEXT NOT NULL,
-            details TEXT NOT NULL,
-            score REAL NOT NULL,
-            times INTEGER NOT NULL DEFAULT 1,
-            first_at REAL NOT NULL,
-            last_at REAL NOT NULL
-        )""",
-        """CREATE TABLE sessions (
-            session TEXT PRIMARY KEY,
-            project TEXT,
-            started REAL NOT NULL,
-            ended REAL,
-            last REAL NOT NULL,
-            calls INTEGER NOT NULL DEFAULT 0,
-            failures INTEGER NOT NULL DEFAULT 0
-        )""",
-        """CREATE TABLE checkpoints (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            session TEXT NOT NULL,
-            at REAL NOT NULL,
-            score REAL
-        )""",
-        "CREATE INDEX checkpoints_of_session ON checkpoints (session)",
-        """CREATE TABLE session_files (
-            session TEXT NOT NULL,
-            path TEXT NOT NULL,
-            PRIMARY KEY (session, path)
-        ) WITHOUT ROWID""",
-        """CREATE TABLE activity (
-            session TEXT NOT NULL,
-            quarter INTEGER NOT NULL,
-            events INTEGER NOT NULL,
-            PRIMARY KEY (session, quarter)
-        ) WITHOUT ROWID""",
-        """CREATE TABLE tool_calls (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            session TEXT NOT NULL,
-            tool TEXT NOT NULL,
-            at REAL NOT NULL,
-            ms REAL,
-            ok INTEGER NOT NULL
-        )""",
-        "CREATE INDEX tool_calls_of_session ON tool_calls (session)",
-        """CREATE TABLE inferences (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            session TEXT NOT NULL,
-            model TEXT NOT NULL,
-            at REAL NOT NULL,
-            input INTEGER NOT NULL,
-            output INTEGER NOT NULL,
-            cache_read INTEGER NOT NULL,
-            cache_creation INTEGER NOT NULL,
-            cost REAL,
-            reported REAL
-        )""",
-        "CREATE INDEX inferences_of_session ON inferences (session)",
-    ),
-)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_statements("schema_1.sql"),)
 
 # The journal is SQLite's default, a rollback journal, not a write-ahead log. A log is faster for a connection that
 # stays open; but its shared memory does not work for a home directory on a network file system, an open connection must
@@ -153,7 +58,8 @@ NUMERIC_COLUMNS = """
 """
 # Whether a numeric column holds anything else, which SQLite accepts.
 HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob'))"
-TABLES = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+# However their statements were indented.
+TABLES = "SELECT name, replace(replace(sql, ' ', ''), char(10), '') FROM sqlite_master WHERE sql IS NOT NULL"
 
 
 class DatabaseError(UserError):
