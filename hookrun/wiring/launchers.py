@@ -34,32 +34,6 @@ if TYPE_CHECKING:
 # The script that answers if hookrun is missing.
 GONE = "gone"
 
-SCRIPT = """\
-#!/bin/sh
-# Written by `hookrun install {agent}`; the next install overwrites changes.
-event=${{0##*/{agent}}}
-[ "$event" ] && home=${{0%/.local/share/hookrun/*}} && set -- "${{event#.}}" --home "${{home:-/}}" "$@"
-[ -x {python} ] && [ -f {file} ] && exec {command} --agent {agent} --cold no-client "$@"
-[ -f "${{0%/*}}/gone" ] && exec /bin/sh "${{0%/*}}/gone" {agent} "$@"
-echo 'hookrun cannot be started, so no hook has run: run `hookrun install {agent}`' >&2
-exit {status}
-"""
-
-GONE_SCRIPT = """\
-#!/bin/sh
-# Written by `hookrun install` for launchers that cannot read launcher.conf or start what it says: AGENT EVENT ...
-# Starts hookrun if that is there, else prints the answer to the agent.
-[ -x {python} ] && [ -f {file} ] && exec {command} --cold no-launcher-file --agent "$@"
-agent=$1
-for word in "$@"; do
-  case $agent:$word in
-{cases}
-  esac
-done
-echo "hookrun is no longer at "{file}", so no hook has run" >&2
-exit 0
-"""
-
 
 def why_unusable(home: str) -> str | None:
     """Return why no launcher can be written and run below a home, or None."""
@@ -139,7 +113,7 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     agent, home, program = request.agent, request.location.home, request.program
     socket, command = socket_base(home, program.python), program.cold_command()
     contents = {
-        GONE: (_gone_script(program).encode(), 0o700),
+        GONE: (_gone_script(program), 0o700),
         agent.NAME: (_launcher(agent, command), 0o700),
         launcher_file.NAME: (os.fsencode(LauncherFile(command, socket).text()), 0o600),
     }
@@ -194,18 +168,18 @@ def _launcher(agent: Agent, command: list[str]) -> bytes:
         with open(client, "rb") as file:
             return file.read()
     status = 127 if agent.INSTALL.get("shows_missing_command", False) else 0
-    return SCRIPT.format(agent=agent.NAME, status=status, **_quoted(command)).encode()
+    return _filled("launcher.txt", command, agent=agent.NAME, status=status)
 
 
-def _quoted(command: list[str]) -> dict[str, str]:
-    return {
-        "python": shlex.quote(command[0]),
-        "file": shlex.quote(command[-2]),
-        "command": shlex.join(command),
-    }
+def _filled(name: str, command: list[str], **values: object) -> bytes:
+    """Return a script beside this module that starts the command."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        text = file.read()
+    words = {"python": shlex.quote(command[0]), "file": shlex.quote(command[-2]), "command": shlex.join(command)}
+    return text.format(**words, **values).encode()
 
 
-def _gone_script(program: HookrunProgram) -> str:
+def _gone_script(program: HookrunProgram) -> bytes:
     """Return the script with all agents' answers, each different one once."""
     patterns: dict[str, list[str]] = {}
     for agent in map(load, AGENTS):
@@ -213,7 +187,7 @@ def _gone_script(program: HookrunProgram) -> str:
             answer = fallback_when_removed(agent, event, program.main)
             patterns.setdefault(answer, []).append(f"{agent.NAME}:{event}")
     cases = [f"    {'|'.join(words)}) {answer} ;;" for answer, words in patterns.items()]
-    return GONE_SCRIPT.format(cases="\n".join(cases), **_quoted(program.cold_command()))
+    return _filled("gone.txt", program.cold_command(), cases="\n".join(cases))
 
 
 def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[FileChange]) -> list[LauncherChange]:
