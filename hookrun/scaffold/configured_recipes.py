@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -182,6 +183,10 @@ def _difference(name: str, version: str) -> str:
     return "\n".join(diff(old, new, *titles, context=2))
 
 
+# The last comments of a part of a file, which are about what comes next.
+LAST_COMMENTS = re.compile(r"(?:^ *#.*\n?)+\Z", re.MULTILINE)
+
+
 def _examples(recipe: Recipe) -> str:
     """Return the examples in a recipe's case file: the first two cases, and the first quiet one."""
     path = catalog.cases_path(recipe.name)
@@ -190,21 +195,12 @@ def _examples(recipe: Recipe) -> str:
     document = read(path)
     data = document.data
     cases = data["cases"] if isinstance(data, dict) else []
-    quiet = [index for index, case in enumerate(cases) if case["expect"] == {"action": "continue"}]
-    chosen = {*range(len(cases))[:2], *quiet[:1]}
     lines = existing(path).text().splitlines(keepends=True)
     starts = [0, *(document.position(("cases", index))[0] - 1 for index in range(len(cases))), len(lines)]
-    pieces = [lines[start:end] for start, end in pairwise(starts)]
-    chosen_pieces = [piece for index, piece in enumerate(pieces, -1) if index in {-1, *chosen}]
-    return "".join("".join(_without_last_comments(piece)) for piece in chosen_pieces)
-
-
-def _without_last_comments(lines: list[str]) -> list[str]:
-    """Return the lines without the last comments, which are about what comes next."""
-    count = len(lines)
-    while count and lines[count - 1].lstrip().startswith("#"):
-        count -= 1
-    return lines[:count]
+    head, *pieces = ("".join(lines[start:end]) for start, end in pairwise(starts))
+    quiet = [piece for piece, case in zip(pieces, cases, strict=True) if case["expect"] == {"action": "continue"}]
+    chosen = dict.fromkeys([*pieces[:2], *quiet[:1]])
+    return "".join(LAST_COMMENTS.sub("", piece) for piece in (head, *chosen))
 
 
 def _is_unchanged(text: str) -> bool:
