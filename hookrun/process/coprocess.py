@@ -72,7 +72,7 @@ def line_for(
     if keeper is None or hook.background or nested or keeper.is_paused(owner):
         return Line(owner)
     try:
-        files = [file.to_list() for file in keeper.files_of(hook, variables, cwd, environment.project)]
+        files = [file.data for file in keeper.files_of(hook, variables, cwd, environment.project)]
         version = identity(program) if program is not None else None
         directory = os.stat(cwd)  # while a program is in it, no other directory gets its number
     except Exception:  # changes of its files would go unnoticed

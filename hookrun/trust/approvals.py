@@ -174,7 +174,7 @@ class UserDecisions:
 
         try:
             files = files_of(hook, *before.variables_and_directory, self.root)
-            if [each.to_list() for each in files] == [each.to_list() for each in before.files]:
+            if [each.data for each in files] == [each.data for each in before.files]:
                 return ""
             from hookrun.trust.snapshots import named_changes
 

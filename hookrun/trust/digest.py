@@ -230,13 +230,13 @@ class DigestCache:
     def digest(self, declared: str, files: list[LocalFile]) -> str | None:
         """Return the cached digest of a declaration with these files, or None."""
         last = self.last_digest(declared)
-        return last if last and self._known[declared][1:] == [file.to_list() for file in files] else None
+        return last if last and self._known[declared][1:] == [file.data for file in files] else None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
         """Add a digest unless a file's times are too recent to show another change."""
         now = now_ns()
         if all(abs(now - file.identity[4]) > YOUNG for file in files):
-            self._known[declared] = [digest, *(file.to_list() for file in files)]
+            self._known[declared] = [digest, *(file.data for file in files)]
             self.changed = True
 
     def keep(self) -> None:

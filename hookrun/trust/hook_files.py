@@ -43,21 +43,18 @@ class UnfitFilesError(Exception):
 
 
 class LocalFile:
-    """A hook's file: its `label` in the digest, its `path`, its `identity` when found.
+    """A hook's file: its `label` in the digest, its `path`, its `identity` when found; all of them as plain `data`.
 
     The label is the path from the project's root, so that it survives a move of the project.
     """
 
-    __slots__ = ("identity", "label", "path")
+    __slots__ = ("data", "identity", "label", "path")
 
     def __init__(self, label: str, path: str, identity: Identity) -> None:
         self.label = label
         self.path = path
         self.identity = identity
-
-    def to_list(self) -> list[object]:
-        """Return the file as plain data, for the cache."""
-        return [self.label, self.path, *self.identity]
+        self.data: list[object] = [label, path, *identity]
 
 
 def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str) -> list[LocalFile]:

@@ -109,7 +109,7 @@ def change_since_approval(home: str, digest: str, approved: Approved, files: lis
 
 def named_changes(before: list[LocalFile], now: list[LocalFile]) -> str:
     """Return the names of new, gone or changed files as part of a sentence, or ""."""
-    first, second = ({file.label: file.to_list() for file in files} for files in (before, now))
+    first, second = ({file.label: file.data for file in files} for files in (before, now))
     return named([label for label in {**first, **second} if first.get(label) != second.get(label)])
 
 
