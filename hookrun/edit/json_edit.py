@@ -241,28 +241,23 @@ class Json(SpanEditor):
         return '": ' not in self.text
 
     def _indent_within(self, path: KeyPath) -> str:
-        for child in reversed(self._children(path)):
-            indent = self._own_line(self._key_or_value(child))
-            if indent is not None:
-                return indent
-        return self._line_indent(path) + self._unit()
+        indents = self._indents(path)
+        return indents[-1] if indents else self._line_indent(path) + self._unit()
+
+    def _indents(self, path: KeyPath) -> list[str]:
+        """Return the indents of the items at `path` that are first in their line."""
+        lines = [self._line_before(self._key_or_value(child)) for child in self._children(path)]
+        return [line for line in lines if not line.strip(" \t")]
 
     def _line_indent(self, path: KeyPath) -> str:
-        offset = self._positions.values[path]
-        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        line = self._line_before(self._positions.values[path])
         return line[: len(line) - len(line.lstrip(" \t"))]
 
-    def _own_line(self, offset: int) -> str | None:
-        """Return the indent of what begins at `offset`, None unless it is first in its line."""
-        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
-        return None if line.strip(" \t") else line
+    def _line_before(self, offset: int) -> str:
+        return self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
 
     def _unit(self) -> str:
-        for child in self._children(()):
-            indent = self._own_line(self._key_or_value(child))
-            if indent:
-                return indent
-        return DEFAULT_UNIT
+        return next(filter(None, self._indents(())), DEFAULT_UNIT)
 
     def _written(self, value: object, indent: str, *, inline: bool) -> str:
         if inline:
