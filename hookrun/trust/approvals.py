@@ -41,7 +41,8 @@ class UserDecisions:
         given: Iterable[str] = (),
     ) -> None:
         self.need_approval = need_approval
-        self._given = stores.digests_in(settings).union(given)
+        listed = settings.get("trusted")
+        self._given = {*given, *(listed if isinstance(listed, list) else ())}
         self._running: dict[int, Inspection] = {}
         self.deadline = float("inf")
         self.is_interrupted: Callable[[], bool] = lambda: False

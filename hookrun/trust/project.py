@@ -76,7 +76,8 @@ class Project:
         settings = declarations.settings
         self.owners = stores.owners_in(settings)
         self.environment = HookEnvironment({}, project=self.root, request_id="", settings=settings, home=self.home)
-        self._listed = stores.digests_in(settings)
+        listed = settings.get("trusted")
+        self._listed = {str(each) for each in listed} if isinstance(listed, list) else set()
         self._inspector = HookInspector(self.home, self.root, self.environment, self.owners)
 
     # --- reading

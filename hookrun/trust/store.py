@@ -280,12 +280,6 @@ def _is_owners_own(gid: int, uid: int) -> bool:
     return group.gr_name == user and set(group.gr_mem) <= {user}
 
 
-def digests_in(settings: Mapping[str, object]) -> set[str]:
-    """Return the digests in the settings' `trusted`, approved besides those in the store."""
-    listed = settings.get("trusted")
-    return set(map(str, listed)) if isinstance(listed, list) else set()
-
-
 def owners_in(settings: Mapping[str, object]) -> list[int]:
     """Return the user ids of the settings' `trusted_owners`, by name or number; unknown ones are left out."""
     names = settings.get("trusted_owners")
