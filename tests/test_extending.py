@@ -118,7 +118,7 @@ def test_a_config_field(copy: Copy) -> None:
     assert copy.run("validate").returncode == 0
     (listed,) = json.loads(copy.run("list", "--json").stdout)["hooks"]
     assert listed["toy"] == 3
-    assert '"toy"' in copy.run("schema").stdout
+    assert '"toy"' in copy.run("config", "schema").stdout
     copy.project.hooks({"command": "true", "toy": 10})
     assert "an integer from 1 to 9" in copy.run("validate").stderr + copy.run("validate").stdout
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import COMMANDS, CONFIG, FAILED, GROUPS, INTERRUPTED, OLD_NAMES, SECTIONS, color_option
+from hookrun.cli.commands import COMMANDS, FAILED, GROUPS, INTERRUPTED, SECTIONS, color_option
 from hookrun.cli.printing import print_message
 from hookrun.core.state import CurrentRun, report_bug
 from hookrun.core.terminal import ColorChoice, is_terminal
@@ -67,14 +67,10 @@ class Commands(click.Group):
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
-        """Import a command and return it, also by a former name; None for an unknown one."""
-        table = self.table
-        if cmd_name not in table and table is COMMANDS and cmd_name in OLD_NAMES:
-            group, _, cmd_name = OLD_NAMES[cmd_name].rpartition(" ")
-            table = CONFIG if group else COMMANDS
-        if cmd_name not in table:
+        """Import a command and return it; None for an unknown one."""
+        if cmd_name not in self.table:
             return None
-        command = load_command(cmd_name, table)
+        command = load_command(cmd_name, self.table)
         if "_HOOKRUN_COMPLETE" in os.environ:
             from hookrun.cli.help import attach  # only if a shell asks
 
@@ -93,8 +89,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown one suggests a similar one."""
         name = args[0]
-        known = name in self.table or (self.table is COMMANDS and name in OLD_NAMES)
-        if not known and not ctx.resilient_parsing and not name.startswith("-"):
+        if name not in self.table and not ctx.resilient_parsing and not name.startswith("-"):
             from hookrun.cli.help import unknown_command  # only for an error
 
             ctx.fail(unknown_command(ctx, name, self.table))

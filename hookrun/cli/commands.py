@@ -94,15 +94,6 @@ SECTIONS = "hookrun.sections"
 
 COMMANDS = {name: entry for group in (*GROUPS.values(), MORE) for name, entry in group.items()}
 
-# Unlisted former commands that still work -> their present names.
-OLD_NAMES = {
-    "completion": "config completion",
-    "dump": "config show",
-    "metrics": "stats",
-    "migrate": "config migrate",
-    "schema": "config schema",
-}
-
 TOPICS = os.path.join(os.path.dirname(__file__), "topics")
 
 

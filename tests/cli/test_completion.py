@@ -18,7 +18,7 @@ BIN = Path(sys.prefix) / "bin"
 SHELLS = ("bash", "zsh", "fish")
 
 BASH = """
-eval "$(hookrun completion bash)"
+eval "$(hookrun config completion bash)"
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _hookrun_completion hookrun
@@ -62,7 +62,7 @@ def completed(project: Project, shell: str, *words: str) -> str:
         (("explain", "stop", "--hook", ""), ["guard", "tests"]),
         (("disable", "g"), ["guard"]),
         (("install", "claude", "c"), ["claude", "codex", "copilot", "cline"]),
-        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("config", "completion", ""), ["bash", "zsh", "fish"]),
         (("fire", "--a"), ["--agent"]),
         (("fire", "--agent", "ge"), ["gemini"]),
         (("fire", "sto"), ["stop"]),
@@ -96,10 +96,10 @@ def test_recipes_that_are_declared_are_offered_to_be_removed(project: Project) -
 def test_each_shell_has_its_script_and_its_answer(project: Project, shell: str) -> None:
     """Each script asks through the variable that hookrun listens to, and each gets the hook's name."""
     project.hooks({"name": "guard", "command": "true"})
-    script = hookrun(project, "completion", shell)
+    script = hookrun(project, "config", "completion", shell)
     assert (script.status, script.stderr) == (0, "")
     assert f"_HOOKRUN_COMPLETE={shell}_complete" in script.stdout
-    assert hookrun(project, "completion", SHELL=f"/usr/bin/{shell}").stdout == script.stdout
+    assert hookrun(project, "config", "completion", SHELL=f"/usr/bin/{shell}").stdout == script.stdout
     assert "guard" in completed(project, shell, "hookrun", "disable", "gu")
 
 

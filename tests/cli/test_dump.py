@@ -1,4 +1,4 @@
-"""`hookrun dump`: every value in force, with the line that it comes from."""
+"""`hookrun config show`: every value in force, with the line that it comes from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def declare(project: Project) -> None:
 def test_every_value_has_its_place(project: Project) -> None:
     """A hook's own line, the defaults of its file, those of the file that includes it, or hookrun itself."""
     declare(project)
-    done = hookrun(project, "dump", "--json")
+    done = hookrun(project, "config", "show", "--json")
     assert (done.status, done.stderr) == (0, "")
     hooks: Any = done.json["hooks"]
     fields = hooks[0]["fields"]  # of the one with the lower priority
@@ -67,7 +67,7 @@ def test_settings_have_theirs(project: Project) -> None:
     """For what only the user may set the first file counts; what each file has for itself is shown for each."""
     declare(project)
     project.user_hooks({"name": "u", "command": "/bin/true"}, on_error="block")
-    settings: Any = hookrun(project, "dump", "--json").json["settings"]
+    settings: Any = hookrun(project, "config", "show", "--json").json["settings"]
     by_name = {each["name"]: each for each in settings}
     assert by_name["on_error"]["value"] == "block"
     assert by_name["on_error"]["path"] == str(project.home / ".config/hookrun/hooks.json")
@@ -79,13 +79,15 @@ def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
     """What `--yaml` prints is read again, as the same hooks; what only the user may set is a comment in it."""
     declare(project)
     project.user_hooks(on_error="block")
-    text = hookrun(project, "dump", "--yaml").stdout.replace("***", "x")
+    text = hookrun(project, "config", "show", "--yaml").stdout.replace("***", "x")
     assert '# hookrun.on_error of your own declarations: "block"' in text
     assert f"priority: 3  # {project.root}/more.yaml:8\n" in text
     assert len(yaml.safe_load(text)["hooks"]) == 2
     (project.root / "all.yaml").write_text(text)
     assert hookrun(project, "validate", "--config", "all.yaml").status == 0
-    before, after = (hookrun(project, "dump", "--json", *more).json["hooks"] for more in ((), ("--config", "all.yaml")))
+    before, after = (
+        hookrun(project, "config", "show", "--json", *more).json["hooks"] for more in ((), ("--config", "all.yaml"))
+    )
     assert isinstance(before, list)
     assert isinstance(after, list)
     for one, other in zip(before, after, strict=True):
@@ -97,10 +99,10 @@ def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
 def test_a_hook_that_is_declared_wrongly_is_there_with_its_error(project: Project) -> None:
     """It is in force as a failure, and so it is shown; programs detect on stderr that the config has errors."""
     (project.root / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "cmd": "x"}]}))
-    assert 'unknown hook field "cmd"' in hookrun(project, "dump").stdout
-    assert yaml.safe_load(hookrun(project, "dump", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
-    for command in "dump", "list":
-        assert 'unknown hook field "cmd"' in hookrun(project, command, "--json").stderr
+    assert 'unknown hook field "cmd"' in hookrun(project, "config", "show").stdout
+    assert yaml.safe_load(hookrun(project, "config", "show", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
+    for command in ("config", "show"), ("list",):
+        assert 'unknown hook field "cmd"' in hookrun(project, *command, "--json").stderr
 
 
 def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Project) -> None:
@@ -108,18 +110,24 @@ def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Projec
     key = "ghp_" + "a1" * 18
     command = f"curl -H 'Authorization: Bearer abc12345678' --token=s3cretvalue --token=$MY_TOKEN {key}"
     project.hooks({"name": "a", "command": command}, {"name": "b", "args": ["true", f"--password={key}"]})
-    for words in ("dump",), ("dump", "--yaml"), ("dump", "--json"), ("list",), ("list", "--json"):
+    for words in (
+        ("config", "show"),
+        ("config", "show", "--yaml"),
+        ("config", "show", "--json"),
+        ("list",),
+        ("list", "--json"),
+    ):
         shown = hookrun(project, *words).stdout
         assert not any(each in shown for each in (key, "s3cretvalue", "abc12345678")), words
-    assert "--token=*** --token=$MY_TOKEN ***" in hookrun(project, "dump").stdout
+    assert "--token=*** --token=$MY_TOKEN ***" in hookrun(project, "config", "show").stdout
 
 
-@rows("command, shown", [("dump", "u (user)"), ("list", "u     notification")])
+@rows("command, shown", [("config show", "u (user)"), ("list", "u     notification")])
 def test_a_file_that_cannot_be_read_is_an_error(project: Project, command: str, shown: str) -> None:
     """The others are shown, the status is 1."""
     (project.root / "coder.json").write_text("{")
     project.user_hooks({"name": "u", "event": "notification", "command": "/bin/true"})
-    done = hookrun(project, command)
+    done = hookrun(project, *command.split())
     assert done.status == 1
     assert shown in done.stdout
     assert done.stderr.startswith("error: coder.json:1:2: unexpected end of file")

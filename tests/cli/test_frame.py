@@ -12,7 +12,7 @@ import pytest
 
 from hookrun import __version__
 from hookrun.cli import cli
-from hookrun.cli.commands import COMMANDS, GROUPS, MORE, OLD_NAMES, TOPICS, topics
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, TOPICS, topics
 from hookrun.cli.help import OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
 from hookrun.core import audit_reader
 from hookrun.fire.command import parse_arguments
@@ -46,10 +46,9 @@ def test_the_first_page_has_the_groups_in_order(project: Project) -> None:
 
 
 def test_help_all_lists_every_command(project: Project) -> None:
-    """Also those that the first page leaves out; former names are not listed."""
+    """Also those that the first page leaves out."""
     shown = hookrun(project, "help", "all").stdout
     assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in COMMANDS)
-    assert not any(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in OLD_NAMES)
     for name in ["remove", "uninstall", "update", "resume", "untrust", "agents", "pause", "version"]:
         assert name in MORE
 
@@ -84,13 +83,6 @@ def test_help_of_commands(project: Project) -> None:
     both = hookrun(project, "help", "trust").stdout
     assert both.startswith("The hooks of a project")
     assert "\nUsage: hookrun trust " in both
-
-
-@rows("old, new", OLD_NAMES.items())
-def test_former_names_work(project: Project, old: str, new: str) -> None:
-    """They are the same command, also where the shell has to be guessed."""
-    first, second = (hookrun(project, *name.split(), SHELL="/bin/bash") for name in (old, new))
-    assert (first.status, first.stdout) == (second.status, second.stdout)
 
 
 @rows(

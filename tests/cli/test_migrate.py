@@ -1,4 +1,4 @@
-"""`hookrun migrate`: what hookrun's format can express is converted, the rest is kept, and changes are reported."""
+"""`hookrun config migrate`: what hookrun's format can express is converted, the rest stays, changes are reported."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_matchers_become_globs(matcher: str, expected: list[str]) -> None:
 def test_shown_and_not_written(project: Project) -> None:
     """Without --write it is a diff."""
     settings(project, PreToolUse=[group("Bash", timeout=5)])
-    done = hookrun(project, "migrate")
+    done = hookrun(project, "config", "migrate")
     assert done.status == 0
     assert '+      "matcher": "bash",' in done.stdout
     assert "or they run twice" in done.stderr
@@ -67,7 +67,7 @@ def test_what_is_written_does_the_same(project: Project) -> None:
     """The hook is in hookrun's form and answers in Claude's dialect; a hook with a rule is included unchanged."""
     settings(project, PreToolUse=[group("Bash", timeout=5), group("Edit", **{"if": "Edit(*.py)"})])
     before = (project.root / ".claude" / "settings.json").read_text()
-    assert hookrun(project, "migrate", "--write").status == 0
+    assert hookrun(project, "config", "migrate", "--write").status == 0
     declared = json.loads((project.root / "coder.json").read_text())
     assert declared["hooks"] == [
         {
@@ -97,7 +97,7 @@ def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
     path = project.root / ".claude" / "settings.json"
     env = {"MODE": "strict", "HOOKRUN_SKIP": "x"}
     path.write_text(json.dumps({**json.loads(path.read_text()), "env": env}))
-    assert hookrun(project, "migrate", "--write").status == 0
+    assert hookrun(project, "config", "migrate", "--write").status == 0
     assert hookrun(project, "validate").status == 0
     hooks = hookrun(project, "list", "--json").json["hooks"]
     assert isinstance(hooks, list)
@@ -137,7 +137,7 @@ def test_hooks_of_a_plugin_keep_its_root(project: Project, fields: dict[str, obj
     path = plugin(project, group("Bash", **fields))
     before = sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts)
     (project.root / "sub").mkdir()
-    done = hookrun(project, "migrate", str(path), "--write", cwd=project.root / "sub")
+    done = hookrun(project, "config", "migrate", str(path), "--write", cwd=project.root / "sub")
     assert done.status == 0, done.stderr
     assert project.fire().verdict["message"] == "not here"
     assert sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts) == before
@@ -150,7 +150,7 @@ def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, name: str) 
     manifest = path.parents[1] / ".claude-plugin" / "plugin.json"
     manifest.rename(path.parents[1] / name)
     for directory in (path.parent, path.parents[1]):
-        done = hookrun(project, "migrate", str(path), "--write", cwd=directory)
+        done = hookrun(project, "config", "migrate", str(path), "--write", cwd=directory)
         assert (done.status, done.stdout) == (1, "")
         assert "a plugin's hooks are not written into the plugin" in done.stderr
     assert not list(path.parents[1].rglob("coder.json"))
@@ -169,7 +169,7 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
         SessionStart=[group("startup")],
         PostToolBatch=[group()],
     )
-    done = hookrun(project, "migrate", "--json")
+    done = hookrun(project, "config", "migrate", "--json")
     rest = done.json["rest"]
     assert isinstance(rest, dict)
     assert {event: [each.get("matcher") for each in groups] for event, groups in rest.items()} == {
@@ -194,16 +194,16 @@ def test_a_file_that_is_there_is_added_to_if_asked(project: Project) -> None:
     path.write_text(
         '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"}\n  ] }\n'
     )
-    refused = hookrun(project, "migrate", "--write")
+    refused = hookrun(project, "config", "migrate", "--write")
     assert refused.status == 1
     assert "add `--yes` to change it" in refused.stderr
-    assert hookrun(project, "migrate", "--write", "--yes").status == 0
+    assert hookrun(project, "config", "migrate", "--write", "--yes").status == 0
     text = path.read_text()
     assert text.startswith(
         '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"},'
     )
     assert [hook["name"] for hook in json.loads(text)["hooks"]] == ["echo", "echo-2"]
-    assert hookrun(project, "migrate", "--write", "--yes").stdout == "no hooks to convert\n"
+    assert hookrun(project, "config", "migrate", "--write", "--yes").stdout == "no hooks to convert\n"
     assert path.read_text() == text
 
 
@@ -212,7 +212,7 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     path = project.home / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
-    assert hookrun(project, "migrate", str(path), "--write").status == 0
+    assert hookrun(project, "config", "migrate", str(path), "--write").status == 0
     declared = json.loads((project.home / ".config" / "hookrun" / "hooks.json").read_text())
     assert [hook["event"] for hook in declared["hooks"]] == ["stop"]
 
@@ -231,7 +231,7 @@ def test_what_cannot_be_done_is_said(project: Project, name: str, text: str, mes
     """In at most three lines, with status 1."""
     settings(project, Stop=[group()])
     project.script(name, text)
-    done = hookrun(project, "migrate", "--write", "--yes")
+    done = hookrun(project, "config", "migrate", "--write", "--yes")
     (project.root / name).unlink()
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
@@ -244,7 +244,7 @@ def test_settings_that_were_included_are_not_any_more(project: Project) -> None:
     (project.root / "other.json").write_text('{"hooks": []}')
     path = project.root / "coder.json"
     path.write_text(json.dumps({"hookrun": {"include": ["other.json", "./.claude/settings.json"]}}))
-    done = hookrun(project, "migrate", "--write", "--yes")
+    done = hookrun(project, "config", "migrate", "--write", "--yes")
     assert f"{project.root}/.claude/settings.json leaves include" in done.stderr
     assert json.loads(path.read_text())["hookrun"] == {"include": ["other.json", "claude-hooks.json"]}
     hooks = project.fire().verdict["hooks"]
@@ -257,7 +257,7 @@ def test_include_claude_is_removed_with_the_settings_that_are_moved(project: Pro
     settings(project, Stop=[group()])
     path = project.root / "coder.json"
     path.write_text('{"hookrun": {"include_claude": true, "audit": false}}')
-    done = hookrun(project, "migrate", "--write", "--yes")
+    done = hookrun(project, "config", "migrate", "--write", "--yes")
     assert (done.status, "include_claude is left out" in done.stderr) == (0, True)
     assert json.loads(path.read_text())["hookrun"] == {"audit": False}
 
@@ -269,12 +269,12 @@ def test_include_claude_that_takes_in_more_is_for_the_person_to_change(project: 
     local.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
     path = project.root / "coder.json"
     path.write_text('{"hookrun": {"include_claude": true}}')
-    done = hookrun(project, "migrate", "--write", "--yes")
+    done = hookrun(project, "config", "migrate", "--write", "--yes")
     assert done.status == 1
     assert f"include_claude includes {project.root}/.claude/settings.json, and {local}" in done.stderr
     assert path.read_text() == '{"hookrun": {"include_claude": true}}'
     local.write_text("{}")
-    assert hookrun(project, "migrate").status == 0
+    assert hookrun(project, "config", "migrate").status == 0
 
 
 def test_a_persons_include_claude_is_theirs_to_change(project: Project) -> None:
@@ -283,7 +283,7 @@ def test_a_persons_include_claude_is_theirs_to_change(project: Project) -> None:
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
     project.user_hooks(include_claude=True)
-    done = hookrun(project, "migrate", str(path), "--write", "--yes")
+    done = hookrun(project, "config", "migrate", str(path), "--write", "--yes")
     assert (done.status, "and the settings of every project" in done.stderr) == (1, True)
 
 
@@ -292,7 +292,7 @@ def test_hooks_that_are_switched_off_are_not_moved(project: Project) -> None:
     settings(project, Stop=[group()])
     path = project.root / ".claude" / "settings.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
-    done = hookrun(project, "migrate", "--write")
+    done = hookrun(project, "config", "migrate", "--write")
     assert (done.status, done.stdout) == (1, "")
     assert "`disableAllHooks` is true\nhint: remove it first" in done.stderr
     assert not (project.root / "coder.json").exists()

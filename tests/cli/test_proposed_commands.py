@@ -23,7 +23,7 @@ import pytest
 
 from hookrun.agents import UnknownAgentError, load
 from hookrun.cli import cli
-from hookrun.cli.commands import COMMANDS, OLD_NAMES, agents_named
+from hookrun.cli.commands import COMMANDS, agents_named
 from hookrun.fire.command import parse_arguments
 from hookrun.fire.invocation import FireError
 from hookrun.wiring.plan import InstallRequest
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "hookrun"
 
-NAMES = "|".join(sorted([*COMMANDS, *OLD_NAMES], key=len, reverse=True))
+NAMES = "|".join(sorted(COMMANDS, key=len, reverse=True))
 QUOTED = re.compile(rf"`((?:[^`\n]*\| |cd [^`\n]* && )?hookrun (?:{NAMES})(?![\w:.-])[^`\n]*)`")
 BARE = re.compile(rf"(?<![`\w./-])hookrun (?:{NAMES})(?![\w:.-])[^\n]*")
 """The text to copy, up to the end of its line: prose behind it would be copied, too."""

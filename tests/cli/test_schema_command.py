@@ -1,4 +1,4 @@
-"""`hookrun schema`, and what every command has: help, version, one line for a mistake, never status 2."""
+"""`hookrun config schema`, and what every command has: help, version, one line for a mistake, never status 2."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def test_schema_is_printed(project: Project) -> None:
     """The schema is JSON on stdout, indented or on one line."""
-    done = hookrun(project, "schema")
+    done = hookrun(project, "config", "schema")
     assert (done.status, done.stderr) == (0, "")
     assert json.loads(done.stdout) == schema()
-    assert hookrun(project, "schema", "--json").stdout.count("\n") == 1
+    assert hookrun(project, "config", "schema", "--json").stdout.count("\n") == 1
 
 
 @rows("option", ["-h", "--help"])
@@ -38,7 +38,7 @@ def test_help_of_fire(project: Project, option: str) -> None:
 def test_output_that_cannot_be_written(project: Project) -> None:
     """A full disk is one line on stderr."""
     full = os.open("/dev/full", os.O_WRONLY)
-    done = hookrun_process(project, "schema", stdout=full)
+    done = hookrun_process(project, "config", "schema", stdout=full)
     os.close(full)
     assert (done.status, done.stderr.count("\n")) == (1, 1)
     assert "No space left" in done.stderr

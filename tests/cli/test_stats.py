@@ -1,4 +1,4 @@
-"""`hookrun stats`: hook runs from the audit, recorded metrics; `hookrun metrics` is its former name."""
+"""`hookrun stats`: hook runs from the audit, recorded metrics."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def cells(stdout: str) -> dict[str, list[list[str]]]:
 
 def test_nothing_is_there_yet(project: Project) -> None:
     """It says so and shows how to get data, as a program that runs; the status is 0, and no file is created."""
-    done = hookrun(project, "metrics")
+    done = hookrun(project, "stats")
     assert (done.status, done.stderr) == (0, "")
     path = f"{project.home}/.local/state/hookrun/observe.db"
     assert done.stdout.startswith(f"nothing recorded yet: no hook runs in {project.audit_path}, no metrics in {path}\n")
@@ -102,7 +102,7 @@ def test_nothing_is_there_yet(project: Project) -> None:
 )
 def test_nothing_for_programs(project: Project, option: str, empty: str) -> None:
     """A program reads an empty report, not a sentence, and nothing is made either."""
-    done = hookrun(project, "metrics", option)
+    done = hookrun(project, "stats", option)
     assert (done.status, done.stderr) == (0, "")
     assert empty in " ".join(done.stdout.split())
     assert list(project.home.iterdir()) == []
@@ -110,7 +110,7 @@ def test_nothing_for_programs(project: Project, option: str, empty: str) -> None
 
 def test_tables(project: Project, filled: ObserverDatabase) -> None:
     """Sessions, velocity, trend, times, costs, errors and what fixed them, in units that people read."""
-    done = hookrun(project, "metrics", TZ="UTC")
+    done = hookrun(project, "stats", TZ="UTC")
     assert (done.status, done.stderr) == (0, "")
     tables = cells(done.stdout)
     assert list(tables) == ["SUMMARY", "SESSIONS", "TOOLS", "COSTS BY MODEL", "COSTS BY SESSION", "ERRORS, 1 fixed"]
@@ -140,7 +140,7 @@ def test_tables(project: Project, filled: ObserverDatabase) -> None:
 
 def test_a_terminal(project: Project, filled: ObserverDatabase) -> None:
     """On a terminal they are tables too, and what an error message holds does not reach it."""
-    session = at_terminal(project, "metrics", env={"TERM": "xterm", "TZ": "UTC"}, columns=160)
+    session = at_terminal(project, "stats", env={"TERM": "xterm", "TZ": "UTC"}, columns=160)
     assert session.status == 0
     for text in ("SESSIONS", "2025-03-01T10:00:00Z", "editing Makefile", "$1.35", "\\x1b[31mto make"):
         assert text in session.screen
@@ -149,44 +149,44 @@ def test_a_terminal(project: Project, filled: ObserverDatabase) -> None:
 
 def test_one_session(project: Project, filled: ObserverDatabase) -> None:
     """`--session` shows only that one; an unknown one is an error."""
-    tables = cells(hookrun(project, "metrics", "--session", "s2").stdout)
+    tables = cells(hookrun(project, "stats", "--session", "s2").stdout)
     assert list(tables) == ["SUMMARY", "SESSIONS"]
     assert [row[0] for row in tables["SESSIONS"]] == ["s2"]
-    done = hookrun(project, "metrics", "--session", "s\x1b9")
+    done = hookrun(project, "stats", "--session", "s\x1b9")
     assert (done.status, done.stdout) == (1, "")
     assert 'no metrics of session "s' in done.stderr
 
 
 def test_some_days(project: Project, filled: ObserverDatabase) -> None:
     """`--days` leaves out older data; if nothing is left it says so."""
-    done = hookrun(project, "metrics", "--days", "7")
+    done = hookrun(project, "stats", "--days", "7")
     nothing = "no matching entries\nhint: `hookrun stats` without filters shows everything\n"
     assert (done.status, done.stdout) == (0, nothing)
     WorkflowMetrics(filled).on_start(SessionStart(session_id="now"))
-    sessions = cells(hookrun(project, "metrics", "--days", "0.5").stdout)["SESSIONS"]
+    sessions = cells(hookrun(project, "stats", "--days", "0.5").stdout)["SESSIONS"]
     assert [row[0] for row in sessions] == ["now"]
-    assert len(cells(hookrun(project, "metrics", "--days", "100000").stdout)["SESSIONS"]) == 3
+    assert len(cells(hookrun(project, "stats", "--days", "100000").stdout)["SESSIONS"]) == 3
 
 
 def test_for_programs(project: Project, filled: ObserverDatabase) -> None:
     """JSON has the whole report, Prometheus' text the totals."""
-    report = hookrun(project, "metrics", "--json").json
-    assert report == hookrun(project, "metrics", "--format", "json").json
+    report = hookrun(project, "stats", "--json").json
+    assert report == hookrun(project, "stats", "--format", "json").json
     sessions = report["sessions"]
     assert isinstance(sessions, list)
     assert [each["id"] for each in sessions] == ["s2", "s1"]
-    done = hookrun(project, "metrics", "--format", "prometheus")
+    done = hookrun(project, "stats", "--format", "prometheus")
     assert 'hookrun_tool_calls_total{tool="bash",result="failed"} 1\n' in done.stdout
     assert done.status == 0
 
 
 def test_another_home_and_file(project: Project, filled: ObserverDatabase) -> None:
     """`--home` and `--db` select the database; neither creates anything."""
-    whole = hookrun(project, "metrics", TZ="UTC").stdout
+    whole = hookrun(project, "stats", TZ="UTC").stdout
     elsewhere = str(project.root)
-    assert hookrun(project, "metrics", "--home", str(project.home), HOME=elsewhere, TZ="UTC").stdout == whole
-    assert hookrun(project, "metrics", "--db", filled.path, HOME=elsewhere, TZ="UTC").stdout == whole
-    assert hookrun(project, "metrics", "--home", elsewhere).stdout.startswith("nothing recorded yet")
+    assert hookrun(project, "stats", "--home", str(project.home), HOME=elsewhere, TZ="UTC").stdout == whole
+    assert hookrun(project, "stats", "--db", filled.path, HOME=elsewhere, TZ="UTC").stdout == whole
+    assert hookrun(project, "stats", "--home", elsewhere).stdout.startswith("nothing recorded yet")
     assert not (project.root / ".local").exists()
 
 
@@ -196,7 +196,7 @@ def test_a_database_that_cannot_be_read(project: Project, filled: ObserverDataba
     before = b"#!/bin/sh\n" * 20 + path.read_bytes()[200:]
     path.write_bytes(before)
     for more in ((), ("--json",), ("--format", "prometheus")):
-        done = hookrun(project, "metrics", *more)
+        done = hookrun(project, "stats", *more)
         assert (done.status, done.stdout) == (1, "")
         assert done.stderr.startswith(f"error: {path}: not a readable database; move it away")
         assert done.stderr.count("\n") == 1

@@ -145,6 +145,6 @@ def test_an_old_version_works_and_says_until_when(
 def test_what_it_stands_for_is_shown(project: Project) -> None:
     """`config show` names the recipe as the source of a field that the entry does not have."""
     write(project, {"recipe": "no-force-push@1", "timeout": 7})
-    lines = hookrun(project, "dump").stdout.splitlines()
+    lines = hookrun(project, "config", "show").stdout.splitlines()
     assert any("timeout" in line and "coder.json:1" in line for line in lines)
     assert any("matcher" in line and "recipe" in line for line in lines), lines

@@ -175,7 +175,7 @@ def test_checker_and_schema_agree(
 
 
 def test_schema_is_a_schema() -> None:
-    """What `hookrun schema` prints is valid by the meta-schema, and plain JSON; each field is tried above."""
+    """What `hookrun config schema` prints is valid by the meta-schema, and plain JSON; each field is tried above."""
     assert {field.name for field in HOOK_FIELDS} <= VALUES.keys()
     Draft202012Validator.check_schema(schema())
     assert json.loads(json.dumps(schema())) == schema()

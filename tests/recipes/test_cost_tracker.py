@@ -98,7 +98,7 @@ def test_of_a_stream_of_gemini_only_the_end_counts(account: Account) -> None:
 
 
 def test_what_is_counted_is_in_the_metrics(account: Account) -> None:
-    """The store is the account's, which `hookrun metrics` shows, by model."""
+    """The store is the account's, which `hookrun stats` shows, by model."""
     account.options(prices="large-4=1/1/1/1")
     account.write("t.jsonl", said("a", 10, cache_read_input_tokens=90) + said("b", 5, model="small"))
     assert "no price is known for model small" in told(account)
