@@ -9,8 +9,8 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing, nullcontext
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -57,10 +57,6 @@ SETUP_TIMEOUT = 60.0
 MAX_SETUP_OUTPUT = 2000
 # Cases worth one more process.
 CASES_PER_PROCESS = 64
-# Bytes of an index in the queue of cases.
-INDEX_SIZE = 4
-# Chunks of cases: their indices fit into a pipe, which holds at least 16 KiB.
-MAX_CHUNKS = 4096
 
 
 def run_cases(
@@ -103,33 +99,21 @@ def process_count(cases: int, width: int) -> int:
 
 
 def run_in_threads(runner: CaseRunner, runs: Iterable[CaseRun], width: int, on_done: OnDone) -> None:
-    """Run these cases, at most `width` concurrently, and call `on_done` with each, one at a time.
+    """Run these cases, at most `width` concurrently, and call `on_done` with each.
 
     If anything raises, even KeyboardInterrupt, the runner is stopped and every thread has ended on return.
     """
     pending = iter(runs)
-    taking, reporting = threading.Lock(), threading.Lock()
-
-    def take() -> CaseRun | None:
-        with taking:
-            return next(pending, None)
-
-    def work() -> None:
-        while (run := take()) is not None:
-            runner.run(run)
-            with reporting:
-                on_done(run)
-
     with ThreadPoolExecutor(width) as pool:
         try:
-            futures = {pool.submit(work) for _ in range(width)}
-            while futures:
-                done, futures = wait(futures, SIGNALS_SEEN_AFTER, FIRST_EXCEPTION)
+            running = {pool.submit(runner.run, run) for run in itertools.islice(pending, width)}
+            while running:
+                done, running = wait(running, SIGNALS_SEEN_AFTER, FIRST_COMPLETED)
                 for future in done:
-                    future.result()
+                    on_done(future.result())
+                running |= {pool.submit(runner.run, run) for run in itertools.islice(pending, len(done))}
         except BaseException:
-            with taking:
-                pending = iter(())
+            pool.shutdown(wait=False, cancel_futures=True)
             runner.stop()
             raise
 
@@ -143,17 +127,16 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
     from multiprocessing import connection, get_context  # 15 ms, only for many cases
 
     context = get_context("fork")  # runner and cases need no pickling
-    size = -(-len(runs) // MAX_CHUNKS)
-    queue, end = os.pipe()  # no lock for a process to die with
-    os.write(end, b"".join(start.to_bytes(INDEX_SIZE) for start in range(0, len(runs), size)))
-    os.close(end)
-    left = set(range(len(runs)))
+    left = dict(enumerate(runs))
     workers = {}
     try:
         for number in range(count):
             receiver, sender = context.Pipe(duplex=False)
-            share = width // count + (number < width % count)
-            worker = context.Process(target=_work, args=(runner, runs, _take_chunks(queue, runs, size), share, sender))
+            # Every process has its own cases from the start: one that dies holds no lock of the others.
+            share = {index: run for index, run in left.items() if index % count == number}
+            worker = context.Process(
+                target=_work, args=(runner, share, width // count + (number < width % count), sender)
+            )
             worker.start()
             sender.close()
             workers[receiver] = worker
@@ -166,27 +149,23 @@ def run_in_processes(runner: CaseRunner, runs: Sequence[CaseRun], count: int, wi
                 except (EOFError, OSError):  # OSError in the middle of a result
                     open_ends.remove(ready)
                     continue
-                run = runs[index]
+                run = left.pop(index)
                 run.result, run.differences, run.problems, run.directory = result
-                left.discard(index)
                 on_done(run)
     finally:
-        os.close(queue)
         for receiver, worker in workers.items():
             receiver.close()
             if worker.is_alive() and worker.pid is not None:
                 os.kill(worker.pid, signal.SIGINT)
             worker.join()
-    for index in sorted(left):
-        runs[index].problems = [f"{runs[index].case.where}: the process that was to run it has died"]
-        on_done(runs[index])
+    for run in left.values():
+        run.problems = [f"{run.case.where}: the process that was to run it has died"]
+        on_done(run)
 
 
-def _work(
-    runner: CaseRunner, runs: Sequence[CaseRun], pending: Iterable[CaseRun], width: int, results: Connection
-) -> None:
+def _work(runner: CaseRunner, share: Mapping[int, CaseRun], width: int, results: Connection) -> None:
     os.setpgid(0, 0)  # Ctrl-C at the terminal is for the parent, which forwards it
-    indices = {id(run): index for index, run in enumerate(runs)}
+    indices = {id(run): index for index, run in share.items()}
 
     def report(run: CaseRun) -> None:
         if run.result is not None and isinstance(run.result.verdict, Result):
@@ -194,18 +173,11 @@ def _work(
         results.send((indices[id(run)], run.result, run.differences, run.problems, run.directory))
 
     try:
-        run_in_threads(runner, pending, width, report)
+        run_in_threads(runner, share.values(), width, report)
     except (KeyboardInterrupt, BrokenPipeError):  # the parent is ending or gone
         pass
     finally:
         runner.stop()
-
-
-def _take_chunks(queue: int, runs: Sequence[CaseRun], size: int) -> Iterator[CaseRun]:
-    """Yield the cases of every chunk not taken by another process."""
-    while data := os.read(queue, INDEX_SIZE):
-        start = int.from_bytes(data)
-        yield from runs[start : start + size]
 
 
 class CaseRunner:

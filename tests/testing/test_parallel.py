@@ -133,8 +133,8 @@ def test_ctrl_c_while_the_threads_are_started_ends_the_cases(monkeypatch: pytest
     only_one: Any = [None]
     submit = ThreadPoolExecutor.submit
 
-    def interrupted(pool: ThreadPoolExecutor, work: Callable[[], None]) -> None:
-        submit(pool, work)
+    def interrupted(pool: ThreadPoolExecutor, work: Callable[..., None], *arguments: object) -> None:
+        submit(pool, work, *arguments)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
