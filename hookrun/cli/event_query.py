@@ -34,27 +34,23 @@ SET_FOR_AGENTS = frozenset({"agent", "agent_event", "agent_tool_name"})
 class EventQuery:
     """An event by its canonical name and the contexts to ask about; `agent` and `message` if an agent fires it.
 
-    `contexts` has an entry for each call in the message; `known` names their known fields. `notes` are doubts about the
-    input.
+    `sources` is the config in force for it. `contexts` has an entry for each call in the message; `known` names their
+    known fields. `notes` are doubts about the input.
     """
 
-    def __init__(self, event: str, sources: ConfigSources, agent: str | None) -> None:
+    def __init__(self, event: str, at: Workspace, agent: str | None) -> None:
         """Take an event by any name. Raises UnknownAgentError and UnknownEventError."""
+        self._at = at
+        self.sources = ConfigSources(at)
         self.agent: Agent | None = agents_named([agent])[0] if agent is not None else None
-        self.event = resolve_event(event, sources.events, self.agent.EVENTS if self.agent is not None else None)
+        self.event = resolve_event(event, self.sources.events, self.agent.EVENTS if self.agent is not None else None)
         self.message: Message | None = None
         self.contexts: list[dict[str, object]] = [{}]
         self.known: KnownFields
         self.notes: list[str] = []
 
-    @property
-    def directory(self) -> str | None:
-        """The project's directory by the agent's message, or None if it names no existing one."""
-        roots = self.message.roots if self.message is not None else ()
-        return next((root for root in roots if os.path.isabs(root) and os.path.isdir(root)), None)
-
     def read_context(self, source: str) -> None:
-        """Read a canonical context or an agent's message from a file (`-`: stdin).
+        """Read a canonical context or an agent's message from a file (`-`: stdin), and the config where that is from.
 
         Raises ContextError, UnreadableMessageError, and click.ClickException for another event's message.
         """
@@ -103,6 +99,9 @@ class EventQuery:
             where = "stdin" if source == "-" else source
             raise click.ClickException(f"{where}: {found}\nhint: the event asked about is {self.event}")
         self.message, self.contexts, self.known = message, calls, KnownFields()
+        directory = next((root for root in message.roots if os.path.isabs(root) and os.path.isdir(root)), None)
+        if directory is not None:
+            self.sources = ConfigSources(self._at, directory)
 
 
 def _parse_argument(text: str) -> tuple[str, object]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
-from hookrun.cli.event_query import ConfigSources, EventQuery
+from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.core import context as contexts
 from hookrun.core.model import Hook, file_path
@@ -17,9 +16,6 @@ from hookrun.core.text import shell_quoted, truncate
 from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import UserDecisions
-
-if TYPE_CHECKING:
-    from hookrun.cli.explain_agent import AgentSide
 
 # State of a prediction -> its name in the table, and its style.
 STATES = {
@@ -72,40 +68,31 @@ def explain_command(
     """
     if source is not None and (tool is not None or args):
         raise click.UsageError("--ctx holds the whole context: leave --tool and --arg out")
-    sources = ConfigSources(at)
-    query = EventQuery(event, sources, agent)
+    query = EventQuery(event, at, agent)
     if source is not None:
         query.read_context(source)
     else:
         query.build_context(tool, args)
-    if query.directory is not None:
-        sources = ConfigSources(at, query.directory)
-    explanation = Explanation(query, sources, hook)
+    explanation = Explanation(query, hook)
     if as_json:
         print_json(explanation.json())
     else:
         explanation.show()
-        print_problems(sources.problems)
-    return FAILED if sources.problems else 0
+        print_problems(query.sources.problems)
+    return FAILED if query.sources.problems else 0
 
 
 class Explanation:
     """The predictions for each of the event's hooks in each of the query's contexts."""
 
-    def __init__(self, query: EventQuery, sources: ConfigSources, hook: str | None) -> None:
+    def __init__(self, query: EventQuery, hook: str | None) -> None:
         self.query = query
-        self.sources = sources
-        self.hooks = [each for each in sources.hooks if query.event in each.events]
+        self.sources = query.sources
+        self.hooks = [each for each in self.sources.hooks if query.event in each.events]
         self.hook = hook
-        self._trust_command = f"trust {shell_quoted(sources.project)}`"
         if hook is not None:
-            hooks_named(hook, sources.hooks, sources.problems)
+            hooks_named(hook, self.sources.hooks, self.sources.problems)
         self.predictions = [self._predict(fields) for fields in query.contexts]
-        self._agent: AgentSide | None = None
-        if query.agent is not None:
-            from hookrun.cli.explain_agent import AgentSide  # with all that knows agents
-
-            self._agent = AgentSide(query.agent, self)
 
     def _predict(self, fields: dict[str, object]) -> list[Prediction]:
         context = contexts.with_defaults(fields, self.query.event, "", self.sources.cwd)
@@ -134,7 +121,10 @@ class Explanation:
                 click.echo()
                 columns = ("#", "HOOK", "STATE", "WHY")
                 print_table(columns, rows, title=self._call_title(number), styles=STATE_STYLES, wrap=True)
-        self._show_notes()
+        lines = list(self._lines_below())
+        if lines:
+            click.echo()
+        print_paragraphs(lines)
 
     def _call_title(self, number: int) -> str | None:
         """Return a call's title in a message with several."""
@@ -144,13 +134,17 @@ class Explanation:
         about = file_path({"working_dir": self.sources.cwd, **fields}) or fields.get("tool_name")
         return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
-    def _show_notes(self) -> None:
-        """Print the notes below the tables."""
-        lines: list[Line] = [(f"note: {note}", "") for note in self.query.notes]
-        lines += self._other_lines()
-        if lines:
-            click.echo()
-        print_paragraphs(lines)
+    def _lines_below(self) -> Iterator[Line]:
+        """Yield the notes, the agent's answer, what it does not support, and other events' hooks."""
+        yield from ((f"note: {note}", "") for note in self.query.notes)
+        if self.query.agent is not None:
+            from hookrun.cli.explain_agent import agent_lines
+
+            yield from agent_lines(self.query.agent, self.query, self.predictions)
+        others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
+        if others:
+            listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
+            yield f"hooks of other events: {listed}", "dim"
 
     def _rows(self, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = []
@@ -162,13 +156,14 @@ class Explanation:
             blocking = blocking or (each.state in (RUNS, DEPENDS) and each.hook.enforcing)
         return rows
 
-    def summary_line(self) -> str:
-        """Return the one-line answer: which hooks would run, or why none would."""
-        return truncate(self._answer(), MAX_ANSWER)
-
     def _answer(self) -> str:
-        obstacle = self._agent.obstacle() if self._agent is not None else None
-        if self._agent is None and os.environ.get("HOOKRUN") == "0":
+        """Return which hooks would run, or why none would."""
+        obstacle = None
+        if self.query.agent is not None:
+            from hookrun.cli.explain_agent import agent_obstacle  # with all that knows agents
+
+            obstacle = agent_obstacle(self.query.agent, self.query)
+        elif os.environ.get("HOOKRUN") == "0":
             obstacle = "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
         answers = [self._call_answer(predictions) for predictions in self.predictions]
         if len(answers) > 1:
@@ -181,7 +176,8 @@ class Explanation:
 
     def localize(self, text: str) -> str:
         """Shorten paths in the working directory and commands for this project."""
-        return text.replace(self._trust_command, "trust`").replace(f"{self.sources.cwd}/", "")
+        trust_here = f"trust {shell_quoted(self.sources.project)}`"
+        return text.replace(trust_here, "trust`").replace(f"{self.sources.cwd}/", "")
 
     def _call_answer(self, predictions: Sequence[Prediction]) -> str:
         if self.hook is None:
@@ -194,15 +190,6 @@ class Explanation:
             return f"{self.hook} runs for other events: {', '.join(events)}"
         return "; ".join(map(phrase, mine))
 
-    def _other_lines(self) -> Iterator[Line]:
-        """Yield the agent's answer, what it does not support, and other events' hooks."""
-        if self._agent is not None:
-            yield from self._agent.lines()
-        others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
-        if others:
-            listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
-            yield f"hooks of other events: {listed}", "dim"
-
     # --- as JSON
 
     def json(self) -> dict[str, object]:
@@ -211,7 +198,7 @@ class Explanation:
         report: dict[str, object] = {
             "event": self.query.event,
             "agent": agent.NAME if agent is not None else None,
-            "answer": self.summary_line(),
+            "answer": truncate(self._answer(), MAX_ANSWER),
             "files": self.sources.files,
             "problems": self.sources.problems,
             "calls": [
@@ -220,8 +207,11 @@ class Explanation:
             ],
             "others": self.sources.other_hooks(self.query.event),
         }
-        if self._agent is not None:
-            report |= {"told": self._agent.known_answer(), "degraded": dict(self._agent.unsupported())}
+        if agent is not None:
+            from hookrun.cli.explain_agent import known_answer, unsupported
+
+            told = known_answer(agent, self.query, self.predictions)
+            report |= {"told": told, "degraded": dict(unsupported(agent, self.query))}
         return report
 
 

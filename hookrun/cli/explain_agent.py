@@ -24,90 +24,84 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hookrun.agents.types import Agent
-    from hookrun.cli.explain import Explanation
+    from hookrun.cli.event_query import EventQuery
     from hookrun.cli.printing import Line
+    from hookrun.fire.dry_run import Prediction
+
+    # The predictions of each of a message's calls.
+    Calls = Sequence[Sequence[Prediction]]
 
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
-class AgentSide:
-    """Whether the agent sends the event, its answer, and what it cannot do."""
+def agent_obstacle(agent: Agent, query: EventQuery) -> str | None:
+    """Return what keeps every hook from running in the agent, or None."""
+    if plan.unsupported_events(agent, [query.event]):
+        return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
+    if plan.unsent_events(agent, [query.event]):
+        version = plan.newest_measured(agent)
+        return f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
+    wanted = plan.events_for(agent, [query.event])
+    wired: list[WiredEvent] = []
+    location = InstallLocation(query.sources.home, query.sources.project, dict(os.environ))
+    for scope in SCOPES:
+        with suppress(FileError):
+            found = plan.wired_events(InstallRequest(agent, scope, location, this_program()))
+            wired += [each for each in found if each.event in wanted]
+    remedy = f"run `hookrun install {agent.NAME}`"
+    if wanted and not wired:
+        return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {wanted[0]}: {remedy}"
+    if wired and all(each.only for each in wired):
+        first = wired[0]
+        where = f"only where {first.only} matches ({first.path}:{first.line})"
+        return f"{agent.DISPLAY_NAME} runs hooks for {first.event} {where}: {remedy}"
+    return None
 
-    def __init__(self, agent: Agent, explanation: Explanation) -> None:
-        self.agent = agent
-        self._event, self._message = explanation.query.event, explanation.query.message
-        self._explanation = explanation
 
-    def obstacle(self) -> str | None:
-        """Return what keeps every hook from running in the agent, or None."""
-        agent = self.agent
-        if plan.unsupported_events(agent, [self._event]):
-            return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
-        if plan.unsent_events(agent, [self._event]):
-            version = plan.newest_measured(agent)
-            return f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
-        wanted = plan.events_for(agent, [self._event])
-        wired = self._installed(wanted)
-        remedy = f"run `hookrun install {agent.NAME}`"
-        if wanted and not wired:
-            return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {wanted[0]}: {remedy}"
-        if wired and all(each.only for each in wired):
-            first = wired[0]
-            where = f"only where {first.only} matches ({first.path}:{first.line})"
-            return f"{agent.DISPLAY_NAME} runs hooks for {first.event} {where}: {remedy}"
+def agent_lines(agent: Agent, query: EventQuery, predictions: Calls) -> Iterator[Line]:
+    """Yield the agent's answer, and what it does not support at this event."""
+    if plan.unsupported_events(agent, [query.event]):
+        return
+    known = known_answer(agent, query, predictions)
+    if known is not None:
+        yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", "bold"
+    fallbacks = ", ".join(dict.fromkeys(name for _, name in unsupported(agent, query)))
+    if fallbacks:
+        yield f"unsupported by {agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
+
+
+def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | None:
+    """Return the agent's answer if known in advance, as hooks can only fail; else None."""
+    every = [each for call in predictions for each in call]
+    if query.message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
         return None
+    replies = []
+    for call in predictions:
+        runs = [
+            HookResult(each.hook, apply_policies(each.hook, why), outcome=Outcome(why), failure=why)
+            for each in call
+            if each.state == FAILS and (why := each.failure) is not None
+        ]
+        behind = [
+            (each.hook, each.failure)
+            for each in call
+            if each.state == ENDED and each.never_approved and each.failure is not None
+        ]
+        combine_failures(runs, behind, query.sources.project)
+        replies.append(reply_from_verdict(combine(runs), runs))
+    return build_response(agent, query.message, replies).stdout().decode().strip()
 
-    def _installed(self, wanted: Sequence[str]) -> list[WiredEvent]:
-        found: list[WiredEvent] = []
-        location = InstallLocation(self._explanation.sources.home, self._explanation.sources.project, dict(os.environ))
-        for scope in SCOPES:
-            with suppress(FileError):
-                found += plan.wired_events(InstallRequest(self.agent, scope, location, this_program()))
-        return [each for each in found if each.event in wanted]
 
-    def lines(self) -> Iterator[Line]:
-        """Yield the agent's answer, and what it does not support at this event."""
-        if plan.unsupported_events(self.agent, [self._event]):
-            return
-        known = self.known_answer()
-        if known is not None:
-            yield f"{self.agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", "bold"
-        fallbacks = ", ".join(dict.fromkeys(name for _, name in self.unsupported()))
-        if fallbacks:
-            yield f"unsupported by {self.agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
-
-    def known_answer(self) -> str | None:
-        """Return the agent's answer if known in advance, as hooks can only fail; else None."""
-        message = self._message
-        every = [each for predictions in self._explanation.predictions for each in predictions]
-        if message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
-            return None
-        replies = []
-        for predictions in self._explanation.predictions:
-            runs = [
-                HookResult(each.hook, apply_policies(each.hook, why), outcome=Outcome(why), failure=why)
-                for each in predictions
-                if each.state == FAILS and (why := each.failure) is not None
-            ]
-            behind = [
-                (each.hook, each.failure)
-                for each in predictions
-                if each.state == ENDED and each.never_approved and each.failure is not None
-            ]
-            combine_failures(runs, behind, self._explanation.sources.project)
-            replies.append(reply_from_verdict(combine(runs), runs))
-        return build_response(self.agent, message, replies).stdout().decode().strip()
-
-    def unsupported(self) -> Iterator[tuple[str, str]]:
-        """Yield each unsupported action of the event, and its fallback."""
-        message = self._message
-        native = message.native if message is not None else native_event(self.agent, self._event)
-        form = self.agent.RESPONSE_FORMATS.get(native)
-        able = form.capabilities if form is not None else NO_WORDS
-        if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
-            able -= ARGUMENTS
-        for action in ACTIONS:
-            reason = None if action in ("allow", "modify") else "no"
-            wanted = Reply(action, reason, args={} if action == "modify" else None)
-            for name in degrade(wanted, able, self._event)[1]:
-                yield action, name
+def unsupported(agent: Agent, query: EventQuery) -> Iterator[tuple[str, str]]:
+    """Yield each unsupported action of the event, and its fallback."""
+    message = query.message
+    native = message.native if message is not None else native_event(agent, query.event)
+    form = agent.RESPONSE_FORMATS.get(native)
+    able = form.capabilities if form is not None else NO_WORDS
+    if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
+        able -= ARGUMENTS
+    for action in ACTIONS:
+        reason = None if action in ("allow", "modify") else "no"
+        wanted = Reply(action, reason, args={} if action == "modify" else None)
+        for name in degrade(wanted, able, query.event)[1]:
+            yield action, name

@@ -12,7 +12,7 @@ import click
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, command, config_options, hooks_named
-from hookrun.cli.event_query import ConfigSources, EventQuery
+from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
@@ -98,17 +98,14 @@ def try_command(
     """
     _check_call(words, (file, prompt, source, args or None), tool, event)
     command_line = words[0] if words else None
-    sources = ConfigSources(at)
-    query = EventQuery(event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT), sources, agent)
+    query = EventQuery(event or (PROMPT_EVENT if prompt is not None else TOOL_EVENT), at, agent)
     if source is not None:
         query.read_context(source)
-        if query.directory is not None:
-            sources = ConfigSources(at, query.directory)
     elif command_line is file is prompt is None:
         query.build_context(tool, args)
     else:
         query.set_context(_fields(command_line, file, prompt, tool, query.event))
-    trial = Trial(query, sources, hooks, repeated=repeat is not None)
+    trial = Trial(query, hooks, repeated=repeat is not None)
     for _ in range(repeat or 1):
         trial.run()
         if trial.interrupted:
@@ -155,15 +152,15 @@ class Trial:
     `inputs` is what each hook of the last run read, by the id of its outcome.
     """
 
-    def __init__(self, query: EventQuery, sources: ConfigSources, names: Sequence[str], *, repeated: bool) -> None:
+    def __init__(self, query: EventQuery, names: Sequence[str], *, repeated: bool) -> None:
         """Raises click.ClickException for a name that no hook has."""
         self._query = query
         self._agent = query.agent
-        self._sources = sources
+        self._sources = query.sources
         self._repeated = repeated
-        hooks = sources.hooks
+        hooks = self._sources.hooks
         for name in names:
-            hooks_named(name, hooks, sources.problems)
+            hooks_named(name, hooks, self._sources.problems)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
         self._times = Times()
         self.fires: list[tuple[EventFire, Verdict]] = []
