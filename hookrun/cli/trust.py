@@ -390,21 +390,10 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
     """Yield the lines on what changed between two approvals."""
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name, ""), after.get(name, "")
-        if name == snapshots.DECLARATION:
-            old = _of_older_version(old)
         if old != new:
             yield f"    {name}"
             lines = diff(old, new, context=2)
             yield from (f"    {line}" for line in lines or ["(only its line ends differ)"])
-
-
-def _of_older_version(text: str) -> str:
-    """Return a declaration as in a file; older snapshots use `Hook`'s field names."""
-    try:
-        fields = json.loads(text)
-    except ValueError:
-        return text
-    return json_text(as_written(fields), 2) if isinstance(fields, dict) and "events" in fields else text
 
 
 def whole(texts: Texts) -> Iterator[str]:
