@@ -30,6 +30,7 @@ Names = Callable[[], Iterable[tuple[str, str]]]
 # What people type -> the command that they mean.
 SYNONYMS = {
     "approve": "trust",
+    "bench": "try COMMAND --repeat N",
     "check": "validate",
     "completion": "config completion",
     "connect": "install",
@@ -172,9 +173,6 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
 def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
     """Return the message for a group's unknown command."""
     group = ctx.command_path
-    if name == "bench":
-        measuring = "`hookrun try COMMAND --repeat N` measures a call"
-        return f'unknown command "bench"\nhint: `hookrun stats` shows how long hooks took, {measuring}'
     meant = SYNONYMS.get(name.lower()) if ctx.parent is None else None
     near = closest(name, commands)
     if near is None or (meant is not None and near.lower() != name.lower()):

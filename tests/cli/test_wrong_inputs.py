@@ -28,7 +28,7 @@ ON_THE_COMMAND_LINE = {
     "remov": 'unknown command "remov" hint: did you mean `hookrun remove`?',
     "\x1b[2J": 'unknown command "\\x1b[2J" hint: ',
     "rm guard": 'unknown command "rm" hint: did you mean `hookrun remove`?',
-    "bench": "hint: `hookrun stats` shows how long hooks took, `hookrun try COMMAND --repeat N` measures",
+    "bench": 'unknown command "bench" hint: did you mean `hookrun try COMMAND --repeat N`?',
     "events": 'unknown command "events" hint: did you mean `hookrun help events`?',
     "config shw": 'unknown command "shw" hint: did you mean `hookrun config show`?',
     "recipes sho": 'unknown command "sho" hint: did you mean `hookrun recipes show`?',
