@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,6 +13,7 @@ import click
 import orjson
 
 from hookrun.cli.commands import MAX_ANSWER, command, json_option
+from hookrun.cli.event_query import explain_call
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
 from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs
 from hookrun.core import audit, audit_reader
@@ -56,12 +56,6 @@ VERBS = {
 }
 
 STYLES = {"block": "error", "skip": "error", "stop": "error", "ask": "warning", "modify": "warning", "allow": "ok"}
-
-# Field of a run's record -> its option of `hookrun explain`.
-CALL = (("tool", "--tool"), ("agent", "--agent"))
-
-# Field of a run's record -> the tool's argument.
-ARGUMENTS = (("command", "command"), ("file", "file_path"))
 
 # Failure of a hook that did not start -> its reason.
 NOT_RUN = {"untrusted": "not approved", "missing": "cannot start", "declaration": "invalid config"}
@@ -308,11 +302,10 @@ def _details(run: FireRecords) -> Iterator[Line]:
     run_count = len({str(each.get("hook")) for each in run.hooks})
     declared = header.get("declared")
     if isinstance(declared, int) and declared > run_count:
-        words = [f"{option} {shlex.quote(str(header[key]))}" for key, option in CALL if header.get(key)]
-        words += [f"--arg {shlex.quote(f'{name}={header[key]}')}" for key, name in ARGUMENTS if header.get(key)]
-        options = " ".join(["", *words])
+        event, tool, agent, line, file = map(header.get, ("event", "tool", "agent", "command", "file"))
+        explained = explain_call(event, tool=tool, agent=agent, command=line, file_path=file)
         others = count(declared - run_count, "hook" if not run_count else "other hook")
-        yield f"  {others} did not run: `hookrun explain {header.get('event')}{options}` shows why", "dim"
+        yield f"  {others} did not run: `{explained}` shows why", "dim"
 
 
 def _source(record: Record) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ import click
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, command, config_options, hooks_named
-from hookrun.cli.event_query import EventQuery
+from hookrun.cli.event_query import EventQuery, explain_call
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
@@ -29,11 +30,11 @@ from hookrun.cli.printing import (
 )
 from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
 from hookrun.core.files import read_or_none
-from hookrun.core.model import Hook, HookResult, Outcome, Verdict
-from hookrun.core.text import truncate
+from hookrun.core.model import Hook, HookResult, Outcome, Verdict, as_object
+from hookrun.core.text import diff, truncate
 from hookrun.fire.command import REFUSED
 from hookrun.fire.dry_run import is_unapproved
-from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of
+from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.trust.notices import unapproved_behind
 
@@ -43,6 +44,7 @@ STYLES = {
     **dict.fromkeys(("ask", "modify", "failed", "skipped"), "warning"),
     **dict.fromkeys(("allow", "continue"), "ok"),
 }
+DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
 # Limit on the characters shown of a reason.
 MAX_TEXT = 300
@@ -222,9 +224,7 @@ class Trial:
         if rows:
             print_table(columns, rows, styles=STYLES, wrap=True)
             if is_long:
-                from hookrun.cli.try_transcript import transcript  # only for --long
-
-                for text, style in transcript(self.fires, self.inputs):
+                for text, style in self._transcript():
                     print_wrapped(text, " " * len("  input   "), style)
             print_line("")
         print_paragraphs(self._result_lines(has_rows=bool(rows)))
@@ -234,6 +234,30 @@ class Trial:
             warn(f"{hooks}\nhint: review and approve with `hookrun trust`")
         for advice in self._times.advice() if self._repeated else ():
             print_message(advice, "hint")
+
+    def _transcript(self) -> Iterator[Line]:
+        """Yield what each hook that was started read and wrote, and the changed arguments; an equal input only once."""
+        last: object = None
+        for fire, verdict in self.fires:
+            for run in runs_of(fire):
+                if not (was_started(run) or runs_in_background(run)):
+                    continue
+                yield from (("", ""), (run.name, "bold"))
+                current, stdin = _parse_input(self.inputs.get(id(run.outcome), b""))
+                if current == last:
+                    stdin = []
+                    yield "  input   as above", "dim"
+                last = current
+                output, errors = shown_lines(run.outcome.stdout), shown_lines(run.outcome.stderr)
+                for title, texts in (("input", stdin), ("output", output), ("stderr", errors)):
+                    for number, text in enumerate(texts):
+                        yield f"  {'' if number else title:<7} {text}", ""
+                if run.outcome.exit_code:
+                    yield f"  exit status {run.outcome.exit_code}", ""
+            if verdict.modified_args is not None:
+                yield from (("", ""), ("arguments (- before, + after)", "bold"))
+                for line in diff(*(json_text(each, 2) for each in arguments(fire))):
+                    yield f"  {line}", DIFF_STYLES.get(line[:1], "")
 
     def _row(self, run: HookResult) -> list[str]:
         word = run.action
@@ -275,21 +299,11 @@ class Trial:
             return f"no hooks are configured here; `hookrun init` adds some{self._sources.overlooked()}"
         if not hooks:
             return f"no hook is configured for {self._query.event}"
-        number = count(hooks, "hook")
-        command = shlex.join(("hookrun", "explain", self._query.event, *self._call()))
-        return f"none of the {number} for {self._query.event} matches; `{command}` shows why"
-
-    def _call(self) -> Iterator[str]:
-        """Yield the same call's options for `hookrun explain`."""
-        fields = self._query.contexts[0]
-        args = fields.get("tool_args")
-        if self._agent is not None:
-            yield from ("--agent", self._agent.NAME)
-        if fields.get("tool_name"):
-            yield from ("--tool", str(fields["tool_name"]))
-        for name in ("command", "file_path"):
-            if isinstance(args, dict) and args.get(name):
-                yield from ("--arg", f"{name}={args[name]}")
+        event, fields = self._query.event, self._query.contexts[0]
+        agent = self._agent.NAME if self._agent is not None else None
+        args = {name: as_object(fields.get("tool_args")).get(name) for name in ("command", "file_path")}
+        explained = explain_call(event, tool=fields.get("tool_name"), agent=agent, **args)
+        return f"none of the {count(hooks, 'hook')} for {event} matches; `{explained}` shows why"
 
     def _answer(self) -> tuple[str | None, int | None, list[str]]:
         """Return the agent's answer, its exit status and its fallbacks; None and None without an agent."""
@@ -367,6 +381,16 @@ def _reasons(run: HookResult) -> Iterator[str]:
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:
             yield _shown(f"{name}: {text}")
+
+
+def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
+    """Return a hook's input without its name, to compare, and its lines, which can wrap."""
+    try:
+        data = json.loads(stdin)
+    except ValueError:
+        return stdin, shown_lines(stdin)
+    spaced = json_text(data).encode("utf-8", "backslashreplace")
+    return {**data, "hook": None} if isinstance(data, dict) else data, shown_lines(spaced)
 
 
 def _shown(text: str) -> str:
