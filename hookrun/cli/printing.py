@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from hookrun.core.files import relative_path
-from hookrun.core.terminal import is_terminal, render_for, rich_console, terminal_width, wants_color, wrap as wrap_words
+from hookrun.core.terminal import is_terminal, render_for, terminal_width, wants_color, wrap as wrap_words
 from hookrun.core.text import escape, escape_rows, message_lines, one_line, quote
 
 if TYPE_CHECKING:
@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from hookrun.cli.commands import Workspace
     from hookrun.edit.file_change import FileChange
 
-# A line of text and its terminal style: ok, error, warning, dim, bold, or empty.
+# A line of text and its terminal style, one of STYLES or empty.
 Line = tuple[str, str]
+
+# A style of ours -> click's.
+STYLES: dict[str, dict[str, Any]] = {
+    "ok": {"fg": "green"},
+    "error": {"fg": "red"},
+    "failed": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow"},
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+}
 
 
 def localized(text: str) -> str:
@@ -87,16 +97,13 @@ def print_json(data: object) -> None:
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Print lines, in color if wanted."""
-    if not wants_color(1):
-        for text, _ in lines:
-            print_line(text)
-        return
-    from rich.text import Text  # only for color
-
-    console = rich_console()
+    """Print lines with control characters escaped, in color if wanted."""
     for text, style in lines:
-        console.print(Text(escape(text), style=style))
+        click.echo(_styled(escape(text), style), color=True)
+
+
+def _styled(text: str, style: str) -> str:
+    return click.style(text, **STYLES[style]) if style and text and wants_color(1) else text
 
 
 def print_wrapped(text: str, indent: str | None = None, style: str = "") -> None:
@@ -143,22 +150,20 @@ def print_table(
     if screen is None and not wants_color(1):
         click.echo("\n".join(aligned(rows)))
         return
-    from rich.cells import cell_len, set_cell_size
-    from rich.text import Text  # only for a terminal
+    from rich.cells import cell_len  # only for a terminal
 
     cells = escape_rows(rows)
     widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
-    console = rich_console()
+    indent = " " * sum(width + 2 for width in widths[:-1])
     for number, row in enumerate(cells):
-        *first, last = row
-        parts = wrap_words(last, widths[-1]) if wrap else [_shortened(last, widths[-1])]
-        line = Text(style="dim" if columns and not number else "")
-        for cell, width in zip(first, widths, strict=False):
-            line.append(set_cell_size(_shortened(cell, width), width), (styles or {}).get(cell, "")).append("  ")
-        indent = " " * cell_len(line.plain)
-        line.append(f"\n{indent}".join(parts), (styles or {}).get(last, ""))
-        line.rstrip()
-        console.print(line)
+        row_styles = [(styles or {}).get(cell, "dim" if columns and not number else "") for cell in row]
+        *shown, last = (_shortened(cell, width) for cell, width in zip(row, widths, strict=True))
+        parts = wrap_words(row[-1], widths[-1]) if wrap else [last]
+        line = ""
+        for cell, width, style in zip(shown, widths, row_styles, strict=False):
+            line += _styled(cell, style) + " " * (width - cell_len(cell) + 2)
+        line += f"\n{indent}".join(_styled(part, row_styles[-1]) for part in parts)
+        click.echo(line.rstrip(" "), color=True)
 
 
 def _right_aligned(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:

@@ -6,16 +6,9 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # What `--color` takes.
 CHOICES = ("auto", "always", "never")
-
-# Our styles, besides rich's own (`bold`, `dim`).
-STYLES = {"ok": "green", "error": "red", "warning": "yellow"}
 
 LABEL_COLORS = {"error": 31, "warning": 33, "hint": 36, "note": 36}
 
@@ -45,25 +38,6 @@ def is_terminal(fd: int) -> bool:
         return os.isatty(fd)
     except OSError:
         return False
-
-
-def rich_console() -> Console:
-    """Return rich's console for stdout, with color or without."""
-    from rich.console import Console  # only for what is styled
-    from rich.theme import Theme
-
-    colors: Literal["auto", "standard"] | None = None
-    if wants_color(1):
-        colors = "auto" if is_terminal(1) and ColorChoice.value == "auto" else "standard"
-    return Console(
-        theme=Theme(STYLES),
-        highlight=False,
-        markup=False,
-        color_system=colors,
-        force_terminal=is_terminal(1) or None,
-        no_color=colors is None,
-        soft_wrap=True,
-    )
 
 
 def render_for(fd: int, message: Iterable[tuple[str, str]]) -> str:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 # A line's first word, or an indented one's first character -> its terminal style.
 STYLES = {
-    **dict.fromkeys(("FAIL", "ERROR"), "bold red"),
-    **dict.fromkeys(("PASS", "ALL"), "green"),
-    "-": "red",
-    "+": "green",
+    **dict.fromkeys(("FAIL", "ERROR"), "failed"),
+    "PASS": "ok",
+    "-": "error",
+    "+": "ok",
 }
 # Limit on a context's characters in the command that reproduces a case.
 MAX_CONTEXT = 4000
