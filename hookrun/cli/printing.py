@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -16,8 +15,6 @@ from hookrun.core.terminal import is_terminal, render_for, terminal_width, wants
 from hookrun.core.text import escape, escape_rows, message_lines, one_line, quote
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from hookrun.cli.commands import Workspace
     from hookrun.edit.file_change import FileChange
 
@@ -219,44 +216,32 @@ class ProgressBar:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._progress: Progress | None = None
-        self._refreshed = 0.0
+        self._bar: Any = None
 
     def __enter__(self) -> Self:
         return self
 
     def begin(self, total: int) -> None:
         """Show the bar, unless there is little to do."""
-        if total < MIN_STEPS or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        # auto_refresh would start a thread, and a process with threads must not fork
-        self._progress = Progress(
-            *columns, console=Console(stderr=True), transient=True, auto_refresh=False, redirect_stdout=False
-        )
-        self._progress.add_task(self._title, total=total)
-        self._progress.start()
+        if total >= MIN_STEPS and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            self._bar = click.progressbar(length=total, label=self._title, file=sys.stderr, show_pos=True)
+            self._bar.render_progress()
 
     def step(self, title: str | None = None) -> None:
         """Count one more as done, and change the title if given."""
-        if self._progress is not None:
-            self._progress.update(self._progress.task_ids[0], advance=1, description=title)
-            if monotonic() - self._refreshed > REFRESH_INTERVAL:
-                self._refreshed = monotonic()
-                self._progress.refresh()
+        if self._bar is not None:
+            self._bar.label = title or self._title
+            self._bar.update(1)
 
     def __exit__(self, *_: object) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        if self._bar is not None:
+            click.echo(f"\r{CLEAR_LINE}{SHOW_CURSOR}", err=True, nl=False, color=True)
 
 
 # Limit on steps without a progress bar.
 MIN_STEPS = 3
-# Seconds between updates of a progress bar.
-REFRESH_INTERVAL = 0.1
+# What removes the bar, and shows the cursor that it has hidden.
+CLEAR_LINE, SHOW_CURSOR = "\x1b[K", "\x1b[?25h"
 
 
 # --- questions
