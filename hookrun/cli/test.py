@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from click.core import ParameterSource
 from hookrun.cli.commands import FAILED, Workspace, agents_named, command, hook_filters, json_option
 from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
 from hookrun.core.conditions import ConditionEvaluator
-from hookrun.core.events import UnknownEventError, resolve_event
+from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.testing.case_runner import run_cases
@@ -73,17 +72,14 @@ class TestOptions:
         """Return whether the filters keep a test's run: by event, agent and possible hooks."""
         if run.config is None:
             return True
-        event = run.case.event
-        with suppress(UnknownEventError):  # reported when it runs
-            event = resolve_event(event, run.config.events)
-        if self.event is not None and resolve_event(self.event, run.config.events) != event:
+        if self.event is not None and resolve_event(self.event, run.config.events) != run.event:
             return False
         if self.agent is not None and self.agent != run.agent:
             return False
-        context = ConditionEvaluator({**run.case.context, "event": event})
+        context = ConditionEvaluator({**run.case.context, "event": run.event})
         return self.hook is None or any(
             hook.name == self.hook
-            and event in hook.events
+            and run.event in hook.events
             and (hook.matcher is None or context.tool_matches(hook.matcher))
             for hook in run.config.hooks
         )

@@ -234,19 +234,26 @@ class CaseRunner:
         return found[0]
 
     def prepare(self, case: Case, agent: str | None = None) -> list[CaseRun]:
-        """Return a case ready to `run`, as an agent if given, with its config or its problems.
+        """Return a case ready to `run`, as an agent if given, with its config, event and hooks, or its problems.
 
         If a hook with `serve` may run, a second run keeps its program.
         """
-        run = CaseRun(case, agent, problems=list(map(str, case.problems)))
+        run = CaseRun(case, agent, case.event, problems=list(map(str, case.problems)))
         if run.problems:
             return [run]
         directories = [case.file.directory, *([self._directory] if self._directory is not None else [])]
         run.config = self._config or self.config_for(directories, case.file.config)
         run.problems = [f"{case.where}: its config has an error: {each}" for each in run.config.problems]
-        if run.problems or not _serves(case, run.config):
+        if run.problems:
             return [run]
-        return [run, dataclasses.replace(run, warm=True)]
+        try:
+            run.event, run.hooks = run.config.resolve_event(case.event), run.config.select_hooks(case.hooks)
+        except CannotRunError as error:
+            run.problems = [f"{case.where}: {one_line(str(error))}"]
+            return [run]
+        hooks = [hook for hook in run.config.hooks if run.hooks is None or hook.name in run.hooks]
+        serves = any(hook.serve and run.event in hook.events for hook in hooks)
+        return [run, dataclasses.replace(run, warm=True)] if serves else [run]
 
     def run(self, run: CaseRun) -> CaseRun:
         """Run what `prepare` returned, compare the result with the expected one, and return it. Raises nothing."""
@@ -269,8 +276,6 @@ class CaseRunner:
     def _fire_case(self, run: CaseRun, config: CaseConfig) -> tuple[CaseResult, Mapping[str, object]]:
         """Return a case's result, and the expected one with placeholders expanded."""
         case = run.case
-        event = config.resolve_event(case.event)
-        hooks = config.select_hooks(case.hooks)
         sandbox = self._make_sandbox(run, config)
         run.directory = sandbox.directory
         context = sandbox.expand(case.context)
@@ -280,7 +285,7 @@ class CaseRunner:
             context["working_dir"] = os.path.join(sandbox.directory, below) if below else sandbox.directory
         if case.setup is not None:
             self._run_setup(case.setup, context, config, sandbox)
-        result = self.fire(event, context, config, agent=run.agent, hooks=hooks, sandbox=sandbox)
+        result = self.fire(run.event, context, config, agent=run.agent, hooks=run.hooks, sandbox=sandbox)
         self._recycle_home(sandbox, result)
         if run.warm:
             self._coprocesses.tend()
@@ -391,11 +396,3 @@ class CaseRunner:
         unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
             self._homes[sandbox.coprocesses is not None].append(sandbox.home)
-
-
-def _serves(case: Case, config: CaseConfig) -> bool:
-    try:
-        event, names = config.resolve_event(case.event), case.hooks
-    except CannotRunError:
-        return False
-    return any(hook.serve and event in hook.events and (names is None or hook.name in names) for hook in config.hooks)

@@ -218,13 +218,16 @@ def as_lines(value: object) -> list[str]:
 class CaseRun:
     """One run of a case, as an agent or, with `agent` None, as a program.
 
-    A case of hooks with `serve` runs twice; a `warm` run keeps their programs for the next cases. Either `problems`
-    says why it could not run, a line each, or `result` is its result and `differences` what differs from the expected
-    one. `config` is its configuration, `directory` the case's own directory, which is removed.
+    `event` is its canonical name if known, `hooks` are those to run, None for all. A case of hooks with `serve` runs
+    twice; a `warm` run keeps their programs for the next cases. Either `problems` says why it could not run, a line
+    each, or `result` is its result and `differences` what differs from the expected one. `config` is its configuration,
+    `directory` the case's own directory, which is removed.
     """
 
     case: Case
     agent: str | None
+    event: str
+    hooks: frozenset[str] | None = None
     warm: bool = False
     result: CaseResult | None = None
     differences: list[Difference] = field(default_factory=list)
