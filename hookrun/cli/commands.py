@@ -288,6 +288,16 @@ class Workspace:
         return InstallLocation(self.home, project, {} if self.named_home is not None else dict(os.environ))
 
 
+def explain_call(event: object, *, tool: object, agent: object, **args: object) -> str:
+    """Return the command that explains which hooks run for a call; what is None or empty is left out."""
+    words = ["hookrun", "explain", str(event)]
+    for option, value in (("--tool", tool), ("--agent", agent)):
+        words += [option, str(value)] if value else []
+    for name, value in args.items():
+        words += ["--arg", f"{name}={value}"] if value else []
+    return shlex.join(words)
+
+
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:
     """Return the error for an unknown name, perhaps in a broken file if there are `problems`."""
     other = CONFIG_ERRORS if problems else "`hookrun list` lists the hooks"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -116,16 +115,6 @@ def _parse_argument(text: str) -> tuple[str, object]:
         return name[:-1], json.loads(value)
     except ValueError:
         raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON") from None
-
-
-def explain_call(event: object, *, tool: object, agent: object, **args: object) -> str:
-    """Return the command that explains which hooks run for a call; what is None or empty is left out."""
-    words = ["hookrun", "explain", str(event)]
-    for option, value in (("--tool", tool), ("--agent", agent)):
-        words += [option, str(value)] if value else []
-    for name, value in args.items():
-        words += ["--arg", f"{name}={value}"] if value else []
-    return shlex.join(words)
 
 
 class ConfigSources:

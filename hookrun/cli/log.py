@@ -12,8 +12,7 @@ from operator import ne
 import click
 import orjson
 
-from hookrun.cli.commands import MAX_ANSWER, command, json_option
-from hookrun.cli.event_query import explain_call
+from hookrun.cli.commands import MAX_ANSWER, command, explain_call, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
 from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs
 from hookrun.core import audit, audit_reader
@@ -104,7 +103,9 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
     header = run.header
     project = os.path.basename(str(header.get("project", "")))
     about = (local_time(header.get("time")), run.request_id[:SHORT_ID], project, _call(header))
-    parts = (*about, _result(run), _subject(header))
+    file = str(header.get("file") or "").removeprefix(f"{header.get('project')}/")
+    subject = str(header.get("command") or file)
+    parts = (*about, _result(run), " ".join(subject.split()))
     lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), "error" if run.failed else "bold"))]
     for record in run.hooks:
         lines += _hook_lines(record, MAX_LOG_TEXT)
@@ -113,12 +114,6 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
 
 def _call(header: Record) -> str:
     return " ".join(str(header[key]) for key in ("event", "tool") if header.get(key))
-
-
-def _subject(header: Record) -> str:
-    """Return a call's command or file, in one line, relative to the project."""
-    inside = f"{header.get('project')}/"
-    return " ".join(str(header.get("command") or str(header.get("file") or "").removeprefix(inside)).split())
 
 
 def _action(run: FireRecords) -> str:

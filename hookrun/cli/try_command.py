@@ -12,8 +12,16 @@ import click
 
 from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.cli.commands import FAILED, INTERRUPTED, Workspace, command, config_options, hooks_named
-from hookrun.cli.event_query import EventQuery, explain_call
+from hookrun.cli.commands import (
+    FAILED,
+    INTERRUPTED,
+    Workspace,
+    command,
+    config_options,
+    explain_call,
+    hooks_named,
+)
+from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,

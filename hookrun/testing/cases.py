@@ -344,15 +344,12 @@ def find_case_files(paths: Iterable[str]) -> list[str]:
 
 def _below(directory: str) -> Iterator[str]:
     for where, directories, files in os.walk(directory):
-        directories[:] = sorted(each for each in directories if not _is_foreign(os.path.join(where, each)))
+        own = [each for each in directories if each not in SKIPPED_DIRECTORIES]
+        # One with `.git` is another project's: a nested checkout or a submodule.
+        directories[:] = sorted(each for each in own if not os.path.lexists(os.path.join(where, each, ".git")))
         for name in sorted(files):
             if is_case_file(name):
                 yield os.path.normpath(os.path.join(where, name))
-
-
-def _is_foreign(directory: str) -> bool:
-    """Return whether a directory is foreign to the project, as a nested checkout or a submodule."""
-    return os.path.basename(directory) in SKIPPED_DIRECTORIES or os.path.lexists(os.path.join(directory, ".git"))
 
 
 def load_all(paths: Iterable[str]) -> list[CaseFile]:
