@@ -383,21 +383,20 @@ def _remove(
     if file.layer == "user" and not report.dry_run:
         refuse_if_run_by_agent("change your own hooks")
     config_file = DeclarationFile(file.path, file.layer, loaded.declarations.events)
-    if hooks:
-        for _, index in sorted(hooks, key=lambda each: -each[1]):
-            config_file.remove(index)
-        changes = config_file.changes()
-    else:
-        recipes = ConfiguredRecipes(config_file)
+    recipes = ConfiguredRecipes(config_file)
+    for _, index in sorted(hooks, key=lambda each: -each[1]):
+        config_file.remove(index)
+    if not hooks:
         recipes.remove(name)
-        changes = recipes.changes
-    where = relative_path(file.path)
+    where, changes = relative_path(file.path), recipes.changes
+    if not report.dry_run:
+        apply_all(changes)  # may fail, so before any message
+    report.add_hook(name, f"{'would be ' * report.dry_run}removed from {where}")
+    for tests in recipes.statuses[1:]:  # behind the recipe's own: those that were changed
+        report.add_hook(tests.name, tests.state)
     if report.dry_run:
-        report.add_hook(name, f"would be removed from {where}")
         report.show_diff(changes)
         return
-    apply_all(changes)
-    report.add_hook(name, f"removed from {where}")
     report.show_written(changes)
     left = sorted({path for hook, _ in hooks for path in _files_of(hook, config_file.root)})
     if left:

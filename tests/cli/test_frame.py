@@ -226,11 +226,17 @@ def test_remove_a_hook(project: Project) -> None:
 
 
 def test_remove_a_recipe(project: Project) -> None:
-    """With its tests, as `hookrun recipes remove` does."""
-    hookrun(project, "add", "no-force-push")
-    done = hookrun(project, "remove", "no-force-push")
-    assert (done.status, done.stderr) == (0, "")
-    assert hookrun(project, "list", "--json").json["hooks"] == []
+    """With its tests, as `hookrun recipes remove` does; those that were changed stay, which is said."""
+    tests = project.root / "hooks" / "no-force-push.hooktest.yaml"
+    for changed in False, True:
+        hookrun(project, "add", "no-force-push")
+        if changed:
+            tests.write_text(tests.read_text() + "# ours\n")
+        done = hookrun(project, "remove", "no-force-push")
+        assert (done.status, done.stderr) == (0, "")
+        assert hookrun(project, "list", "--json").json["hooks"] == []
+        assert tests.exists() is changed
+        assert ("no-force-push.hooktest.yaml: kept as you changed it" in done.stdout) is changed
 
 
 def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
