@@ -85,8 +85,7 @@ def init_command(
     """
     if no_install and agents:
         raise click.UsageError("give --agent or --no-install, not both")
-    directory, home = report.at.directory, report.at.home
-    setup = Setup(project_file(directory, home, "yaml" if as_yaml else None), report)
+    setup = Setup(project_file(report.at.directory, report.at.home, "yaml" if as_yaml else None), report)
     asks = is_interactive() and not (yes or report.as_json or report.dry_run)
     own = any(each is not None for each in (lang, event, matcher, name))
     chosen = list(dict.fromkeys([*recipes, *([CUSTOM] if own else ())]))
@@ -109,7 +108,7 @@ def init_command(
     if report.dry_run:
         setup.show(found)
     else:
-        setup.write(found, agents_missing=not (found or no_install or installed_agents()), directory=directory)
+        setup.write(found, agents_missing=not (found or no_install or installed_agents()))
 
 
 class Setup:
@@ -178,7 +177,7 @@ class Setup:
         events = [event for entry in entries for event in _events(entry, self.config_file.events)]
         connect(agents, "user", self.report, trust=False, planned=events)
 
-    def write(self, agents: list[Agent], *, agents_missing: bool, directory: str) -> None:
+    def write(self, agents: list[Agent], *, agents_missing: bool) -> None:
         """Write and approve the hooks, run their tests, connect the agents, and report what remains."""
         report, changes, names = self.report, self._changes, self.names
         apply_all(changes)
@@ -197,7 +196,7 @@ class Setup:
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
-        report.next_steps(self._next_steps(directory, approved=approved, failed=failed))
+        report.next_steps(self._next_steps(approved=approved, failed=failed))
 
     def _test(self, changes: Collection[FileChange]) -> None:
         from hookrun.testing.case_runner import run_cases
@@ -209,11 +208,11 @@ class Setup:
             total = len(done.results)
             self.report.note(f"tests: {total - done.failed} of {total} passed")
 
-    def _next_steps(self, directory: str, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
+    def _next_steps(self, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
         report, own = self.report, self.own
         if own is not None and shutil.which(own.program) is None:
             report.warn(f"command not found: `{own.program}`, which {own.name} needs")
-        yield from next_steps(self.config_file.root, own, report, approved=approved, directory=directory)
+        yield from next_steps(self.config_file.root, own, report, approved=approved)
         for agent in failed:
             yield (report.at.next_command(f"hookrun install {agent}"), "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
@@ -272,8 +271,7 @@ def new_command(
 
     No file is overwritten. At a terminal the hook is approved too.
     """  # noqa: D301  # click reads the backspace
-    directory, home = report.at.directory, report.at.home
-    config_file = project_file(directory, home, "yaml" if as_yaml else None)
+    config_file = project_file(report.at.directory, report.at.home, "yaml" if as_yaml else None)
     conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(config_file.root)
     request = HookTemplateRequest(language, event, matcher, conditions, name, serve)
@@ -293,14 +291,12 @@ def new_command(
         report.add_approvals((), [made.name])
     else:
         approved = approve_written(config_file.root, [made.name], changes, report)
-    report.next_steps(next_steps(config_file.root, made, report, approved=approved, directory=directory))
+    report.next_steps(next_steps(config_file.root, made, report, approved=approved))
 
 
-def next_steps(
-    root: str, made: HookPlan | None, report: CommandReport, *, approved: bool, directory: str
-) -> Iterator[tuple[str, str]]:
+def next_steps(root: str, made: HookPlan | None, report: CommandReport, *, approved: bool) -> Iterator[tuple[str, str]]:
     """Yield the commands that finish a project's hooks, `made` from a template or others."""
-    if os.path.realpath(directory) != os.path.realpath(root):
+    if os.path.realpath(report.at.directory) != os.path.realpath(root):
         yield f"cd {relative_path(root)}", "go to the project's root"
     if made is not None:
         if made.build:

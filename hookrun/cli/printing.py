@@ -105,13 +105,11 @@ def _styled(text: str, style: str) -> str:
 
 def print_wrapped(text: str, indent: str | None = None, style: str = "") -> None:
     """Print a line, on a terminal wrapped at words and indented by two more spaces by default."""
-    width = terminal_width(1)
-    text = escape(text)
-    body = text.lstrip()
-    margin = text[: len(text) - len(body)]
-    more = "  " if indent is None else indent[len(margin) :]
-    lines = wrap_words(body, width - len(margin), more) if width is not None else [body]
-    print_lines((margin + line, style) for line in lines)
+    width, text = terminal_width(1), escape(text)
+    if indent is None:
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+    lines = wrap_words(text, width, indent) if width is not None else [text]
+    print_lines((line, style) for line in lines)
 
 
 def print_paragraphs(lines: Iterable[Line]) -> None:
