@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,9 +21,6 @@ from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, sel
 from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
 from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
-
-# Objects made between garbage collections: a test's are kept to the end anyway.
-FEW_COLLECTIONS = 50_000
 
 # Limit on the changed files that `--watch` names.
 MAX_NAMED = 3
@@ -174,8 +170,6 @@ def _run_shown(
     keep: Callable[[CaseRun], bool] = lambda _: True,
 ) -> TestRun:
     """Run these cases with a progress bar, and print their configs' errors."""
-    gc.freeze()  # these objects stay: collecting them repeatedly is a tenth of a test's cost
-    gc.set_threshold(FEW_COLLECTIONS)
     failed = 0
 
     def report(run: CaseRun) -> None:

@@ -205,7 +205,7 @@ class CaseRunner:
         self._states: dict[CaseConfig, EngineState] = {}
         self._tables: dict[tuple[object, ...], HookTable] = {}
         self._numbers = itertools.count(1)
-        self._homes: dict[bool, list[str]] = {False: [], True: []}
+        self._warm_homes: list[str] = []
 
     def close(self) -> None:
         """End all hooks and remove the temporary directory."""
@@ -286,8 +286,8 @@ class CaseRunner:
         if case.setup is not None:
             self._run_setup(case.setup, context, config, sandbox)
         result = self.fire(run.event, context, config, agent=run.agent, hooks=run.hooks, sandbox=sandbox)
-        self._recycle_home(sandbox, result)
         if run.warm:
+            self._keep_home(sandbox, result)
             self._coprocesses.tend()
         result.files = sandbox.read_files(case.expect.get("files"))
         return result, sandbox.expand(case.expect)
@@ -321,12 +321,11 @@ class CaseRunner:
         if concerned:
             fire = CaseFire(self._state_for(config), event, context, TableCandidates(table, concerned), sandbox)
             fired = fire.run_sync()
-            result = result_from_verdict(fired, list(fired.runs), dict(context))
-            result.ms = fired.ms
+            result = result_from_verdict(fired, dict(context))
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
             result.failures += fire.background_failures(len(waiting))
         else:
-            result = result_from_verdict(Result(), [], dict(context))
+            result = result_from_verdict(Result(), dict(context))
         if module is None or message is None:
             return result
         response = build_response(module, message, [reply_from_verdict(result.verdict, result.runs)])
@@ -378,10 +377,7 @@ class CaseRunner:
             os.mkdir(home)
             write_files(directory, case.files)
         else:
-            try:
-                home = self._homes[run.warm].pop()
-            except IndexError:
-                home = self._new_directory()
+            home = self._warm_homes.pop() if run.warm and self._warm_homes else self._new_directory()
         env = {"HOME": home, **expand_placeholders(case.env, {HOME: home_or_empty(), WORKDIR: directory or WORKDIR})}
         project = directory if config.rootless else None
         return Sandbox(directory, home, env, project, self._coprocesses if run.warm else None)
@@ -391,8 +387,8 @@ class CaseRunner:
         os.mkdir(directory)
         return directory
 
-    def _recycle_home(self, sandbox: Sandbox, result: CaseResult) -> None:
-        """Reuse a still empty home: a new one takes longer than many hooks."""
+    def _keep_home(self, sandbox: Sandbox, result: CaseResult) -> None:
+        """Keep a still empty home for the next case: the programs kept for it have this one in their environment."""
         unused = sandbox.directory is None and not any(run.outcome.processes_left for run in result.runs)
         if unused and not os.listdir(sandbox.home):
-            self._homes[sandbox.coprocesses is not None].append(sandbox.home)
+            self._warm_homes.append(sandbox.home)

@@ -16,6 +16,7 @@ from hookrun.core.verdicts import json_equal
 if TYPE_CHECKING:
     from hookrun.agents.reply import AgentResponse
     from hookrun.config.document import Diagnostic
+    from hookrun.library import Result
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
 
@@ -73,8 +74,9 @@ class CaseResult:
         return found
 
 
-def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[str, object]) -> CaseResult:
-    """Return the result for a combined verdict and its runs."""
+def result_from_verdict(verdict: Result, context: dict[str, object]) -> CaseResult:
+    """Return the result for a combined verdict."""
+    runs = list(verdict.runs)
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
     result.runs = runs
@@ -82,7 +84,7 @@ def result_from_verdict(verdict: Verdict, runs: list[HookResult], context: dict[
     result.failures = [
         HookFailure(run.name, run.failure.kind, run.failure.detail) for run in runs if run.failure is not None
     ]
-    result.context = context
+    result.context, result.ms = context, verdict.ms
     return result
 
 

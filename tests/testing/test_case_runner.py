@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.core.model import Hook, HookResult, Outcome, Verdict
+from hookrun.core.model import Hook, HookResult, Outcome
+from hookrun.library import Result
 from hookrun.testing import case_runner, sandbox
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
@@ -347,5 +348,7 @@ def test_a_hook_that_ran_again_on_changed_arguments_fired_once() -> None:
     """`fired` has each hook once, at its first place; both runs are kept."""
     guard, rewrite = (Hook.from_dict({"name": name}) for name in ("guard", "rewrite"))
     runs = [HookResult(hook, outcome=Outcome()) for hook in (guard, rewrite, guard)]
-    result = result_from_verdict(Verdict(), runs, {})
+    verdict = Result()
+    verdict.runs = runs
+    result = result_from_verdict(verdict, {})
     assert (result.fired, result.runs) == (["guard", "rewrite"], runs)
