@@ -569,7 +569,7 @@ def test_a_failing_adviser_only_tells() -> None:
 
 def ran(*verdicts: Verdict) -> list[HookResult]:
     """Return runs with these verdicts."""
-    return [HookResult(hook(), one, outcome=Outcome()) for one in verdicts]
+    return [HookResult(hook(), Outcome(), one) for one in verdicts]
 
 
 def rank(action: str) -> int:

@@ -70,9 +70,7 @@ def to_hook_result(
                 setattr(answer.result, name, shorten(text, keep, whole=whole))
     failure = answer.result if isinstance(answer.result, Failure) else None
     on_failure = hook.on_failure if failure_blocks(hook_protocol.native_event(event)) else "continue"
-    run = HookResult(
-        hook, verdicts.apply_policies(hook, answer.result, on_failure=on_failure), outcome=outcome, failure=failure
-    )
+    run = HookResult(hook, outcome, verdicts.apply_policies(hook, answer.result, on_failure=on_failure), failure)
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
     return run

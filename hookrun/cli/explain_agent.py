@@ -78,7 +78,7 @@ def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | N
     replies = []
     for call in predictions:
         runs = [
-            HookResult(each.hook, apply_policies(each.hook, why), outcome=Outcome(why), failure=why)
+            HookResult(each.hook, Outcome(why), apply_policies(each.hook, why), why)
             for each in call
             if each.state == FAILS and (why := each.failure) is not None
         ]

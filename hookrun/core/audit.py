@@ -246,7 +246,7 @@ def background_record(hook: Hook, outcome: Outcome, context: Mapping[str, object
     from hookrun.core.model import Failure, HookResult
 
     answer, notes = interpret(hook, outcome, str(context.get("event")), context)
-    run = HookResult(hook, outcome=outcome, failure=answer if isinstance(answer, Failure) else None)
+    run = HookResult(hook, outcome, failure=answer if isinstance(answer, Failure) else None)
     run.notes = notes
     return {**hook_record(run, context), "kind": "background"}
 

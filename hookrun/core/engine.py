@@ -22,7 +22,7 @@ from hookrun.core.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from hookrun.core import verdicts
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     Runner = Callable[[list[tuple[Any, bytes]]], list[Outcome]]
     Group = list[tuple[int, AnyHook]]
-    Steps = Generator[list[Any], list[Outcome], None]
 
 
 HAD_ENDED = "already ended the chain"
@@ -77,6 +76,7 @@ class HookChain:
     encodes_changes = True
     ended_by: str | None = None
     changed = False
+    _rechecks = False
     _lowest_change = 0
     save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
 
@@ -91,21 +91,16 @@ class HookChain:
 
     def run(self, runner: Runner) -> None:
         """Run the chain; `runner` runs hooks side by side with their stdin, and returns their outcomes in order."""
-        steps = self.steps()
-        try:
-            hooks = next(steps)
-            while True:
-                try:
-                    outcomes = runner([(hook, self.stdin(hook)) for hook in hooks])
-                except Interrupted as interrupted:
-                    steps.throw(interrupted)
-                    raise
-                hooks = steps.send(outcomes)
-        except StopIteration:
-            return
+        for hooks in self.steps():
+            try:
+                outcomes = runner([(hook, self.stdin(hook)) for hook in hooks])
+            except Interrupted as interrupted:
+                self._note_interrupted(hooks, interrupted)
+                raise
+            self.record(hooks, outcomes)
 
-    def steps(self) -> Steps:
-        """Yield groups of hooks to run side by side; send their outcomes in that order.
+    def steps(self) -> Iterator[Sequence[Any]]:
+        """Yield groups of hooks to run side by side; each one's outcomes are to be recorded before the next.
 
         If a layer has changed the arguments, the enforcing hooks above it run again on the result, the nearest layer
         first, so that the topmost decides last.
@@ -113,7 +108,7 @@ class HookChain:
         # A generator, so that one place decides the order for all drivers: the poll loop of `run`, and a program's task
         # or thread (library/engine_fire.py).
         everything = range(self.candidates.count)
-        yield from self._pass(everything, recheck=False)
+        yield from self._pass(everything)
         # From the nearest layer up: managed hooks also see changes of a user's recheck.
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
@@ -121,7 +116,7 @@ class HookChain:
             guards = [i for i in everything if self.candidates.layer(i) == layer and self.candidates.enforcing(i)]
             yield from self._recheck(guards, layer)
 
-    def _recheck(self, guards: list[int], layer: int) -> Steps:
+    def _recheck(self, guards: list[int], layer: int) -> Iterator[Sequence[Any]]:
         """Run a layer's guards on the arguments changed by lower layers, without those layers' metadata.
 
         If a guard that answered before now fails, the change is blocked, whatever its `on_failure`.
@@ -134,7 +129,8 @@ class HookChain:
         self._set_context({"metadata": upper})
         before = len(self.runs)
         failed_before = [run.hook for run in self.runs if run.failure is not None]
-        yield from self._pass(guards, recheck=True)
+        self._rechecks = True
+        yield from self._pass(guards)
         learned = self.context.get("metadata")
         self._set_context({"metadata": {**as_object(everybodys), **as_object(learned)}})
         for run in self.runs[before:]:
@@ -150,13 +146,14 @@ class HookChain:
 
         `verdict` is an empty one to fill.
         """
-        final = as_object(self.context.get("tool_args")) if self.changed else None
-        for run in self.runs if self.changed else ():
-            if run.verdict.action == "allow":
-                from hookrun.core.verdicts import json_equal
+        final = None
+        if self.changed:
+            from hookrun.core.verdicts import json_equal
 
-                # An allow is for the arguments its hook saw: for others it is a continue.
-                if not json_equal(run.args, final):
+            final = as_object(self.context.get("tool_args"))
+            # An allow is for the arguments its hook saw: for others it is a continue.
+            for run in self.runs:
+                if run.verdict.action == "allow" and not json_equal(run.args, final):
                     run.verdict.action = "modify" if run.changed else "continue"
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
         verdict = combine(self.runs, final, into=verdict)
@@ -164,7 +161,7 @@ class HookChain:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
         return verdict
 
-    def _pass(self, indices: Sequence[int], *, recheck: bool) -> Steps:
+    def _pass(self, indices: Sequence[int]) -> Iterator[Sequence[Any]]:
         """Run the candidates once, in order; check skipped ones again after a group that changed the context."""
         pending = list(indices)
         while pending:
@@ -172,12 +169,9 @@ class HookChain:
             if not group:
                 continue
             before = self.context
-            try:
-                outcomes = yield [hook for _, hook in group]
-            except Interrupted as interrupted:
-                self._note_interrupted(group, interrupted)
-                raise
-            self.record_outcomes(group, outcomes, recheck=recheck)
+            yield [hook for _, hook in group]
+            for index, _ in group:
+                self.statuses[index] = "ran again on the changed arguments" if self._rechecks else "ran"
             if self.context is not before:
                 pending = passed_over + pending
 
@@ -219,18 +213,18 @@ class HookChain:
     def _runs_after_end(self, index: int) -> bool:
         return self.candidates.always(index) and self.refusal(self.candidates.hook(index)) is None
 
-    def record_outcomes(self, group: Group, outcomes: list[Outcome], *, recheck: bool) -> None:
-        """Record, in order, the answers of hooks that ran side by side.
+    def record(self, hooks: Sequence[AnyHook], outcomes: Sequence[Outcome]) -> list[HookResult]:
+        """Record, in order, the answers of hooks that ran side by side; return results with a failure or notes.
 
         Each answer is a set of changes to what the hook saw; of two to the same thing, the later wins.
         """
         before = self.context
         args = before.get("tool_args")
         together: list[tuple[HookResult, list[verdicts.Change]]] = []
-        for (index, hook), outcome in zip(group, outcomes, strict=True):
+        noted: list[HookResult] = []
+        for hook, outcome in zip(hooks, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
-            run.recheck = recheck
-            self.statuses[index] = "ran again on the changed arguments" if recheck else "ran"
+            run.recheck = self._rechecks
             self.runs.append(run)
             verdict = run.verdict
             if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
@@ -239,11 +233,14 @@ class HookChain:
                 self._apply_changes(run, before, together)
             if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
                 self.ended_by = hook.name
+            if run.notes or run.failure is not None:
+                noted.append(run)
+        return noted
 
-    def _note_interrupted(self, group: Group, interrupted: Interrupted) -> None:
-        for (_, hook), outcome in zip(group, interrupted.outcomes, strict=True):
+    def _note_interrupted(self, hooks: Sequence[AnyHook], interrupted: Interrupted) -> None:
+        for hook, outcome in zip(hooks, interrupted.outcomes, strict=True):
             if outcome is not None and outcome.ms:
-                run = HookResult(hook, outcome=outcome)
+                run = HookResult(hook, outcome)
                 run.interrupted = True
                 self.runs.append(run)
 
@@ -254,7 +251,7 @@ class HookChain:
 
             return to_hook_result(hook, self.event, before, outcome, self.save_text)
         if is_plain_continue(hook, outcome):
-            return HookResult(hook, outcome=outcome)
+            return HookResult(hook, outcome)
         import hookrun.core.verdicts  # most answers are plain; `from` takes longer
 
         notes: list[str] = []
@@ -269,7 +266,7 @@ class HookChain:
             else:
                 answer, notes = hookrun.core.verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
         failure = answer if isinstance(answer, Failure) else None
-        run = HookResult(hook, hookrun.core.verdicts.apply_policies(hook, answer), outcome=outcome, failure=failure)
+        run = HookResult(hook, outcome, hookrun.core.verdicts.apply_policies(hook, answer), failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
         if run.notes:
             run.lost = [note for note in run.notes if note.startswith(hookrun.core.verdicts.NOTES_FOR_USER)]
@@ -358,6 +355,8 @@ def combine(
     messages: list[str | None] = []
     for run in runs:
         verdict = run.verdict
+        if verdict is NO_OBJECTION:
+            continue
         if (its := PRECEDENCE[verdict.action]) > strength:
             strength = its
             combined.action = verdict.action
@@ -372,8 +371,7 @@ def combine(
             combined.system_message = _joined(combined.system_message, verdict.system_message)
         if verdict.modified_context:
             combined.modified_context = {**(combined.modified_context or {}), **verdict.modified_context}
-    if any(messages):
-        combined.message = "\n".join(filter(None, messages))
+    combined.message = "\n".join(filter(None, messages)) or None
     if combined.action in CAN_CARRY_ARGS:
         combined.modified_args = args
     return combined

@@ -360,10 +360,10 @@ class HookResult:
     interrupted = False
 
     def __init__(
-        self, hook: AnyHook, verdict: Verdict | None = None, *, outcome: Outcome, failure: Failure | None = None
+        self, hook: AnyHook, outcome: Outcome, verdict: Verdict = NO_OBJECTION, failure: Failure | None = None
     ) -> None:
         self.hook = hook
-        self.verdict = Verdict() if verdict is None else verdict
+        self.verdict = verdict
         self.outcome = outcome
         self.failure = failure
         self.changed: list[str] = []

@@ -69,19 +69,18 @@ class Result(Verdict):
     errors in config files, one per line.
     """
 
-    __slots__ = ("context_after", "ended_by", "ms", "problems", "request_id", "runs")
+    runs: Sequence[HookResult] = ()
+    problems: Sequence[str] = ()
+    ended_by: str | None = None
+    request_id = ""
+    ms = 0.0
+    context_after: Callable[[], Context] | None = None
 
     def __init__(self, action: str = "continue", message: str | None = None) -> None:
         self.action = action
         self.message = message
         self.modified_args = self.args_patch = self.modified_context = None
         self.additional_context = self.system_message = None
-        self.runs: Sequence[HookResult] = ()
-        self.problems: Sequence[str] = ()
-        self.ended_by: str | None = None
-        self.request_id = ""
-        self.ms = 0.0
-        self.context_after: Callable[[], Context] | None = None
 
     @property
     def context(self) -> Context | None:

@@ -21,7 +21,7 @@ from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, check
-from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
+from hookrun.library.handlers import Event, Function, Handler, Options, Registry
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
@@ -325,8 +325,8 @@ class Engine:
         name, known = self._names.get(event) or self._resolve(event)
         check(data, name, known)
         table = self._registry.tables.get(name) or self._registry.table(name)
-        concerned = table.candidates_for(data)
-        if not concerned:
+        candidates = table.candidates_for(data)
+        if not candidates.count:
             result = Result()
             if self._services.problems:
                 result.problems = self._services.problems
@@ -334,9 +334,10 @@ class Engine:
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
         check_deadline(deadline)
-        until = FOREVER if deadline is None else monotonic() + deadline
-        selection = TableCandidates(table, concerned)
-        return EngineFire(self._services, name, data, selection, state=state, deadline=until)
+        fire = EngineFire(self._services, name, data, candidates, state)
+        if deadline is not None:
+            fire.deadline = monotonic() + deadline
+        return fire
 
     def _resolve(self, event: str) -> tuple[str, frozenset[str]]:
         """Return an event's canonical name, and its context's known fields. Raises UnknownEventError."""

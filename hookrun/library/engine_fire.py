@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from asyncio import current_task
-from functools import cached_property, partial
+from functools import partial
 from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from hookrun.process.program import program
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
-    from hookrun.core.engine import Steps
     from hookrun.library.engine_state import EngineState
     from hookrun.library.handlers import TableCandidates
 
@@ -47,6 +46,9 @@ class EngineFire(HookChain):
 
     encode = staticmethod(dumps)
     encodes_changes = False
+    deadline = FOREVER
+    candidates: TableCandidates
+    _processes: Processes | None = None
 
     def __init__(
         self,
@@ -54,18 +56,14 @@ class EngineFire(HookChain):
         event: str,
         data: Mapping[str, object],
         candidates: TableCandidates,
-        *,
-        state: object,
-        deadline: float,
+        state: object = None,
     ) -> None:
         self._started = monotonic()
         self.request_id = _new_id()
         super().__init__(event, contexts.with_defaults(data, event, self.request_id, services.directory), candidates)
         self.services = services
         self._state = state
-        self.deadline = deadline
         self._class = CLASSES.get(event, Context)
-        self._only_candidate = candidates.only_candidate()
 
     def __enter__(self) -> None:
         nesting = NESTING.get()
@@ -100,9 +98,7 @@ class EngineFire(HookChain):
         """
         task = None if sync else current_task()
         before = None if task is None else task.cancelling()
-        steps = self.steps()
-        hooks = next(steps, None)
-        while hooks is not None:
+        for hooks in self.steps():
             hook = hooks[0]
             if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                 call = HandlerCall(hook, self.context_for(hook), self.deadline, before)
@@ -123,25 +119,19 @@ class EngineFire(HookChain):
                 else:
                     yield group.run()
                 outcomes = group.outcomes
-            count = len(self.runs)
-            try:
-                hooks = steps.send(outcomes)
-            except StopIteration:
-                hooks = None
-            noted = [run for run in self.runs[count:] if run.notes or run.failure is not None]
-            if noted:
-                yield from self._report(noted, before)
+            noted = self.record(hooks, outcomes)
+            for run in noted:
+                self.log_result(run)
+            for run in noted:
+                wanted = self._begin_report(run)
+                if wanted is not None:
+                    yield _finish_report(run, wanted, self.deadline, before)
 
     # --- in a task or a thread
 
-    def steps(self) -> Steps:
-        """Return the chain's steps; those of a single handler are found faster, at a third of its whole cost."""
-        only = self._only_candidate
-        return self._only_step(only) if isinstance(only, Handler) else super().steps()
-
-    def _only_step(self, handler: Handler) -> Steps:
-        outcomes = yield [handler]
-        self.record_outcomes([(0, handler)], outcomes, recheck=False)
+    def steps(self) -> Iterator[Sequence[Any]]:
+        """Return the chain's steps; those of a single handler are known, which saves a third of its whole cost."""
+        return super().steps() if self.candidates.only is None else iter([self.candidates.only])
 
     def disabled_reason(self, hook: AnyHook) -> str | None:
         """Return why the user disabled a configured hook (those disabled by the program are not in the table)."""
@@ -158,10 +148,12 @@ class EngineFire(HookChain):
         home = self.services.home
         return save_overflow_text(home, text) if home is not None else None
 
-    @cached_property
+    @property
     def processes(self) -> Processes:
         """Runs the configured hooks; made for the first of them."""
-        return Processes(self)
+        if self._processes is None:
+            self._processes = Processes(self)
+        return self._processes
 
     def environment(self) -> HookEnvironment:
         """Return the environment shared by the configured hooks."""
@@ -193,7 +185,7 @@ class EngineFire(HookChain):
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, as no fire waits for it."""
-        run = HookResult(handler, outcome=Outcome())
+        run = HookResult(handler, Outcome())
 
         def failed(failure: Failure) -> Coroutine[Any, Any, None] | None:
             run.failure = failure
@@ -205,15 +197,6 @@ class EngineFire(HookChain):
             self.services.background.start(handler.name, failed, work, name)
         finally:
             NESTING.reset(nesting)
-
-    def _report(self, runs: Sequence[HookResult], before: int | None) -> Iterator[Coroutine[Any, Any, None]]:
-        """Log hooks' notes and failures, and call the `on_error` of those that failed; yield what to await."""
-        for run in runs:
-            self.log_result(run)
-        for run in runs:
-            wanted = self._begin_report(run)
-            if wanted is not None:
-                yield _finish_report(run, wanted, self.deadline, before)
 
     def _begin_report(self, run: HookResult) -> Any:
         """Call a handler's `on_error`; return its awaitable, or None."""
@@ -231,12 +214,13 @@ class EngineFire(HookChain):
 
     def result(self) -> Result:
         """Return the run's result, and record it in the audit log."""
-        services = self.services
-        # It refers to the fire: a cycle would wait for the garbage collector.
-        processes: Processes | None = vars(self).pop("processes", None)
+        services, switched_off = self.services, None
+        if (processes := self._processes) is not None:
+            self._processes = None  # it refers to the fire: a cycle would wait for the garbage collector
+            if any(run.failure and run.failure.kind == "untrusted" for run in self.runs):
+                processes.combine_failures()
+            switched_off = processes.off
         result = Result()
-        if processes is not None and any(run.failure and run.failure.kind == "untrusted" for run in self.runs):
-            processes.combine_failures()
         self.combine(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
@@ -245,7 +229,7 @@ class EngineFire(HookChain):
         result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000
         if services.journal is not None:
-            self._audit(self.runs, action=result.action, switched_off=processes.off if processes is not None else None)
+            self._audit(self.runs, action=result.action, switched_off=switched_off)
         return result
 
     # --- the audit log

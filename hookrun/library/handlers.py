@@ -309,23 +309,22 @@ def _is_the_same(handler: Handler, held: Handler) -> bool:
 
 
 class HookTable:
-    """An event's hooks, in running order, and those that may run for a tool."""
+    """An event's hooks, in running order, and for each tool those that may run."""
 
     def __init__(self, hooks: list[AnyHook]) -> None:
         self.hooks = hooks
-        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
-        self._known: dict[Key, frozenset[int]] = {}
+        self._known: dict[Key, TableCandidates] = {}
 
-    def candidates_for(self, data: Mapping[str, object]) -> frozenset[int]:
-        """Return the indexes of hooks with matching matcher and agents, before other conditions."""
+    def candidates_for(self, data: Mapping[str, object]) -> TableCandidates:
+        """Return the hooks with matching matcher and agents, before other conditions."""
         possible = data.get("possible_tool_names")  # a list, which is no key
         text = None if possible is None else str(possible)
         key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), text)
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)
-            hooks = enumerate(self.hooks)
-            known = frozenset(n for n, hook in hooks if not view.mismatch(hook.matcher, agents=hook.agents))
+            matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
+            known = TableCandidates(matching)
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
             self._known[key] = known
@@ -333,49 +332,37 @@ class HookTable:
 
 
 class TableCandidates:
-    """A fire's candidates: a table's hooks, in the engine's form."""
+    """Hooks whose matcher and agents match, in the engine's form; shared by fires.
 
-    __slots__ = ("_context", "_indexes", "_table", "_view", "count")
+    `only` holds the handler if there is but one, without further conditions.
+    """
 
-    def __init__(self, table: HookTable, indexes: frozenset[int]) -> None:
-        self.count = len(table.hooks)
-        self._table = table
-        self._indexes = indexes
-        self._context: Mapping[str, object] | None = None
-        self._view: ConditionEvaluator | None = None
-
-    def only_candidate(self) -> AnyHook | None:
-        """Return the hook if it is the only candidate, without further conditions."""
-        if len(self._indexes) == 1:
-            (index,) = self._indexes
-            hook = self._table.hooks[index]
-            if hook.when is hook.unless is None and hook.claude is None:
-                return hook
-        return None
+    def __init__(self, hooks: list[AnyHook]) -> None:
+        self.count = len(hooks)
+        self._hooks = hooks
+        self._layers = [LAYERS.index(hook.layer) for hook in hooks]
+        self._unconditional = [hook.when is hook.unless is None and hook.claude is None for hook in hooks]
+        self.only = hooks if self._unconditional == [True] and isinstance(hooks[0], Handler) else None
 
     def layer(self, index: int) -> int:
         """Return the layer's number in LAYERS."""
-        return self._table.layers[index]
+        return self._layers[index]
 
     def always(self, index: int) -> bool:
         """Return whether the hook runs even after the chain's end."""
-        return self._table.hooks[index].always
+        return self._hooks[index].always
 
     def enforcing(self, index: int) -> bool:
         """Return whether the hook can block or modify the call."""
-        return self._table.hooks[index].enforcing
+        return self._hooks[index].enforcing
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
-        """Return whether the hook matches this context; its tool is already known to match."""
-        if index not in self._indexes:
-            return False
-        hook = self._table.hooks[index]
-        if hook.when is hook.unless is None and hook.claude is None:
-            return True
-        if context is not self._context or self._view is None:
-            self._context, self._view = context, ConditionEvaluator(context)
-        return self._view.mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
+        """Return whether the hook's other conditions match this context."""
+        hook = self._hooks[index]
+        return self._unconditional[index] or not ConditionEvaluator(context).mismatch(
+            when=hook.when, unless=hook.unless, claude=hook.claude
+        )
 
     def hook(self, index: int) -> AnyHook:
         """Return the hook."""
-        return self._table.hooks[index]
+        return self._hooks[index]

@@ -317,9 +317,9 @@ class CaseRunner:
             context = message.calls[0].fields
         contexts.check(context, "the context")
         table = self._table(event, config, hooks)
-        concerned = table.candidates_for(context)
-        if concerned:
-            fire = CaseFire(self._state_for(config), event, context, TableCandidates(table, concerned), sandbox)
+        candidates = table.candidates_for(context)
+        if candidates.count:
+            fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
             fired = fire.run_sync()
             result = result_from_verdict(fired, dict(context))
             waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
@@ -337,10 +337,9 @@ class CaseRunner:
         It has our PATH: a case may hide every program from its hooks.
         """
         hook = Hook(name="setup", events=("setup",), target=line, cwd="event", layer="user", timeout=SETUP_TIMEOUT)
-        table = HookTable([hook])
         env = {name: value for name, value in sandbox.env.items() if name != "PATH"}
         sandbox = dataclasses.replace(sandbox, env=env)
-        fire = CaseFire(self._state_for(config), "setup", context, TableCandidates(table, frozenset({0})), sandbox)
+        fire = CaseFire(self._state_for(config), "setup", context, TableCandidates([hook]), sandbox)
         (run,) = fire.run_sync().runs
         if run.outcome.exit_code != 0:
             output = (run.outcome.stdout + run.outcome.stderr).decode("utf-8", "replace").strip()

@@ -21,7 +21,6 @@ from hookrun.core.files import read_or_none
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome, as_object
 from hookrun.core.state import NoHomeError, home_directory
 from hookrun.core.text import did_you_mean, one_line
-from hookrun.library.calls import FOREVER
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import TableCandidates
@@ -203,7 +202,7 @@ class CaseFire(EngineFire):
         if sandbox.project is not None:
             state = copy(state)
             state.project = sandbox.project
-        super().__init__(state, event, data, selection, state=None, deadline=FOREVER)
+        super().__init__(state, event, data, selection)
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
         self._sandbox = sandbox
 

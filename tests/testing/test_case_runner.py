@@ -347,7 +347,7 @@ def test_what_works_only_at_the_end_of_the_input_fails_warm(project: Project, li
 def test_a_hook_that_ran_again_on_changed_arguments_fired_once() -> None:
     """`fired` has each hook once, at its first place; both runs are kept."""
     guard, rewrite = (Hook.from_dict({"name": name}) for name in ("guard", "rewrite"))
-    runs = [HookResult(hook, outcome=Outcome()) for hook in (guard, rewrite, guard)]
+    runs = [HookResult(hook, Outcome()) for hook in (guard, rewrite, guard)]
     verdict = Result()
     verdict.runs = runs
     result = result_from_verdict(verdict, {})
