@@ -27,22 +27,17 @@ if TYPE_CHECKING:
     from hookrun.process.pool import Batch
 
 
-class _End:
+class _End(asyncio.Event):
     """The end of a batch. A task waits for it without `asyncio.shield`, which takes one more turn of the loop."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[None] | None = None
-        self._has_come = False
-
     def notifier(self) -> Callable[[], None]:
-        """Return a function that notes the end from any thread, without keeping the waiting task alive."""
-        loop, found = self._loop, weakref.ref(self)
+        """Return a function that sets it from any thread, without keeping the waiting task alive."""
+        loop, found = asyncio.get_running_loop(), weakref.ref(self)
 
         def note() -> None:
             end = found()
             if end is not None:
-                end.note()
+                end.set()
 
         def notify() -> None:
             with suppress(RuntimeError):  # the loop is closed
@@ -50,21 +45,9 @@ class _End:
 
         return notify
 
-    def note(self) -> None:
-        """Note, in the loop, that it has come."""
-        self._has_come = True
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def wait(self) -> None:
-        """Wait for it; again if the task was cancelled meanwhile."""
-        if not self._has_come:
-            self._waiter = self._loop.create_future()
-            await self._waiter
-
     async def wait_shielded(self) -> None:
         """Wait for it, even if the task is cancelled meanwhile."""
-        while not self._has_come:
+        while not self.is_set():
             with suppress(asyncio.CancelledError):
                 await self.wait()
 

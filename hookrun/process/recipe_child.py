@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Answer = Callable[[str, bytes, Mapping[bytes, bytes]], str | None]
 
-# The last of the standard streams.
-STANDARD = 2
 # Seconds that a timer takes.
 LONGEST = 1e6
 # Seconds after the deadline at which the system ends the child, if hookrun has ended before.
@@ -95,19 +93,11 @@ class RecipeChild:
         self._answers: BinaryIO = open(answers[0], "rb")  # noqa: SIM115
 
     def _serve(self, requests: BinaryIO, answers: BinaryIO) -> None:
-        from hookrun.process.spawn import restore_signals
+        from hookrun.process.spawn import become_child
 
         WATCHER.forget()
-        os.setsid()
-        restore_signals()
-        _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)  # ends this process, whatever it does
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in range(STANDARD + 1):
-            os.dup2(nothing, stream)
-        first, second = sorted((requests.fileno(), answers.fileno()))
-        os.closerange(STANDARD + 1, first)
-        os.closerange(first + 1, second)
-        os.closerange(second + 1, os.sysconf("SC_OPEN_MAX"))
+        # SIGALRM at its default ends this process, whatever it does.
+        become_child([os.open(os.devnull, os.O_RDWR)] * 3, kept=(requests.fileno(), answers.fileno()))
         while True:
             target, stdin, variables, seconds = marshal.load(requests)  # noqa: S302  # of hookrun; raises at its end
             _signal.setitimer(_signal.ITIMER_REAL, seconds)

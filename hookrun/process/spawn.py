@@ -12,7 +12,7 @@ from hookrun.process.child import RESTORED, STANDARD, WATCHER, CannotStart, chdi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import NoReturn
 
     from hookrun.process.child import Start
@@ -50,13 +50,20 @@ def function(child: Callable[[], int], environment: Mapping[bytes, bytes], cwd: 
     return start
 
 
-def become_child(streams: Sequence[int]) -> None:
-    """Make a forked process the leader of its own session, with signals at their defaults and no other descriptors."""
+def become_child(streams: Sequence[int], kept: Iterable[int] = ()) -> None:
+    """Make a forked process the leader of its own session, with signals at their defaults.
+
+    Of its descriptors it has `streams` as its standard streams, and those `kept`.
+    """
     os.setsid()
     restore_signals()
     for standard, fd in enumerate(streams):
         os.dup2(fd, standard)
-    os.closerange(STANDARD + 1, os.sysconf("SC_OPEN_MAX"))
+    first = STANDARD + 1
+    for fd in sorted(kept):
+        os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
 def set_environment(variables: Mapping[bytes, bytes]) -> None:
