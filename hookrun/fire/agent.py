@@ -88,7 +88,6 @@ class AgentFire:
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.skipped: str | None = None
         self.notice: str | None = None
-        self.answer: AgentResponse | None = None
         self.partial: PartialMessage | None = None
         self.is_unread = False
         self.is_undecided = False
@@ -275,8 +274,7 @@ class AgentFire:
                 self._answer_instead(agents.load_sender("unknown", {}))
         interrupted = self.invocation.interrupted
         answer, stdout = self._render()
-        self.answer = answer
-        error = self._print(stdout) if stdout else None
+        error = write_all(1, stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
         status = CONTINUE
         if error is not None:
@@ -292,9 +290,6 @@ class AgentFire:
             self._explain(answer, stdout)
         self._audit(status, answer)
         return status
-
-    def _print(self, stdout: bytes) -> str | None:
-        return write_all(1, stdout)
 
     def _render(self) -> tuple[AgentResponse | None, bytes]:
         """Return the answer and its bytes; after a bug of ours, a plain answer that keeps every refusal."""
