@@ -47,6 +47,7 @@ class EngineFire(HookChain):
     encode = staticmethod(dumps)
     encodes_changes = False
     deadline = FOREVER
+    new_environment: Callable[..., HookEnvironment] = HookEnvironment
     candidates: TableCandidates
     _processes: Processes | None = None
 
@@ -157,7 +158,7 @@ class EngineFire(HookChain):
 
     def environment(self) -> HookEnvironment:
         """Return the environment shared by the configured hooks."""
-        return HookEnvironment(
+        return self.new_environment(
             self.context,
             project=self.services.project,
             request_id=self.request_id,

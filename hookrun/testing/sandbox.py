@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import TableCandidates
 from hookrun.process.prepare import HookEnvironment, inherited
-from hookrun.process.program import program
 from hookrun.testing.cases import WORKDIR
 from hookrun.testing.results import HookFailure
 
@@ -175,7 +175,9 @@ def home_or_empty() -> str:
 class CaseEnvironment(HookEnvironment):
     """The environment of a real run, with the case's variables."""
 
-    env: Mapping[bytes, bytes] = {}
+    def __init__(self, context: Mapping[str, object], *, env: Mapping[str, str], **fields: Any) -> None:
+        super().__init__(context, **fields)
+        self.env = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
 
     def variables(self, hook: Hook, marker: bytes) -> dict[bytes, bytes]:
         """Return a run's environment: the case's variables override all but those that describe the run."""
@@ -204,25 +206,12 @@ class CaseFire(EngineFire):
             state.project = sandbox.project
         super().__init__(state, event, data, selection)
         self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
-        self._sandbox = sandbox
+        self.new_environment = partial(CaseEnvironment, env=sandbox.env, coprocesses=sandbox.coprocesses)
 
     def background_failures(self, count: int) -> list[HookFailure]:
         """Wait for `count` background hooks and return those that failed."""
         ended = [self._ended.get() for _ in range(count)]
         return [failed for failed in ended if failed is not None]
-
-    def environment(self) -> HookEnvironment:
-        """Return the environment of the hooks, with the case's variables."""
-        environment = CaseEnvironment(
-            self.context,
-            project=self.services.project,
-            request_id=self.request_id,
-            program=program,
-            may_fork=False,
-            coprocesses=self._sandbox.coprocesses,
-        )
-        environment.env = {os.fsencode(name): os.fsencode(value) for name, value in self._sandbox.env.items()}
-        return environment
 
     def log_result(self, run: HookResult) -> None:
         """Log nothing: failures are part of the case's result."""
