@@ -104,9 +104,9 @@ def test_an_agent_does_not_run_the_tool_and_the_user_is_notified(project: Projec
 def test_what_is_not_one_object_or_refuses_nothing_is_a_bad_verdict(project: Project) -> None:
     """Noise around an object, or a list, is no verdict; nothing is guessed about an answer that lets a call pass."""
     outputs = {
-        "text after it": '{"action": "block"}\ndone',
-        "text before it": 'checking\n{"action": "block"}',
-        "a list": '[{"action":"block"}]',
+        "text after it": '{"action": "continue"}\ndone',
+        "text before it": 'checking\n{"action": "continue"}',
+        "a list": '[{"action":"continue"}]',
         **{
             action: json.dumps({"action": action, "message": 5, "modified_args": {}})
             for action in ("continue", "allow", "modify")
