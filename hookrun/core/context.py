@@ -234,17 +234,14 @@ def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[st
     from hookrun.core.events import ALIASES, canonical
 
     check(data, "stdin" if source == "-" else source)
-    found = []
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
-        found.append(
-            "the context looks like an agent's own message, whose fields hooks do not read: use `--agent` for those"
-        )
-    else:
-        found += [
-            f"no matcher, condition or hook reads {name} of the context: give it as {instead}"
-            for name, instead in MISNAMED.items()
-            if name in data and data.get(instead.partition(".")[0]) is None and event in ALIASES
-        ]
+        hint = "`hookrun fire --agent NAME` reads it, or give `tool_name` and `tool_args`"
+        raise ContextError(f"the context is an agent's own message, whose fields no hook would see\nhint: {hint}")
+    found = [
+        f"no matcher, condition or hook reads {name} of the context: give it as {instead}"
+        for name, instead in MISNAMED.items()
+        if name in data and data.get(instead.partition(".")[0]) is None and event in ALIASES
+    ]
     given = data.get("event")
     if isinstance(given, str) and given != event and canonical(given) != event:
         found.append(f"the context is for {given}, not for {event}")

@@ -204,6 +204,17 @@ def _value(value: object) -> bytes:
     return data.replace(b"\0", b"")[:MAX_VALUE]
 
 
+# Variables with which git tells its own hooks their repository: `git rev-parse --local-env-vars` of git 2.39.
+# Inherited, they would have a hook's git look into the caller's repository.
+OF_A_REPOSITORY = [
+    b"GIT_" + name
+    for name in (
+        b"ALTERNATE_OBJECT_DIRECTORIES CONFIG CONFIG_PARAMETERS CONFIG_COUNT OBJECT_DIRECTORY DIR WORK_TREE "
+        b"IMPLICIT_WORK_TREE GRAFT_FILE INDEX_FILE NO_REPLACE_OBJECTS REPLACE_REF_BASE PREFIX INTERNAL_SUPER_PREFIX "
+        b"SHALLOW_FILE COMMON_DIR"
+    ).split()
+]
+
 # Policy -> our environment filtered by it; replaced when our environment has changed.
 _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]
 
@@ -215,7 +226,8 @@ def inherited(policy: str) -> Mapping[bytes, bytes]:
     kept = _INHERITED[0]
     if kept.get("inherit") != now:
         kept = _INHERITED[0] = {"inherit": dict(now)}
-        kept["inherit"].pop(b"", None)  # no process can start with a variable without a name
+        for name in (b"", *OF_A_REPOSITORY):  # no process can start with a variable without a name
+            kept["inherit"].pop(name, None)
     if policy not in kept:
         kept[policy] = _under_policy(kept["inherit"], policy)
     return kept[policy]

@@ -237,12 +237,14 @@ def test_control_characters_do_not_reach_the_terminal(project: Project) -> None:
     assert "\\x1b[2Jowned" in fired.stderr
 
 
-def test_a_context_that_looks_like_an_agents_own_message_is_doubted(project: Project) -> None:
-    """A Claude-shaped payload without an agent is not read as one: a warning says so."""
-    project.hooks({"command": "true"})
+@rows("on_failure, status", [("continue", 1), ("block", 2)])
+def test_an_agent_s_own_message_is_no_context(project: Project, on_failure: str, status: int) -> None:
+    """Its fields have other names: no guard could see what it should look at."""
+    project.hooks({"matcher": "bash", "command": "true", "on_failure": on_failure})
     fired = project.fire({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}})
-    assert fired.status == 0
-    assert "looks like an agent's own message" in fired.stderr
+    assert (fired.status, fired.stdout) == (status, b"")
+    assert "is an agent's own message" in fired.stderr
+    assert "--agent NAME" in fired.stderr
 
 
 @pytest.mark.only_cold("starts the console script")

@@ -183,6 +183,17 @@ def test_env_policy_clean_leaves_next_to_nothing(project: Project) -> None:
     assert seen["LC_ALL"] == "C.UTF-8"
 
 
+def test_a_caller_s_own_repository_is_no_hook_s(project: Project) -> None:
+    """What git sets for its hooks' repository would have every `git` of ours look there; a hook may name it."""
+    local = subprocess.run(["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=True)
+    names = local.stdout.split()
+    assert names
+    caller = {**dict.fromkeys(names, "/elsewhere"), "GIT_AUTHOR_NAME": "me"}
+    assert [name for name in environment_of(project, env=caller) if name in caller] == ["GIT_AUTHOR_NAME"]
+    project.hooks({"args": [sys.executable, "-c", TELL_ENVIRONMENT], "env": {"GIT_DIR": "/mine"}})
+    assert json.loads(str(project.fire(env=caller).verdict["message"]))["GIT_DIR"] == "/mine"
+
+
 @pytest.mark.parametrize("policy", ["inherit", "scrub", "clean"])
 def test_declared_env_wins_over_the_policy_but_not_over_hookrun(project: Project, policy: str) -> None:
     """Declared variables are set under every policy, but no declaration changes hookrun's own variables."""
