@@ -235,7 +235,7 @@ def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[st
 
     check(data, "stdin" if source == "-" else source)
     if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
-        hint = "`hookrun fire --agent NAME` reads it, or give `tool_name` and `tool_args`"
+        hint = "`--agent NAME` reads it; a context has `tool_name` and `tool_args`"
         raise ContextError(f"the context is an agent's own message, whose fields no hook would see\nhint: {hint}")
     found = [
         f"no matcher, condition or hook reads {name} of the context: give it as {instead}"

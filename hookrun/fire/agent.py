@@ -91,6 +91,8 @@ class AgentFire:
         self.partial: PartialMessage | None = None
         self.is_unread = False
         self.is_undecided = False
+        self.is_guessed = False  # its event is unknown, but it has a tool
+        self.payload: dict[str, object] = {}
         self.guards: list[str] = []
 
     @property
@@ -142,6 +144,10 @@ class AgentFire:
         if self.options.deadline is None:
             invocation.deadline = invocation.started + self._limit(self.message.native)
         self._load()
+        sent = self.message.event
+        if self.message.tool is not None and sent not in EVENTS and sent not in invocation.events:
+            self.is_guessed, self.event = True, self.agent.PRE_TOOL_EVENT
+            self._message = self._understood()
         if invocation.worker is not None and self.message.event in GATES:
             from hookrun.fire.lost import refusal
 
@@ -178,23 +184,26 @@ class AgentFire:
             return self.partial.payload
 
     def _read(self) -> Message:
-        payload = self.invocation.read_context(self.options.ctx, take=self._take)
-        name = detect_agent(self.agent, payload)
+        self.payload = self.invocation.read_context(self.options.ctx, take=self._take)
+        name = detect_agent(self.agent, self.payload)
         if name != self.agent.NAME:
-            self._answer_instead(agents.load_sender(name, payload))
-        message = self.agent.read(payload, self.event)
+            self._answer_instead(agents.load_sender(name, self.payload))
+        return self._understood()
+
+    def _understood(self) -> Message:
+        message = self.agent.read(self.payload, self.event)
         self.tool_is_known = knows_tool(self.agent, message)
         if not self.tool_is_known and "read_by" in self.agent.INSTALL:
             from hookrun.agents.callers import take_unknown_tool
 
-            caller, self.notice = take_unknown_tool(message, payload)
+            caller, self.notice = take_unknown_tool(message, self.payload)
             if caller is not None:
                 self._answer_instead(caller)
             self.tool_is_known = knows_tool(self.agent, message)
         sent = message.calls[0].fields.get("agent_event") if message.calls else None
         if isinstance(sent, str) and sent not in self.agent.EVENTS and EVENTS.get(sent) != message.event:
             self.notice = f"{self.agent.DISPLAY_NAME} sent an event that hookrun does not know: {quote(sent)} is "
-            self.notice += f"treated as {message.native}, for which hookrun is installed"
+            self.notice += f"treated as {message.native}{'' if self.is_guessed else ', for which hookrun is installed'}"
         if self.partial is not None:
             self.errors += self.partial.mark(message)
         return message
@@ -279,7 +288,7 @@ class AgentFire:
         status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")
-        if answer is not None and refused and (answer.needs_status or error is not None):
+        if answer is not None and refused and (answer.needs_status or self.is_guessed or error is not None):
             print_for_agent(answer.reply.reason or "refused")
             status = REFUSED
         elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
@@ -287,7 +296,9 @@ class AgentFire:
         if self.invocation.worker is not None:
             self.invocation.worker.answer_if_lost(status, b"", b"")  # the agent has its answer
         if self.options.explain:
-            self._explain(answer, stdout)
+            from hookrun.fire.explanation import explain_answer
+
+            write_stderr("\n".join(explain_answer(self, answer, stdout)))
         self._audit(status, answer)
         return status
 
@@ -383,14 +394,6 @@ class AgentFire:
             self._load()
         except Exception as error:
             self.errors.append(report_bug(error, self.invocation.home))
-
-    def _explain(self, answer: AgentResponse | None, stdout: bytes) -> None:
-        from hookrun.fire.explanation import explain_answer
-
-        lines = [*explain_answer(self.agent, self.message, self.fires, answer, stdout)]
-        lines += [f"  problem: {each}" for each in (*self.errors, *self.invocation.problems)]
-        lines += [f"  not run here: {self.skipped}"] if self.skipped else []
-        write_stderr("\n".join(lines))
 
     # --- the audit
 

@@ -10,10 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hookrun.agents.base import Message
     from hookrun.agents.reply import AgentResponse
-    from hookrun.agents.types import Agent
     from hookrun.core.model import Hook, HookResult, Verdict
+    from hookrun.fire.agent import AgentFire
     from hookrun.fire.invocation import EventFire
 
     Line = tuple[str, str]
@@ -47,20 +46,19 @@ def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
     yield f"  verdict: {summary(verdict)}", "bold"
 
 
-def explain_answer(
-    agent: Agent,
-    message: Message,
-    fires: Sequence[tuple[EventFire, Verdict]],
-    answer: AgentResponse | None,
-    stdout: bytes,
-) -> Iterator[str]:
+def explain_answer(message: AgentFire, answer: AgentResponse | None, stdout: bytes) -> Iterator[str]:
     """Yield the explanation of the answer to an agent's message."""
-    yield f"{agent.DISPLAY_NAME}, {message.native}: {len(message.calls)} call(s)"
-    for fire, verdict in fires:
+    agent = message.agent.DISPLAY_NAME
+    yield f"{agent}, {message.message.native}: {len(message.message.calls)} call(s)"
+    for fire, verdict in message.fires:
         yield from (text for text, _ in explain(fire, verdict))
     for name in answer.degraded if answer is not None else ():
         yield f"  degraded: {name}: {DEGRADATIONS[name]}"
-    yield f"  answer to {agent.DISPLAY_NAME}: {stdout.decode().strip() or 'none'}"
+    yield f"  answer to {agent}: {stdout.decode().strip() or 'none'}"
+    for each in (*message.errors, *message.invocation.problems):
+        yield f"  problem: {each}"
+    if message.skipped:
+        yield f"  not run here: {message.skipped}"
 
 
 def sentence(fire: EventFire, verdict: Verdict) -> str:

@@ -206,14 +206,11 @@ def _value(value: object) -> bytes:
 
 # Variables with which git tells its own hooks their repository: `git rev-parse --local-env-vars` of git 2.39.
 # Inherited, they would have a hook's git look into the caller's repository.
-OF_A_REPOSITORY = [
-    b"GIT_" + name
-    for name in (
-        b"ALTERNATE_OBJECT_DIRECTORIES CONFIG CONFIG_PARAMETERS CONFIG_COUNT OBJECT_DIRECTORY DIR WORK_TREE "
-        b"IMPLICIT_WORK_TREE GRAFT_FILE INDEX_FILE NO_REPLACE_OBJECTS REPLACE_REF_BASE PREFIX INTERNAL_SUPER_PREFIX "
-        b"SHALLOW_FILE COMMON_DIR"
-    ).split()
-]
+OF_A_REPOSITORY = (
+    b"GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY GIT_DIR "
+    b"GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE "
+    b"GIT_PREFIX GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR"
+).split()
 
 # Policy -> our environment filtered by it; replaced when our environment has changed.
 _INHERITED: list[dict[str, dict[bytes, bytes]]] = [{}]

@@ -112,11 +112,24 @@ def test_an_empty_message_refuses_nothing(agent: Agent) -> None:
 
 
 def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
-    """A later version may have more events than this hookrun."""
-    message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', '"AfterBreakfast"'))
+    """A later version may have more events than this hookrun. Without a tool there is nothing to judge."""
+    message = json.loads(json.dumps(agent.stop()).replace(f'"{agent.events["stop"]}"', '"AfterBreakfast"'))
     told = agent.fire(message)
     assert told.status == 0
     assert 'unknown event "AfterBreakfast"' in str(agent.project.audit()[-1]["error"])
+
+
+def test_a_tool_call_of_an_event_that_nobody_knows_is_judged(agent: Agent) -> None:
+    """As one before the tool, if no event is installed either; a refusal is an exit status and an answer."""
+    agent.project.hooks({"name": "guard", "matcher": "bash", "command": "cat > seen; echo no >&2; exit 2"})
+    message = json.loads(json.dumps(agent.shell()).replace(f'"{pre(agent)}"', '"BeforeBreakfast"'))
+    told = agent.fire(message)
+    assert (told.status, "no" in without_origin(told.stderr).split()) == (2, True)
+    told.status = 0
+    assert str(told.reason).startswith("no")
+    assert json.loads((agent.project.root / "seen").read_text())["agent_event"] == "BeforeBreakfast"
+    other = json.loads(json.dumps(agent.write("a.txt")).replace(f'"{pre(agent)}"', '"BeforeBreakfast"'))
+    assert agent.fire(other).status == 0
 
 
 @rows("name, sent", [*((name, "BeforeBreakfast") for name in AGENTS), ("claude", "PreToolUseV2")])
