@@ -200,10 +200,15 @@ def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pyte
         assert str(crash_log(whose)) in state.report_bug(failed("x"))
 
 
-@pytest.mark.parametrize("arguments", [("pre_tool_use",), ("--agent", "claude")])
-def test_a_log_that_cannot_be_written_changes_nothing(project: Project, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "about"),
+    [(("pre_tool_use",), {"tool_args": {}}), (("--agent", "claude"), {"hook_event_name": "PreToolUse"})],
+)
+def test_a_log_that_cannot_be_written_changes_nothing(
+    project: Project, arguments: tuple[str, ...], about: dict[str, object]
+) -> None:
     """Neither the status nor the answer, only no log is named; a FIFO without a reader does not block."""
-    stdin = json.dumps(Agent("claude", project).shell())
+    stdin = json.dumps({"session_id": "s1", "tool_name": "Bash", "tool_input": {"command": "ls"}, **about})
     home = ("--home", str(project.home))
     written = fire(project, *arguments, *home, stdin=stdin.replace('"s1"', '"s2"'))
     log = crash_log(project.home)

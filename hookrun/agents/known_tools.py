@@ -131,6 +131,12 @@ def native_tools(agent: str) -> dict[str, str]:
     return NATIVE[agent]
 
 
+def canonical_tools(name: str) -> list[str]:
+    """Return hookrun's names for the tool that agents call so; none for a name of no agent's, or of its own only."""
+    found = (native_tools(agent).get(name, name) for agent in (*AGENTS, *OTHER_CALLERS))
+    return list(dict.fromkeys(ours for ours in found if ours != name))
+
+
 def title(agent: str) -> str:
     """Return an agent's name for people."""
     return load(agent).DISPLAY_NAME if agent in AGENTS else OTHER_CALLERS[agent][0]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from hookrun.agents import AGENTS, SETTINGS_GLOBS
-from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, native_tools, title
+from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, canonical_tools, native_tools, title
 from hookrun.claude import permissions
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS, WORDS
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
@@ -84,7 +84,7 @@ def _lint_matcher(matcher: list[str], events: list[str], at: Location, agents: C
     for each in matcher:
         if each != each.strip():
             at.warn(f"{quote(each)} never matches because of its spaces", f"write {quote(each.strip())}")
-        elif agents is not None:
+        elif agents is not None and not canonical_tools(each):  # those of any agent mean that tool in all
             _lint_tool(each, at, {*ARGUMENTS, *_names(agents)})
 
 

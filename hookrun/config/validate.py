@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
+from hookrun.agents.known_tools import ARGUMENTS, canonical_tools
 from hookrun.config import command_words, schema
 from hookrun.config.discovery import UNREAD
 from hookrun.config.document import Diagnostic, Document, Location, errors_in
@@ -171,8 +172,8 @@ def make_hook(values: Values, events: list[str], at: Location, scope: Scope) -> 
     dialect = str(fields.get("dialect", ""))
     if dialect == "claude":
         fields.setdefault("cwd", "event")
-        if isinstance(fields.get("matcher"), list):
-            fields["matcher"] = _with_canonical_names(texts(fields, "matcher"))
+    if isinstance(fields.get("matcher"), list):
+        fields["matcher"] = _with_canonical_names(texts(fields, "matcher"), dialect)
     look: list[str] = []
     words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     if scope.reads_commands:
@@ -187,9 +188,14 @@ def make_hook(values: Values, events: list[str], at: Location, scope: Scope) -> 
     return Hook.from_dict({**fields, "events": events, "look": look, "words": words})
 
 
-def _with_canonical_names(matcher: list[str]) -> list[str]:
-    """Return a matcher with hookrun's names for Claude Code's tools: other agents have other names."""
-    ours = [name for native, name in CLAUDE_TOOLS.items() if any(glob(pattern, native) for pattern in matcher)]
+def _with_canonical_names(matcher: list[str], dialect: str) -> list[str]:
+    """Return a matcher with hookrun's names for the tools that it names by an agent's: other agents have other names.
+
+    In Claude's dialect a pattern is one of Claude Code's names, too.
+    """
+    ours = [name for each in matcher if each not in ARGUMENTS for name in canonical_tools(each)]
+    if dialect == "claude":
+        ours += [name for native, name in CLAUDE_TOOLS.items() if any(glob(pattern, native) for pattern in matcher)]
     return list(dict.fromkeys([*matcher, *(name for name in ours if not any(glob(each, name) for each in matcher))]))
 
 

@@ -206,10 +206,10 @@ WAYS = (
         command=("validate",),
     ),
     Way(
-        "The matcher uses another agent's name of the tool",
-        'matcher: "run_shell_command" does not match the tool "bash" (gemini, qwen use that name)',
-        "Use hookrun's name, which matches in every agent.",
-        setup=_wired("claude", matcher="run_shell_command"),
+        "The matcher is a pattern of another agent's name of the tool",
+        'matcher: "run_shell_*" does not match the tool "bash" (gemini, qwen use that name)',
+        "Use hookrun's name, or a whole name of any agent: these match in every agent.",
+        setup=_wired("claude", matcher="run_shell_*"),
         command=(*BASH, "--agent", "claude"),
     ),
     Way(

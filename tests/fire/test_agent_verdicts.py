@@ -259,3 +259,19 @@ def test_a_hook_that_fails_blocks_or_not_as_it_is_declared(broken: str, agent_of
 def test_every_agent_hears_of_a_hook_that_fails(name: str, agent_of: AgentOf) -> None:
     """In the form of each."""
     check_failure(agent_of(name), "exit 7")
+
+
+@rows("matcher", ["Bash", "run_shell_command", "Shell", "run_commands", "Read|Bash"])
+def test_any_agent_s_name_of_a_tool_means_it_in_every_agent(matcher: str, agent: Agent) -> None:
+    """In a matcher: who knows one agent guards all."""
+    agent.project.user_hooks({"name": "guard", "matcher": matcher, "command": "echo no >&2; exit 2"})
+    assert str(agent.fire(agent.shell(), event=agent.events["pre"]).reason).startswith("no")
+    assert agent.fire(agent.write("a.txt"), event=agent.events["pre"]).reason is None
+
+
+@rows("matcher", ["Write|Edit", "write_file|replace", "apply_patch|create"])
+def test_so_do_the_names_of_those_that_write(matcher: str, agent: Agent) -> None:
+    """An agent that patches files does so by its calls."""
+    agent.project.user_hooks({"name": "guard", "matcher": matcher, "command": "echo no >&2; exit 2"})
+    assert str(agent.fire(agent.write("a.txt"), event=agent.events["pre"]).reason).startswith("no")
+    assert agent.fire(agent.shell(), event=agent.events["pre"]).reason is None
