@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from hookrun.agents.claude import TOOLS as CLAUDE_TOOLS
-from hookrun.agents.known_tools import ARGUMENTS, canonical_tools
 from hookrun.config import command_words, schema
 from hookrun.config.discovery import UNREAD
 from hookrun.config.document import Diagnostic, Document, Location, errors_in
@@ -193,7 +192,11 @@ def _with_canonical_names(matcher: list[str], dialect: str) -> list[str]:
 
     In Claude's dialect a pattern is one of Claude Code's names, too.
     """
-    ours = [name for each in matcher if each not in ARGUMENTS for name in canonical_tools(each)]
+    ours: list[str] = []
+    if unknown := [each for each in matcher if each not in CLAUDE_TOOLS.values()]:
+        from hookrun.agents.known_tools import canonical_tools  # loads every agent
+
+        ours += [name for each in unknown for name in canonical_tools(each)]
     if dialect == "claude":
         ours += [name for native, name in CLAUDE_TOOLS.items() if any(glob(pattern, native) for pattern in matcher)]
     return list(dict.fromkeys([*matcher, *(name for name in ours if not any(glob(each, name) for each in matcher))]))
