@@ -123,8 +123,8 @@ HOOK_FIELDS = (
     Field(
         "matcher",
         ListOf(PATTERN, "one or more globs, none of them empty", alone=PATTERN_OR_EMPTY),
-        "Run only for these tools: case-sensitive globs, as a list or separated by `|`. Any agent's name of a tool means "
-        "that tool in every agent.",
+        "Run only for these tools: case-sensitive globs, as a list or separated by `|`. Any agent's name of a tool "
+        "means that tool in every agent.",
     ),
     Field("when", CONDITIONS, "Run only if all of these context fields match their globs."),
     Field("unless", CONDITIONS, "Do not run if all of these context fields match their globs."),
