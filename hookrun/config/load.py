@@ -59,6 +59,7 @@ class LoadedConfig:
     """
 
     found: ConfigFiles
+    warns: bool = False
     declarations: Declarations = field(default_factory=Declarations)
     problems: list[Diagnostic] = field(default_factory=list)
     files: list[ConfigFile] = field(default_factory=list)
@@ -93,8 +94,12 @@ class LoadedConfig:
             self.declarations.kept.append(told.text)
 
     def read(self, path: str, layer: str) -> ConfigFile:
-        """Return a file as it counts: see `in_force`."""
-        return in_force(load_file(path, layer), self.found.home)
+        """Return a file as it counts."""
+        return self.counting(load_file(path, layer))
+
+    def counting(self, file: ConfigFile) -> ConfigFile:
+        """Return a file as it counts: see `in_force`. Whoever looks for mistakes is to see it as it is."""
+        return file if self.warns else in_force(file, self.found.home)
 
 
 def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
@@ -102,7 +107,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
 
     With `warns`, also look for valid hooks that cannot work as meant.
     """
-    examined = LoadedConfig(found)
+    examined = LoadedConfig(found, warns=warns)
     looked_for = examined.declarations.files
     for layer in ("managed", "user"):
         paths = [path for each, path, _ in found.files if each == layer]
@@ -132,7 +137,7 @@ def _includes_claude(examined: LoadedConfig) -> bool:
 
 def _take_claudes(files: list[ConfigFile], examined: LoadedConfig) -> None:
     """Add Claude Code's settings that are not yet among the files under any path."""
-    examined.files += [in_force(file, examined.found.home) for file in not_among(files, examined.files)]
+    examined.files += [examined.counting(file) for file in not_among(files, examined.files)]
 
 
 def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool) -> list[ConfigFile]:

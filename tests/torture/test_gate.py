@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, Agent, AgentOf, person_of, says
@@ -126,6 +127,16 @@ def test_an_included_file_counts_as_it_was(suffix: str, agent_of: AgentOf) -> No
     agent.project.user_hooks(include=[included.name])
     included.write_text(json.dumps({"hooks": [GUARD]}))
     check_kept(agent, included, "merge markers")
+
+
+def test_whoever_looks_for_mistakes_sees_the_file_as_it_is(project: Project) -> None:
+    """`validate` names the error of today, no warning about what the file held before."""
+    project.hooks({**GUARD, "matcher": "Bahs"})
+    project.fire()
+    (project.root / "coder.json").write_text('{"hooks": [')
+    done = hookrun(project, "validate")
+    printed = done.stdout + done.stderr
+    assert (done.status, "Bahs" in printed, printed.count("coder.json:")) == (1, False, 1)
 
 
 def test_a_mended_file_counts_at_once(agent_of: AgentOf) -> None:
