@@ -12,7 +12,7 @@ from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EV
 from hookrun.config import validate
 from hookrun.config.command_words import FILLED_IN
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
-from hookrun.config.document import Document, Invalid, Location, errors_in
+from hookrun.config.document import Document, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts, validate_into
@@ -53,12 +53,13 @@ FROM_DEFAULTS = (
 
 
 class HandlerEntry(NamedTuple):
-    """A handler as written: its path, Claude Code's event, its matcher."""
+    """A handler as written: its path, Claude Code's event, its matcher; an `error` of its group fails it."""
 
     path: KeyPath
     event: str
     matcher: str | None
     handler: object
+    error: str = ""
 
 
 def is_map(hooks: object) -> bool:
@@ -93,13 +94,10 @@ def plugin_root(path: str) -> str | None:
 def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[HandlerEntry]:
     """Return the handlers of a map of events, in order; report invalid ones and invalid groups.
 
-    An unknown event is a warning; with `strict`, for files that Claude Code does not read, an error. If Claude Code
-    would reject the whole file, nothing is returned.
+    An unknown event is a warning; with `strict`, for files that Claude Code does not read, an error. Where Claude Code
+    would reject the whole file, only the wrong part of it does not count: a guard beside it must run in other agents.
     """
-    try:
-        return list(_entries(hooks, at, strict=strict))
-    except Invalid:
-        return []
+    return list(_entries(hooks, at, strict=strict))
 
 
 def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterator[HandlerEntry]:
@@ -121,7 +119,7 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
     if not isinstance(group, dict):
         at.type_error(group, "an object with `hooks`", 'write {"matcher": "Bash", "hooks": [...]}', note=VOID)
         return
-    matcher = _matcher(group, at)
+    matcher, error = _matcher(group, at)
     if matcher is not None:
         from hookrun.config.lint import lint_matcher  # most configs have another form
 
@@ -137,24 +135,25 @@ def _of_group(group: object, event: str, at: Location) -> Iterator[HandlerEntry]
         at.at("hooks").type_error(handlers, "a list of handlers", hint, note=VOID)
         return
     for index, handler in enumerate(handlers):
-        yield HandlerEntry((*at.path, "hooks", index), event, matcher, handler)
+        yield HandlerEntry((*at.path, "hooks", index), event, matcher, handler, error)
 
 
-def _matcher(group: dict[str, object], at: Location) -> str | None:
-    """Return a group's matcher. Raises Invalid if it is not a string."""
+def _matcher(group: dict[str, object], at: Location) -> tuple[str | None, str]:
+    """Return a group's matcher, None for all tools, and the error if it is not a string."""
     matcher = group.get("matcher")
     here = at.at("matcher")
     if matcher is None:
         if "matcher" in group:
             message = "`matcher` is null: Claude Code rejects the whole file; hookrun matches everything"
             here.warn(message, "remove it")
-        return None
+        return None, ""
     if isinstance(matcher, str):
-        return matcher
+        return matcher, ""
     hint = "write all names in one string"
     if isinstance(matcher, list):
         hint = f"write {quote('|'.join(str(each) for each in matcher))}"
-    raise here.type_error(matcher, "a string", hint, note=VOID)
+    here.type_error(matcher, "a string", hint, note=VOID)
+    return None, here.problems[-1].text
 
 
 def session_end(entries: list[HandlerEntry]) -> float:
@@ -208,7 +207,8 @@ def validate_handler(
     claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
     values["claude"] = {key: value for key, value in claude.items() if value is not None}
     checked.hook = validate.make_hook(values, [event], at, scope)
-    errors = [*(problem.text for problem in errors_in(checked.problems)), *([error] if error else [])]
+    errors = [problem.text for problem in errors_in(checked.problems)]
+    errors += [each for each in (error, entry.error) if each]
     checked.hook.error = "; ".join(errors) or None
     return checked
 

@@ -116,13 +116,16 @@ def test_2_1_a_malformed_entry_does_not_take_the_others_with_it(house: House) ->
     assert len(declarations.problems) == 4
 
 
-def test_2_1_a_matcher_that_is_a_list_voids_the_whole_file(house: House) -> None:
-    """As in Claude Code; it is an error, and clearly reported."""
+def test_2_1_a_matcher_that_is_a_list_fails_its_group_only(house: House) -> None:
+    """Claude Code rejects the whole file, which is clearly reported; in other agents the guards beside it run."""
     data = settings(handler())
     data["hooks"] = {"Stop": [{"hooks": [handler()]}], "PreToolUse": [{"matcher": ["Bash"], "hooks": [handler()]}]}
     write(house.shared, data)
     declarations = house.examine(house.shared).declarations
-    assert declarations.hooks == []
+    assert [(hook.events, hook.error is not None) for hook in declarations.hooks] == [
+        (["stop"], False),
+        (["pre_tool_use"], True),
+    ]
     (problem,) = declarations.problems
     assert "Claude Code rejects the whole file" in problem
     assert "`matcher` must be a string" in problem
