@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
+from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.context import ContextError
+from hookrun.core.events import GATES
+from hookrun.core.gate import refuses
 from hookrun.core.text import describe_exception
 from hookrun.library import Result
 from hookrun.library.embedded_engine import Engine, check_deadline
 from hookrun.library.fire_context import KNOWN, check
 
-# What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked.
-OnError = Literal["continue", "block"]
+# What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked. None is
+# the rule of core/gate.py: it is blocked where there is a guard.
+OnError = Literal["continue", "block"] | None
 
 log = logging.getLogger("hookrun.integrations")
 
@@ -35,13 +39,31 @@ async def fire(
     try:
         result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
         if result.problems and result.action in ALLOWING_ACTIONS:  # the config is invalid and no hook blocks
-            failure = internal_failure(event, "; ".join(result.problems), on_error, None)
-            return result if on_error == "continue" else failure
+            failure = internal_failure(event, "; ".join(result.problems), on_error or "continue", None)
+            return failure if on_error == "block" else result
         return result
     except ContextError:
         raise
     except Exception as error:
-        return internal_failure(event, describe_exception(error), on_error, error)
+        return internal_failure(event, describe_exception(error), decided(engine, event, fields, on_error), error)
+
+
+def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_error: OnError) -> OnError:
+    """Return what an internal error does to a call with these fields, None for one that is not known."""
+
+    def may_be_guarded() -> bool:
+        if event not in GATES:
+            return False
+        view = ConditionEvaluator(fields or {})
+        return any(
+            hook.on_failure == "block"
+            and hook.enforcing
+            and (fields is None or view.mismatch(hook.matcher, agents=hook.agents) is None)
+            for hook in engine.hooks(event)
+            if engine.enabled(hook.name)
+        )
+
+    return "block" if refuses(on_error, may_be_guarded) else "continue"
 
 
 def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> None:

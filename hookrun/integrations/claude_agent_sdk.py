@@ -20,7 +20,7 @@ from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.core.context import ContextError
 from hookrun.core.events import CLAUDE_EVENTS, GATES, canonical
 from hookrun.core.text import describe_exception
-from hookrun.integrations import OnError, fire, internal_failure, log, reply_of
+from hookrun.integrations import OnError, decided, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import without_misspelled
@@ -61,7 +61,7 @@ _check(__version__)
 
 
 def hooks_for(
-    engine: Engine, *, events: Iterable[str] | None = None, timeout: float = TIMEOUT, on_error: OnError = "continue"
+    engine: Engine, *, events: Iterable[str] | None = None, timeout: float = TIMEOUT, on_error: OnError = None
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the value for `ClaudeAgentOptions(hooks=...)`: one callback per event that has hooks now.
 
@@ -70,7 +70,7 @@ def hooks_for(
     write needs two) in which a late hook may finish. Below 5 seconds, a coroutine that ignores its cancellation can
     make the answer late, and Claude then blocks the tool; a function that blocks the loop always can, and needs
     `thread=True`. After an internal error of hookrun, `on_error` selects whether Claude continues (the error is logged)
-    or its action is blocked.
+    or its action is blocked; by default it is where a hook with `on_failure="block"` would have been asked.
 
     Raises ValueError for one of `events` that the SDK does not deliver; hooks for such events are logged.
     """
@@ -134,7 +134,7 @@ class _Callback:
         except Exception as error:
             # No hook was asked about fields that the engine refuses, and Claude runs the tool if a callback raises.
             refused = isinstance(error, ContextError) and message.event in GATES
-            on_error = "block" if refused else self._on_error
+            on_error = "block" if refused else decided(self._engine, message.event, None, self._on_error)
             replies = [reply_of(internal_failure(message.event, describe_exception(error), on_error, error))]
         response = build_response(claude, message, replies)
         for name in response.degraded:

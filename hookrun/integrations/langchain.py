@@ -66,7 +66,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     `session_id` defaults to the thread's ID. `names` translates the tools' names. `approve` is called if a hook asks,
     and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks.
     `tell_person` is called with messages for the user. After an internal error of hookrun, `on_error` selects whether
-    the agent continues (the error is logged) or its action is blocked.
+    the agent continues (the error is logged) or its action is blocked; by default it is where a hook with
+    `on_failure="block"` would have been asked.
 
     A tool's exception is raised as it would be without hookrun, unless a hook has a message for the model: then the
     model gets the error and the message.
@@ -80,7 +81,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         names: NameMap | None = None,
         approve: Approve | None = None,
         tell_person: Callable[[str], object] = log.warning,
-        on_error: OnError = "continue",
+        on_error: OnError = None,
         **fields: object,
     ) -> None:
         """Create the middleware for `engine`; `fields` (`working_dir`, `agent`, ...) are added to every context.

@@ -44,7 +44,7 @@ async def run_tool(
     approve: Approve | None = None,
     names: NameMap | None = None,
     text: Callable[[object], str] | None = None,
-    on_error: OnError = "continue",
+    on_error: OnError = None,
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
@@ -56,7 +56,8 @@ async def run_tool(
     ...; `state` and `deadline` (seconds) are passed to every fire.
 
     Raises ContextError, before anything runs, for `fields` that the engine refuses: misspelled or of the wrong type.
-    After an internal error of hookrun, `on_error` selects whether the call continues (with a log entry) or is blocked.
+    After an internal error of hookrun, or with a closed engine, `on_error` selects whether the call continues (with a
+    log entry) or is blocked; by default it is where a hook with `on_failure="block"` would have been asked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
     about = {"session_id": session_id, **fields}
@@ -74,7 +75,7 @@ def run_tool_sync(
     approve: Callable[[str, dict[str, object], str], bool] | None = None,
     names: NameMap | None = None,
     text: Callable[[object], str] | None = None,
-    on_error: OnError = "continue",
+    on_error: OnError = None,
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:

@@ -417,12 +417,25 @@ class TestTrouble:
         assert 0 < second < 0.05 < first <= 0.9, "the first fire has used up the time of both"
         assert answer["reason"].count("slow") == 2
 
-    @pytest.mark.parametrize(("on_error", "decided"), [("continue", None), ("block", "deny")])
+    @pytest.mark.parametrize(
+        ("on_failure", "on_error", "decided"),
+        [
+            ("continue", None, None),
+            ("block", None, "deny"),
+            ("block", "continue", None),
+            ("continue", "block", "deny"),
+        ],
+    )
     def test_hookrun_s_own_trouble(
-        self, engine: Engine, on_error: str, decided: str | None, caplog: pytest.LogCaptureFixture
+        self,
+        engine: Engine,
+        on_failure: Literal["continue", "block"],
+        on_error: str | None,
+        decided: str | None,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
-        """The user is notified, the log is written, and Claude continues unless that was asked for."""
-        engine.register("pre_tool_use", lambda _: None, name="one")
+        """The user is notified, the log is written, and Claude continues unless a guard or `on_error` blocks."""
+        engine.register("pre_tool_use", lambda _: None, name="one", on_failure=on_failure)
         engine.close_sync()
         answer = ask(engine, payload("PreToolUse"), on_error=on_error)
         assert answer.get("hookSpecificOutput", {}).get("permissionDecision") == decided

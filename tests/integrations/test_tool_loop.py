@@ -435,6 +435,19 @@ class TestOwnTrouble:
         assert "the agent continues without hooks" in caplog.text
         assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
 
+    @rows(
+        "options, ran",
+        [({"on_failure": "block"}, False), ({}, True), ({"on_failure": "block", "matcher": "edit"}, True)],
+    )
+    def test_it_is_refused_where_a_guard_would_have_been_asked(
+        self, run: Runner, options: dict[str, Any], *, ran: bool
+    ) -> None:
+        """Unless the program says otherwise; a guard for another tool refuses nothing."""
+        with Engine() as engine:
+            engine.register("pre_tool_use", lambda _: None, name="guard", **options)
+        assert run(engine, "bash", {}, Tool("ran")).ran == ran
+        assert run(engine, "bash", {}, Tool("ran"), on_error="continue").ran
+
     @rows("on_error, ran", [("continue", True), ("block", False)])
     def test_trouble_without_a_text(
         self, run: Runner, engine: Engine, monkeypatch: pytest.MonkeyPatch, on_error: str, ran: bool
