@@ -144,8 +144,9 @@ class AgentFire:
         if self.options.deadline is None:
             invocation.deadline = invocation.started + self._limit(self.message.native)
         self._load()
-        sent = self.message.event
-        if self.message.tool is not None and sent not in EVENTS and sent not in invocation.events:
+        sent = self.message
+        is_known = sent.native in self.agent.EVENTS or sent.event in {*EVENTS, *invocation.events}
+        if not is_known and sent.tool is not None:
             self.is_guessed, self.event = True, self.agent.PRE_TOOL_EVENT
             self._message = self._understood()
         if invocation.worker is not None and self.message.event in GATES:

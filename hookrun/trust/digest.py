@@ -130,6 +130,12 @@ def _declared_in(file: str, hook: Hook) -> str:
 def _settled(name: str, value: object) -> object:
     if isinstance(value, dict):
         return [[key, value[key]] for key in sorted(value) if name != "claude" or key not in LABELS]
+    if name == "matcher" and isinstance(value, (list, tuple)) and len(value) > 1:
+        from hookrun.agents.known_tools import ARGUMENTS, canonical_tools
+
+        # Which of hookrun's names an agent's stands for is a matter of hookrun's version, not of the declaration.
+        implied = {ours for each in value if each not in ARGUMENTS for ours in canonical_tools(each)}
+        value = [each for each in value if each not in implied]
     if name in IN_ANY_ORDER and isinstance(value, (list, tuple)):
         return sorted(value)
     return value

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.core.model import Hook
+from hookrun.trust.digest import declaration
 from hookrun.trust.project import locked_store
 from tests.cli.command import hookrun
 from tests.waiting import limit, slowness, until
@@ -291,3 +293,12 @@ def test_what_is_read_of_all_commands_of_a_project_is_bounded(project: Project, 
     found = json.loads(hookrun(project, "trust", "--json").stdout)
     assert len(found) == 200
     assert found[-1]["state"] == "cannot be approved"
+
+
+def test_a_tool_s_name_that_hookrun_learns_needs_no_new_approval() -> None:
+    """A matcher gets hookrun's name of a tool beside an agent's; another tool is another declaration."""
+    first, learned, other = (
+        declaration(Hook.from_dict({"name": "guard", "matcher": matcher}), "/project", "/home/me")
+        for matcher in (["Shell"], ["Shell", "bash"], ["Shell", "edit"])
+    )
+    assert first == learned != other
