@@ -117,7 +117,8 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"] or invocation.settings.get("on_error") == "continue":
         return verdict
     cut = fire.context.get("arguments_cut_off")
-    names = ", ".join(guards(fire, only_guards=not cut))
+    # Hooks that have judged the call have had their word, unless they did not get all of it, or an error came between.
+    names = ", ".join(guards(fire, only_guards=not cut) if cut or fire.failed else unknown_guards(fire))
     if not names or fire.candidates is None:
         return verdict
     fire.chain = fire.chain or HookChain(fire.event, fire.context, fire.candidates)
@@ -141,17 +142,22 @@ def guards(fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = Fa
 
 
 def _guards(fire: EventFire, *, of_any_tool: bool, only_guards: bool) -> list[str]:
-    hooks, unknown = fire.candidates, _unread_layers(fire.invocation)
+    hooks = fire.candidates
     enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing(index)] if hooks else []
     view = ConditionEvaluator(fire.context)
     if only_guards:
         enforcing = [hook for hook in enforcing if hook.on_failure == "block"]
     found = [hook for hook in enforcing if _may_match(hook, view, of_any_tool=of_any_tool)]
-    trust = fire.decisions() if found or unknown else None
-    names = [hook.name for hook in found if trust is None or _may_block(hook, trust)]
-    if any(layer not in UNTRUSTED_LAYERS if trust is None else trust.may_guard(layer) for layer in unknown):
-        names.append("unknown hooks")
-    return names
+    trust = fire.decisions() if found else None
+    return [*(hook.name for hook in found if trust is None or _may_block(hook, trust)), *unknown_guards(fire)]
+
+
+def unknown_guards(fire: EventFire) -> list[str]:
+    """Return a name for guards that may be in files that cannot be read; empty if there can be none."""
+    unknown = _unread_layers(fire.invocation)
+    trust = fire.decisions() if unknown else None
+    may_be = any(layer not in UNTRUSTED_LAYERS if trust is None else trust.may_guard(layer) for layer in unknown)
+    return ["unknown hooks"] if may_be else []
 
 
 def _unread_layers(invocation: FireInvocation) -> list[str]:

@@ -168,6 +168,18 @@ def test_a_user_s_file_that_never_was_readable_shuts_the_gate(name: str, agent_o
     assert fire(agent, HARMLESS)[0] is None
 
 
+@pytest.mark.parametrize("name", AGENTS)
+def test_guards_that_have_judged_the_call_refuse_nothing_for_another_file(name: str, agent_of: AgentOf) -> None:
+    """A project's file that cannot be read, and never had an approved guard, leaves the user's guards their word."""
+    agent = agent_of(name)
+    agent.project.user_hooks({"name": "any", "command": "true", "on_failure": "block"}, GUARD)
+    (agent.project.root / "coder.json").write_text('{"hooks": [')
+    reason, person = fire(agent, HARMLESS)
+    assert reason is None
+    assert "end of file" in person
+    assert str(fire(agent, FORBIDDEN)[0]).startswith("not by force")
+
+
 def test_the_user_s_word_on_errors_comes_first(agent_of: AgentOf) -> None:
     """`on_error: continue`, in another file of the layer, lets such calls through."""
     agent = agent_of("claude")
