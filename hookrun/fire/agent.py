@@ -93,7 +93,7 @@ class AgentFire:
         self.is_undecided = False
         self.is_guessed = False  # its event is unknown, but it has a tool
         self.payload: dict[str, object] = {}
-        self.guards: list[str] = []
+        self.guards: list[str] | None = None  # until it is looked for those of a message that was not judged
 
     @property
     def message(self) -> Message:
@@ -270,9 +270,7 @@ class AgentFire:
 
     def _answer(self) -> int:
         """Print the answer and write the records; return the exit status."""
-        if not self.invocation.home:
-            self.invocation.home = self._home_despite_error()
-        if self.invocation.home and self.invocation.config_files is None:
+        if self.invocation.config_files is None:
             self._load_settings()
         if self.is_unread or self.is_undecided:
             from hookrun.fire.unread import guards_of_message
@@ -341,15 +339,17 @@ class AgentFire:
         A message that cannot be read is blocked, too, where hooks might have blocked it.
         """
         texts = [*self.errors, *map(one_line, self.invocation.problems)]
-        told = [*self.invocation.kept] if self.message.event in GATES else []
-        told += [f"hookrun failed: {'; '.join(texts)}"] if texts else []
-        shown = "\n".join(text for text in told if self._is_shown(text)) or None
+        trouble = [*self.invocation.kept] if self.message.event in GATES else []
+        trouble += [f"hookrun failed: {'; '.join(texts)}"] if texts else []
+        shown = "\n".join(text for text in trouble if self._is_shown(text)) or None
         if texts and self._blocks_on_error():
-            return Reply("block", told[-1], user_message=shown)
-        if self.guards and self.invocation.settings.get("on_error") != "continue":
-            from hookrun.core.gate import refusal
+            return Reply("block", trouble[-1], user_message=shown)
+        if not self.guards:
+            return Reply(user_message=shown)
+        from hookrun.core.gate import refusal, refuses
 
-            cause = f"{told[-1]}; {', '.join(self.guards)} cannot check this, so it is blocked"
+        if refuses(self.invocation.settings.get("on_error"), lambda: True):
+            cause = f"{trouble[-1]}; {', '.join(self.guards)} cannot check this, so it is blocked"
             return Reply("block", refusal(cause), user_message=shown)
         return Reply(user_message=shown)
 
@@ -357,7 +357,7 @@ class AgentFire:
         """Return whether the user sees it now: at a gate each time, elsewhere, or through the model, once a session."""
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
         able = form.capabilities if form is not None else frozenset()
-        is_first = self._reaches_user() and self.first_time(trouble)
+        is_first = not able.isdisjoint((*DIRECT, "context")) and self.first_time(trouble)
         return is_first or (self.message.event in GATES and not able.isdisjoint(DIRECT))
 
     def status_without_answer(self) -> int:
@@ -365,15 +365,19 @@ class AgentFire:
         refusals = [verdict for _, verdict in self.fires if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"]]
         for verdict in refusals:
             print_for_agent(verdict.message or verdict.action)
-        return REFUSED if refusals or self._blocks_on_error() else FAILED
+        unjudged = self.message.event in GATES and (self.is_unread or self.is_undecided)
+        return REFUSED if refusals or self._blocks_on_error() or (unjudged and self._shuts()) else FAILED
+
+    def _shuts(self) -> bool:
+        try:
+            from hookrun.core.gate import refuses
+
+            return refuses(self.invocation.settings.get("on_error"), lambda: self.guards != [])
+        except Exception:  # not even this can be loaded
+            return True
 
     def _blocks_on_error(self) -> bool:
         return self.invocation.settings.get("on_error") == "block" and self.message.event not in STOP_EVENTS
-
-    def _reaches_user(self) -> bool:
-        """Return whether the user sees the answer, directly or through the model; if not, it is shown later."""
-        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
-        return form is not None and not form.capabilities.isdisjoint(("user_message", "user_message later", "context"))
 
     def first_time(self, cause: str) -> bool:
         """Return whether the user has not been notified of a cause in this session."""
@@ -382,17 +386,13 @@ class AgentFire:
         home = self.invocation.home
         return not home or mark_notice_shown(home, self.message.session_id, cause)
 
-    @staticmethod
-    def _home_despite_error() -> str:
-        try:
-            return account_home()
-        except Exception:  # that is the error
-            return ""
-
     def _load_settings(self) -> None:
-        """Load the config despite an unreadable message, for `on_error` and the audit."""
+        """Load the config despite an unreadable message or a wrong home, for `on_error`, the guards and the audit."""
         try:
+            self.invocation.home = self.invocation.home or account_home()
             self._load()
+        except NoHomeError:  # that is the error
+            return
         except Exception as error:
             self.errors.append(report_bug(error, self.invocation.home))
 

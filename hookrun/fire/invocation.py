@@ -230,12 +230,10 @@ class EventFire:
         if self.invocation.skip:
             self.chain.disabled_reason = self._without_skipped(self.invocation.skip, self.chain.disabled_reason)
         self._run(self.chain, runner)
-        failed = {run.failure.kind for run in self.chain.runs if run.failure is not None}
-        if trust is None and agent is not None and "declaration" in failed:
-            self.trust = trust = self._decisions(environment, runner.is_interrupted)
-        if trust is not None:
-            self._note_untrusted(self.chain, trust, failed)
-        self._note_lost_fields(self.chain)
+        try:
+            self._note(self.chain, environment, runner)
+        except Exception as error:  # the hooks have had their word
+            self.invocation.problems.append(report_bug(error, self.invocation.home))
         return self.chain.combine()  # a block so far stays a block
 
     def _runner(self, environment: HookEnvironment) -> ProcessRunner:
@@ -298,11 +296,14 @@ class EventFire:
 
         return save_overflow_text(self.invocation.home, text)
 
-    def _note_lost_fields(self, chain: HookChain) -> None:
-        """Note for an agent's user, once a session, the answers' fields that have no effect here."""
-        if self.invocation.agent is None:
-            return
-        for run in chain.runs:
+    def _note(self, chain: HookChain, environment: HookEnvironment, runner: ProcessRunner) -> None:
+        """Note for an agent's user, once a session, hooks that cannot run, and fields that have no effect here."""
+        failed = {run.failure.kind for run in chain.runs if run.failure is not None}
+        if self.trust is None and self.invocation.agent is not None and "declaration" in failed:
+            self.trust = self._decisions(environment, runner.is_interrupted)
+        if self.trust is not None:
+            self._note_untrusted(chain, self.trust, failed)
+        for run in chain.runs if self.invocation.agent is not None else ():
             for each in run.lost:
                 if self._first_time(f"lost {run.hook.location()} {run.hook.name}: {each}"):
                     chain.notes.append(f"hook {run.hook.name}: {each}")
@@ -361,20 +362,17 @@ class EventFire:
         """Notify the user of each pause, and once a session of the project's hooks that cannot run.
 
         They are unapproved, invalid, or of a kind that hookrun cannot run. `failed` are the kinds of the chain's
-        failures. A failure here is only reported.
+        failures.
         """
-        try:
-            trust.keep()
-            if self.invocation.agent is None:
-                return
-            chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
-            if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
-                from hookrun.trust.notices import combine_failures, unapproved_behind
+        trust.keep()
+        if self.invocation.agent is None:
+            return
+        chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
+        if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
+            from hookrun.trust.notices import combine_failures, unapproved_behind
 
-                behind = unapproved_behind(chain, self.candidates, trust)
-                combine_failures(chain.runs, behind, trust.root, self._first_time)
-        except Exception as error:
-            self.invocation.problems.append(report_bug(error, self.invocation.home))
+            behind = unapproved_behind(chain, self.candidates, trust)
+            combine_failures(chain.runs, behind, trust.root, self._first_time)
 
     # --- the audit
 

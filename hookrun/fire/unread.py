@@ -13,7 +13,7 @@ from hookrun.core.context import BOM
 from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
 from hookrun.core.fastjson import MAX_DEPTH, finite
-from hookrun.core.gate import refusal
+from hookrun.core.gate import refusal, refuses
 from hookrun.core.model import PRECEDENCE, UNTRUSTED_LAYERS, ClaudeForm, Verdict
 from hookrun.core.state import report_bug
 
@@ -113,18 +113,18 @@ def guards_of_message(
 
 def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     """Return a block if hooks that may guard the tool could not judge the call, else the verdict."""
-    invocation = fire.invocation
-    if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"] or invocation.settings.get("on_error") == "continue":
+    invocation, cut = fire.invocation, fire.context.get("arguments_cut_off")
+    if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"] or fire.candidates is None:
         return verdict
-    cut = fire.context.get("arguments_cut_off")
     # Hooks that have judged the call have had their word, unless they did not get all of it, or an error came between.
     names = ", ".join(guards(fire, only_guards=not cut) if cut or fire.failed else unknown_guards(fire))
-    if not names or fire.candidates is None:
+    if not refuses(invocation.settings.get("on_error"), lambda: bool(names)):
         return verdict
+    who = f"hooks ({names})" if names else "hookrun"
     fire.chain = fire.chain or HookChain(fire.event, fire.context, fire.candidates)
     if cut:
-        return Verdict("block", f"hooks ({names}) cannot read all of this: {cut}")
-    return Verdict("block", refusal(f"hooks ({names}) could not judge this: {'; '.join(invocation.problems)}"))
+        return Verdict("block", f"{who} cannot read all of this: {cut}")
+    return Verdict("block", refusal(f"{who} could not judge this: {'; '.join(invocation.problems)}"))
 
 
 def guards(fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = False) -> list[str]:

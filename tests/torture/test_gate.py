@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,8 @@ import pytest
 
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
-from tests.conftest import Project
-from tests.fire.agents import AGENTS, Agent, AgentOf, person_of, says
+from tests.conftest import Project, copy_package
+from tests.fire.agents import AGENTS, Agent, AgentOf, Told, person_of, run, says
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -188,6 +189,41 @@ def test_the_user_s_word_on_errors_comes_first(agent_of: AgentOf) -> None:
     reason, person = fire(agent, HARMLESS)
     assert reason is None
     assert "hookrun failed" in person
+
+
+def test_the_user_s_word_on_errors_holds_for_a_program(project: Project) -> None:
+    """`on_error: block` refuses what cannot be judged, guard or not."""
+    project.user_hooks(on_error="block")
+    (project.root / "coder.json").write_text("{")
+    fired = project.fire()
+    assert (fired.status, fired.verdict["action"]) == (2, "block")
+    assert "hookrun could not judge this" in fired.stderr
+
+
+@pytest.mark.only_cold("hookrun is incomplete there")
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_hookrun_that_cannot_even_look_for_guards_refuses(name: str, agent_of: AgentOf, tmp_path: Path) -> None:
+    """A message that cannot be read, and a module that is being replaced: the exit status is all there is."""
+    agent = agent_of(name)
+    agent.project.user_hooks(GUARD)
+    package = copy_package(tmp_path / "lib" / "hookrun", "unread.py")
+    line = [sys.executable, "-I", str(package / "__main__.py"), "fire", "--agent", name, agent.events["pre"]]
+    done = run(agent.project, [*line, "--home", str(agent.project.home)], stdin=b"nonsense")
+    assert done.returncode == 2, (done.stdout, done.stderr)
+
+
+@pytest.mark.only_cold("hookrun is broken there")
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_block_survives_an_error_after_the_hooks_have_run(name: str, agent_of: AgentOf, tmp_path: Path) -> None:
+    """What fails is the note about a wrong field of its answer."""
+    agent = agent_of(name)
+    agent.project.user_hooks({"command": says(action="block", message=["no way"])})
+    package = copy_package(tmp_path / "lib" / "hookrun")
+    with (package / "core" / "session.py").open("a") as file:
+        file.write("\n\ndef mark_notice_shown(*_):\n    raise ZeroDivisionError\n")
+    line = [sys.executable, "-I", str(package / "__main__.py"), "fire", "--agent", name, agent.events["pre"]]
+    done = run(agent.project, [*line, "--home", str(agent.project.home)], stdin=agent.shell())
+    assert "no way" in str(Told(agent, done).reason)
 
 
 @rows("on_failure, refused", [("block", True), ("continue", False)])
