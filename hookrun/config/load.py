@@ -88,10 +88,10 @@ class LoadedConfig:
         """Add the problems of a file that counts as it was when last readable."""
         for fault in file.faults:
             when = strftime("%Y-%m-%d %H:%M", localtime(file.since))
-            told = replace(fault, message=f"{fault.message}, so its hooks of {when} stay in force")
-            self.problems.append(told)
-            self.declarations.problems.append(told.text)
-            self.declarations.kept.append(told.text)
+            problem = replace(fault, message=f"{fault.message}, so its hooks of {when} stay in force")
+            self.problems.append(problem)
+            self.declarations.problems.append(problem.text)
+            self.declarations.kept.append(problem.text)
 
     def read(self, path: str, layer: str) -> ConfigFile:
         """Return a file as it counts."""

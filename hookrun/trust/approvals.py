@@ -92,7 +92,7 @@ class UserDecisions:
         return None
 
     def may_guard(self, layer: str) -> bool:
-        """Return whether a file of a layer may have a guard that counts, if nobody knows which hooks are in it."""
+        """Return whether a file of a layer may have a guard that counts, if its hooks are not known."""
         if layer == "managed":
             return True
         if active_pause(self._store.paused, "") is not None:

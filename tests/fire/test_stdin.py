@@ -6,14 +6,13 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Project
-from tests.fire.agents import PROGRAMS, call, run
+from tests.conftest import Project
+from tests.fire.agents import call
 from tests.rows import rows
 from tests.waiting import ended
 
@@ -180,14 +179,3 @@ def test_a_usage_error_reads_away_what_the_agent_writes(project: Project) -> Non
     assert ended(process) == 1
     process.stdin = None
     process.communicate()
-
-
-@pytest.mark.only_cold("replaces what the interpreter that is started has")
-@rows("lacks", ["RWF_NOWAIT", "preadv2"])
-def test_a_python_without_reads_that_do_not_wait_reads_the_context_too(lacks: str, project: Project) -> None:
-    """As builds for older systems are: they lack names, or refuse the flag."""
-    project.hooks({"command": "exit 2"})
-    program = str(PROGRAMS / "older_python.py")
-    line = [sys.executable, "-I", program, lacks, str(ROOT / "hookrun" / "__main__.py"), "fire", "pre_tool_use"]
-    done = run(project, line, stdin=CONTEXT)
-    assert (done.returncode, done.stderr) == (2, b"blocked by hook (exit 2, no reason given)\n")
