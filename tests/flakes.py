@@ -1,6 +1,7 @@
 """Try failed tests of processes again, alone, at a run's end. One that passes then is flaky: shown, and in flakes.json.
 
-The run stays green with up to three of them. Only tests marked `process` are tried again, as all of these rooms are.
+The run stays green with up to three of them. Only tests marked `process` are tried again, as all of these rooms are,
+and none marked `no_second_try`.
 `-p no:flakes` switches this off.
 """
 
@@ -58,7 +59,7 @@ class Marks:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Mark a failure, with the machine's load."""
         report = yield
-        if report.failed and item.get_closest_marker("process"):
+        if report.failed and item.get_closest_marker("process") and not item.get_closest_marker("no_second_try"):
             report.may_be_flaky = True
             report.load = os.getloadavg()[0]
         return report

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONFTEST = "from tests import flakes\ndef pytest_configure(config): flakes.register(config)\n"
-SETTINGS = "[pytest]\naddopts = -p xdist\nmarkers = process\n"
+SETTINGS = "[pytest]\naddopts = -p xdist\nmarkers =\n process\n no_second_try\n"
 FLAKY = "def test_{0}(): passes_from({1!r}, 2)\n"
+DEFECT = "@pytest.mark.no_second_try\n" + FLAKY.format("defect", "defect")
 PROCESS = "import pytest\npytestmark = pytest.mark.process\n"
 COUNT = """
 import pathlib
@@ -70,14 +71,18 @@ def test_a_test_of_processes_that_fails_once_is_flaky(tmp_path: Path) -> None:
 
 
 def test_only_tests_of_processes_are_tried_again_and_twice_at_most(tmp_path: Path) -> None:
-    """A flaky one beside others that fail is named, but the run is red for those. A skipped one has not passed."""
+    """A flaky one beside others that fail is named, but the run is red for those. A skipped one has not passed.
+
+    Nor is one whose single failure is a defect.
+    """
     skipped = "def test_skipped(): passes_from('skipped', 2); pytest.skip()\n"
-    processes = PROCESS + FLAKY.format("once", "once") + "def test_never(): passes_from('never', 9)\n" + skipped
+    never = "def test_never(): passes_from('never', 9)\n"
+    processes = PROCESS + FLAKY.format("once", "once") + never + skipped + DEFECT
     done = run(tmp_path, "-n", "0", processes=processes, others=FLAKY.format("not_marked", "not marked"))
     assert done.status == 1
-    assert "3 failed, 1 flaky in" in done.output
+    assert "4 failed, 1 flaky in" in done.output
     assert [entry["name"] for entry in done.flakes] == ["test_processes.py::test_once"]
-    assert [runs(tmp_path, name) for name in ("once", "never", "skipped", "not marked")] == [2, 3, 3, 1]
+    assert [runs(tmp_path, name) for name in ("once", "never", "skipped", "defect", "not marked")] == [2, 3, 3, 1, 1]
 
 
 @pytest.mark.slow
