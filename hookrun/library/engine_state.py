@@ -41,11 +41,12 @@ class TrustStoreCache:
         """Return the decisions, as `store.load` does. Raises StoreError."""
         owners = tuple(owners)
         where = home + DATA_DIR
-        try:
-            found = [os.lstat(path) for path in (where, f"{where}/{stores.NAME}")]
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError) and error.filename == where
-            return Store() if missing else stores.load(home, owners)
+        found: list[os.stat_result] = []
+        with suppress(OSError):  # that there is no file is a state of its directory
+            found.append(os.lstat(where))
+            found.append(os.lstat(f"{where}/{stores.NAME}"))
+        if not found:
+            return stores.load(home, owners)
         current = (home, owners, *((each.st_mode, each.st_uid, *identity_of(each)) for each in found))
         cached = self._cached
         if cached is not None and cached[0] == current:

@@ -58,6 +58,21 @@ def test_what_has_not_changed_is_read_once(home: str, read: list[str]) -> None:
     assert len(read) == 1
 
 
+def test_a_directory_without_a_store_is_looked_at_once(home: str, read: list[str], tmp_path: Path) -> None:
+    """It is an account's without approvals; the first one is seen, and so is a directory that others may write."""
+    directory = tmp_path / DATA_DIR[1:]
+    (directory / NAME).unlink()
+    known = TrustStoreCache()
+    assert [known.load(home).approved for _ in range(3)] == [{}] * 3
+    assert len(read) == 1
+    approve(home, "sha256:first")
+    assert list(known.load(home).approved) == ["sha256:first"]
+    (directory / NAME).unlink()
+    directory.chmod(0o777)
+    with pytest.raises(StoreError, match="write"):
+        known.load(home)
+
+
 def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> None:
     """A decision by another process takes effect, also one that replaces another of the same size."""
     known = TrustStoreCache()
