@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from stat import S_ISLNK
 
 from hookrun import __version__
 from hookrun.core.conditions import matching
@@ -82,13 +83,14 @@ class ConfigFiles:
 
     def add(self, layer: str, path: str, *, named: bool = False) -> None:
         """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown."""
+        own, is_absent = UNKNOWN, not named
         try:
-            own = identity_of(os.stat(path))
+            status = os.lstat(path)
+            is_absent = False  # a broken link is a mistake
+            own = identity_of(os.stat(path) if S_ISLNK(status.st_mode) else status)
         except OSError as error:
-            missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
-            if missing and not named and not os.path.lexists(path):  # a broken link is a mistake, not an absent file
+            if is_absent and isinstance(error, (FileNotFoundError, NotADirectoryError)):
                 return
-            own = UNKNOWN
         self.files.append((layer, path, own))
 
 
