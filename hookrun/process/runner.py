@@ -123,20 +123,17 @@ class ProcessRunner:
         if refused is not None:
             self._environment.discard_program(hook)
             return refused
-        if hook.kind == "python" and (outcome := self._called(hook, stdin)) is not None:
-            return self._settled(hook, outcome)
+        if hook.kind == "python":
+            if self._calls is None:
+                from hookrun.process.recipe_calls import RecipeCalls  # most hooks are programs
+
+                self._calls = RecipeCalls(self._environment, self._deadline, self._watch, forks=self._forks)
+            if (outcome := self._calls.outcome(hook, stdin)) is not None:  # a recipe that needs no process of its own
+                return self._settled(hook, outcome)
         task = prepare(hook, stdin, self._environment, locks=self._locks)
         if hook.background and isinstance(task, Task):
             return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
         return task
-
-    def _called(self, hook: Hook, stdin: bytes) -> Outcome | None:
-        """Return the outcome of a recipe that needs no process of its own, else None."""
-        if self._calls is None:
-            from hookrun.process.recipe_calls import RecipeCalls  # most hooks are programs
-
-            self._calls = RecipeCalls(self._environment, self._deadline, self._watch, forks=self._forks)
-        return self._calls.outcome(hook, stdin)
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         return self._settled(hook, classify_failure(hook, outcome, self._environment))
