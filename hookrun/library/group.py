@@ -7,7 +7,7 @@ import contextvars
 import weakref
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hookrun.core.model import AnyHook, Failure, Hook, Outcome
@@ -15,7 +15,7 @@ from hookrun.core.state import home_directory
 from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
 from hookrun.library.handlers import Handler
 from hookrun.library.threads import Job, Work
-from hookrun.process.prepare import HookEnvironment, prepare
+from hookrun.process.prepare import prepare
 from hookrun.process.runner import classify_failure
 from hookrun.trust.approvals import UserDecisions
 
@@ -208,30 +208,24 @@ class Processes:
     def __init__(self, fire: EngineFire) -> None:
         self._fire = fire
         self._services = fire.services
-
-    @cached_property
-    def _environment(self) -> HookEnvironment:
-        return self._fire.environment()
-
-    @cached_property
-    def _trust(self) -> UserDecisions:
-        """The user's decisions, read for each fire, as they may change."""
-        services = self._services
-        trust = UserDecisions(
-            services.home or home_directory(),
-            services.project,
-            self._environment,
-            services.settings,
-            services.decisions.load,
-            need_approval=not services.trusted,
-        )
-        trust.deadline = self._fire.deadline
-        return trust
+        self._environment = fire.environment()
+        self._asked: UserDecisions | None = None
 
     @property
-    def _asked(self) -> UserDecisions | None:
-        """The decisions if they have been read."""
-        return self.__dict__.get("_trust")
+    def _trust(self) -> UserDecisions:
+        """The user's decisions, read for each fire, as they may change."""
+        if self._asked is None:
+            services = self._services
+            self._asked = UserDecisions(
+                services.home or home_directory(),
+                services.project,
+                self._environment,
+                services.settings,
+                services.decisions.load,
+                need_approval=not services.trusted,
+            )
+            self._asked.deadline = self._fire.deadline
+        return self._asked
 
     @property
     def off(self) -> list[str]:
