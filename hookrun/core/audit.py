@@ -104,8 +104,16 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
         data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
-    if hook.mode != "enforce" or hook.background or run.recheck or outcome.truncated or outcome.processes_left:
-        data.update(_unusual_fields(run))
+    _with(
+        data,
+        {
+            "mode": None if hook.mode == "enforce" else hook.mode,
+            "background": hook.background,
+            "recheck": run.recheck,
+            "truncated": outcome.truncated,
+            "left_running": outcome.processes_left or None,
+        },
+    )
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
         if details != NONE:
@@ -130,17 +138,6 @@ def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
 def hook_fields(hook: AnyHook) -> dict[str, object]:
     """Return a record's fields about the hook."""
     return {"hook": _capped(hook.name), "layer": hook.layer, "source": _capped(hook.location())}
-
-
-def _unusual_fields(run: HookResult) -> dict[str, object]:
-    fields = {
-        "mode": run.hook.mode if run.hook.mode != "enforce" else None,
-        "background": run.hook.background,
-        "recheck": run.recheck,
-        "truncated": run.outcome.truncated,
-        "left_running": run.outcome.processes_left,
-    }
-    return {name: value for name, value in fields.items() if value}
 
 
 def _changes(run: HookResult, details: str) -> dict[str, list[str | None]]:
@@ -325,7 +322,7 @@ class _File:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._identity: tuple[int, int] | None = None
+        self._own: os.stat_result | None = None
         self._seen = monotonic()
 
     def is_at(self, path: str) -> bool:
@@ -333,15 +330,13 @@ class _File:
         now = monotonic()
         if now - self._seen < RECHECK_AFTER:
             return True
-        if self._identity is None:
-            mine = os.fstat(self.number)
-            self._identity = mine.st_dev, mine.st_ino
+        self._own = self._own or os.fstat(self.number)
         try:
             there = os.lstat(path)
         except FileNotFoundError:
             return False
         self._seen = now
-        return (there.st_dev, there.st_ino) == self._identity
+        return os.path.samestat(there, self._own)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         close(self.number)

@@ -95,7 +95,10 @@ class HookChain:
             try:
                 outcomes = runner([(hook, self.stdin(hook)) for hook in hooks])
             except Interrupted as interrupted:
-                self._note_interrupted(hooks, interrupted)
+                for hook, outcome in zip(hooks, interrupted.outcomes, strict=True):
+                    if outcome is not None and outcome.ms:
+                        self.runs.append(HookResult(hook, outcome))
+                        self.runs[-1].interrupted = True
                 raise
             self.record(hooks, outcomes)
 
@@ -200,7 +203,9 @@ class HookChain:
         """Return the hook if it runs now: it matches, is on, and the chain has not ended or it always runs."""
         if not self.candidates.selects(index, self.context):
             return None
-        if self.ended_by is not None and not self._runs_after_end(index):
+        if self.ended_by is not None and not (
+            self.candidates.always(index) and self.refusal(self.candidates.hook(index)) is None
+        ):
             self.statuses.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None
         hook: AnyHook = self.candidates.hook(index)
@@ -209,9 +214,6 @@ class HookChain:
             self.statuses[index] = f"not run: {why}"
             return None
         return hook
-
-    def _runs_after_end(self, index: int) -> bool:
-        return self.candidates.always(index) and self.refusal(self.candidates.hook(index)) is None
 
     def record(self, hooks: Sequence[AnyHook], outcomes: Sequence[Outcome]) -> list[HookResult]:
         """Record, in order, the answers of hooks that ran side by side; return results with a failure or notes.
@@ -236,13 +238,6 @@ class HookChain:
             if run.notes or run.failure is not None:
                 noted.append(run)
         return noted
-
-    def _note_interrupted(self, hooks: Sequence[AnyHook], interrupted: Interrupted) -> None:
-        for hook, outcome in zip(hooks, interrupted.outcomes, strict=True):
-            if outcome is not None and outcome.ms:
-                run = HookResult(hook, outcome)
-                run.interrupted = True
-                self.runs.append(run)
 
     def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return an ended hook's result, given its input, the context `before`."""

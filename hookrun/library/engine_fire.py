@@ -22,7 +22,6 @@ from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
 from hookrun.process.prepare import HookEnvironment
-from hookrun.process.program import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -136,11 +135,11 @@ class EngineFire(HookChain):
 
     def disabled_reason(self, hook: AnyHook) -> str | None:
         """Return why the user disabled a configured hook (those disabled by the program are not in the table)."""
-        return self.processes.why_off(hook) if isinstance(hook, Hook) else None
+        return self.processes.trust.why_off(hook) if isinstance(hook, Hook) and hook.source else None
 
     def refusal(self, hook: AnyHook) -> Failure | None:
         """Return why a configured hook may not run, or None."""
-        return self.processes.refusal(hook) if isinstance(hook, Hook) else None
+        return self.processes.trust.refusal(hook) if isinstance(hook, Hook) and hook.source else None
 
     def save_text(self, text: str) -> str | None:
         """Save a text that is too long for an agent; return its path, None without a home."""
@@ -155,17 +154,6 @@ class EngineFire(HookChain):
         if self._processes is None:
             self._processes = Processes(self)
         return self._processes
-
-    def environment(self) -> HookEnvironment:
-        """Return the environment shared by the configured hooks."""
-        return self.new_environment(
-            self.context,
-            project=self.services.project,
-            request_id=self.request_id,
-            program=program,
-            may_fork=False,
-            settings=self.services.settings,
-        )
 
     def log_result(self, run: HookResult) -> None:
         """Log a hook's notes and failure."""

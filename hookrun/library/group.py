@@ -16,6 +16,7 @@ from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
 from hookrun.library.handlers import Handler
 from hookrun.library.threads import Job, Work
 from hookrun.process.prepare import prepare
+from hookrun.process.program import program
 from hookrun.process.runner import classify_failure
 from hookrun.trust.approvals import UserDecisions
 
@@ -208,11 +209,18 @@ class Processes:
     def __init__(self, fire: EngineFire) -> None:
         self._fire = fire
         self._services = fire.services
-        self._environment = fire.environment()
+        self._environment = fire.new_environment(
+            fire.context,
+            project=fire.services.project,
+            request_id=fire.request_id,
+            program=program,
+            may_fork=False,
+            settings=fire.services.settings,
+        )
         self._asked: UserDecisions | None = None
 
     @property
-    def _trust(self) -> UserDecisions:
+    def trust(self) -> UserDecisions:
         """The user's decisions, read for each fire, as they may change."""
         if self._asked is None:
             services = self._services
@@ -232,19 +240,11 @@ class Processes:
         """The matching hooks that the user has disabled, as `NAME: reason`."""
         return self._asked.switched_off() if self._asked is not None else []
 
-    def why_off(self, hook: Hook) -> str | None:
-        """Return why the user has disabled the hook, or None."""
-        return self._trust.why_off(hook) if hook.source else None
-
-    def refusal(self, hook: Hook) -> Failure | None:
-        """Return why the hook may not run, by its declaration and the user's approvals, or None."""
-        return self._trust.refusal(hook) if hook.source else None
-
     def combine_failures(self) -> None:
         """Summarize in one text the project's hooks that did not run because of its config."""
         from hookrun.trust.notices import combine_failures, unapproved_behind
 
-        behind = unapproved_behind(self._fire, self._fire.candidates, self._trust)
+        behind = unapproved_behind(self._fire, self._fire.candidates, self.trust)
         combine_failures(self._fire.runs, behind, self._services.project)
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
@@ -264,11 +264,11 @@ class Processes:
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
         outcome = classify_failure(hook, outcome, self._environment)
-        return self._trust.check_after(hook, outcome) if hook.source else outcome
+        return self.trust.check_after(hook, outcome) if hook.source else outcome
 
     def _task(self, hook: Hook) -> Task | Failure | None:
         """Return the hook's task, or why it cannot run; None for a background hook, started here."""
-        refused = self._trust.check_before(hook) if hook.source else None
+        refused = self.trust.check_before(hook) if hook.source else None
         if refused is not None:
             return refused
         try:

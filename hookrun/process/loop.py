@@ -227,7 +227,8 @@ class Loop:
 
     def _poll_once(self) -> None:
         now = monotonic()
-        self._call_what_is_due(now)
+        while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
+            self._meanwhile.pop(0)[1]()
         until = self._next_wakeup(now)
         events = self._poll().poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
         for fd, mask in events:
@@ -249,10 +250,6 @@ class Loop:
             else:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
         self._enforce_deadlines(monotonic())
-
-    def _call_what_is_due(self, now: float) -> None:
-        while self._meanwhile and now >= self._meanwhile[0][0] and self._live:
-            self._meanwhile.pop(0)[1]()
 
     def _enforce_deadlines(self, now: float) -> None:
         """Terminate processes out of time, kill those that ignore it, finish those done."""
@@ -313,7 +310,13 @@ class Loop:
         """Note a process's exit, or have it reported if the process runs on."""
         # Most hooks have ended when their pipes are closed: they need no pidfd, which takes longer than this look.
         if (process.out < 0 and process.err < 0) or now >= process.started + POLL_INTERVAL:
-            if _is_gone(process):
+            try:
+                pid, status = os.waitpid(process.pid, os.WNOHANG)
+            except ChildProcessError:  # reaped by others
+                self._on_exit(process)
+                return
+            if pid:
+                process.status = status
                 self._on_exit(process)
             else:
                 self._watch_exit(process)
@@ -409,14 +412,3 @@ class Loop:
         """Stop watching a descriptor, if it is watched."""
         if self._of.pop(fd, None) is not None:
             self._poll().unregister(fd)
-
-
-def _is_gone(process: Process) -> bool:
-    """Return whether a process has exited and was reaped by anyone."""
-    try:
-        pid, status = os.waitpid(process.pid, os.WNOHANG)
-    except ChildProcessError:
-        return True
-    if pid:
-        process.status = status
-    return bool(pid)

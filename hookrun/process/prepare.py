@@ -181,7 +181,9 @@ class HookEnvironment:
             return self.project
         if hook.cwd == "event":
             if hook.dialect == "claude":
-                return _existing_directory(self.event_directory, self.project, variables)
+                home = os.fsdecode(variables.get(b"HOME", b""))
+                places = (self.event_directory, self.project, home)
+                return next((each for each in places if os.path.isdir(each)), LAST_RESORT)
             return self.event_directory
         return expand(hook.cwd, variables, self.project)
 
@@ -272,7 +274,12 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     failure = check_program_exists(hook.look, variables, cwd)
     if failure is not None:
         return failure
-    begin = (STARTS.get(hook.kind) or _starter(hook.kind))(hook, variables, cwd, environment)
+    starter = STARTS.get(hook.kind)
+    if starter is None:
+        from importlib import import_module
+
+        starter = import_module(f"hookrun.process.{hook.kind}_hook").start
+    begin: Start | Failure = starter(hook, variables, cwd, environment)
     if isinstance(begin, Failure):
         return begin
     task = Task(
@@ -292,11 +299,9 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     return task
 
 
-def _start_command(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start:
-    return environment.program(("/bin/sh", "-c", str(hook.target)), variables, cwd)
-
-
 def _start_args(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start | Failure:
+    if hook.kind == "command":
+        return environment.program(("/bin/sh", "-c", str(hook.target)), variables, cwd)
     argv = list(hook.target)
     if hook.dialect == "claude":
         argv = _with_claude_paths(argv, variables)
@@ -343,14 +348,7 @@ def _no_python(hook: Hook) -> Failure:
 
 
 # Kind of hook -> how to start it; other kinds use `start` of their module `process/KIND_hook.py`.
-STARTS = {"command": _start_command, "args": _start_args, "python": _start_python, "url": _start_url}
-
-
-def _starter(kind: str) -> Callable[[Hook, dict[bytes, bytes], str, HookEnvironment], Start | Failure]:
-    from importlib import import_module
-
-    start: Callable[..., Start | Failure] = import_module(f"hookrun.process.{kind}_hook").start
-    return start
+STARTS = {"command": _start_args, "args": _start_args, "python": _start_python, "url": _start_url}
 
 
 def check_program_exists(words: object, variables: Mapping[bytes, bytes], cwd: str) -> Failure | None:
@@ -438,9 +436,3 @@ def _with_claude_paths(words: list[str], variables: Mapping[bytes, bytes]) -> li
         if value is not None:
             words = [word.replace(f"${{{name}}}", os.fsdecode(value)) for word in words]
     return words
-
-
-def _existing_directory(path: str, project: str, variables: Mapping[bytes, bytes]) -> str:
-    """Return the first existing directory: the agent's, the project's, home, LAST_RESORT."""
-    home = os.fsdecode(variables.get(b"HOME", b""))
-    return next((each for each in (path, project, home) if os.path.isdir(each)), LAST_RESORT)
