@@ -11,6 +11,8 @@ import os
 import re
 import subprocess
 from contextlib import suppress
+from glob import glob
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.agents import AGENTS, MARKERS_OF_OTHERS, env_markers, load
@@ -35,10 +37,11 @@ MASTERS = frozenset({"/dev/ptmx", "/dev/pts/ptmx"})
 
 
 class Ancestor(NamedTuple):
-    """A process, its parent, its terminal ("" for none), and paths of its program, its first word and its script."""
+    """A process, its parent, session and terminal, and the paths of its program, its first word and its script."""
 
     pid: int
     parent: int
+    session: str
     terminal: str
     program: str
     word: str
@@ -106,43 +109,37 @@ def _is_cut(chain: list[Ancestor]) -> bool:
     below = [process for process in chain if not process.is_init()]
     if len(below) in (0, len(chain)) or any(process.is_place() for process in below):
         return False  # one that ends at no init begins outside of this container
-    try:
-        return os.getsid(below[-1].pid) != os.getsid(chain[len(below)].pid)  # else it is a container's command
-    except OSError:
-        return True
+    return below[-1].session != chain[len(below)].session  # else it is a container's command
 
 
 def _holders(terminal: os.stat_result) -> Iterator[int]:
     """Yield the processes that can be seen to hold a pseudo-terminal's other end (Linux)."""
-    number = (os.major(terminal.st_rdev) - PTS_MAJOR) * 256 + os.minor(terminal.st_rdev)
-    for pid in filter(str.isdecimal, os.listdir("/proc")) if os.path.exists("/proc/self/fdinfo") else ():
-        try:
-            ends = [fd for fd in os.listdir(f"/proc/{pid}/fd") if os.readlink(f"/proc/{pid}/fd/{fd}") in MASTERS]
-            is_near = ends and os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
-            for fd in ends if is_near else ():  # in another container the same number is another terminal
-                with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
-                    if f"tty-index:\t{number}\n" in file.read():
-                        yield int(pid)
-        except OSError:  # another account's, or gone
-            continue
+    index = f"tty-index:\t{(os.major(terminal.st_rdev) - PTS_MAJOR) * 256 + os.minor(terminal.st_rdev)}\n"
+    for fd in glob("/proc/[0-9]*/fd/*"):
+        with suppress(OSError):  # another account's, or gone
+            _, _, pid, _, number = fd.split("/")
+            is_end = os.readlink(fd) in MASTERS and index in Path(f"/proc/{pid}/fdinfo/{number}").read_text("ascii")
+            # in another container the same number is another terminal
+            if is_end and os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
+                yield int(pid)
 
 
 def _read(pid: int) -> Ancestor | None:
     program = ""
     try:
         if os.path.exists("/proc/self/stat"):
-            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-                _, parent, _, _, terminal, *_ = file.read().rpartition(")")[2].split()
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = os.fsdecode(file.read()).split("\0")
+            stat = os.fsdecode(Path(f"/proc/{pid}/stat").read_bytes())
+            _, parent, _, session, terminal, *_ = stat.rpartition(")")[2].split()
+            words = os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
             with suppress(OSError):  # another account's
                 program = os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")  # agents replace themselves
         else:
-            ps = ["/bin/ps", "-ww", "-o", "ppid=,tty=,args=", "-p", str(pid)]
-            parent, terminal, *words = os.fsdecode(subprocess.run(ps, capture_output=True, check=False).stdout).split()
+            ps = ["/bin/ps", "-ww", "-o", "ppid=,sess=,tty=,args=", "-p", str(pid)]
+            printed = subprocess.run(ps, capture_output=True, check=False).stdout
+            parent, session, terminal, *words = os.fsdecode(printed).split()
     except (OSError, ValueError):
         return None
-    found = Ancestor(pid, int(parent), terminal, program, (*words, "")[0], "")
+    found = Ancestor(pid, int(parent), session, terminal, program, (*words, "")[0], "")
     if not any(map(INTERPRETER.fullmatch, found.names())):
         return found
     return found._replace(script=next((word for word in words[1:] if not word.startswith("-")), ""))

@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from hookrun.cli import run
+from hookrun.cli import commands, run
+from hookrun.core.state import home_directory
 from hookrun.trust import ancestry
 
 if TYPE_CHECKING:
@@ -94,9 +95,15 @@ def states(project: Project) -> dict[str, str]:
 
 @contextmanager
 def _a_user_runs_it() -> Iterator[None]:
-    """Let this process seem to be the user's, whatever has started the tests: see tests/trust/test_ancestry.py."""
-    place = ancestry.Ancestor(os.getpid(), 1, "", "", "sshd", "")
-    with mock.patch.object(ancestry, "lineage", return_value=[place]):
+    """Let this process seem to be the user's, and HOME the account's home, whoever has started the tests.
+
+    The real ones: tests/trust/test_ancestry.py, tests/torture/test_homes.py.
+    """
+    place = ancestry.Ancestor(os.getpid(), 1, "", "", "", "sshd", "")
+    with (
+        mock.patch.object(ancestry, "lineage", return_value=[place]),
+        mock.patch.object(commands, "line_home", home_directory),
+    ):
         yield
 
 
