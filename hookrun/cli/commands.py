@@ -243,7 +243,8 @@ class Workspace:
         if not project_names_hookrun(self.location.project):
             return home
         fault = f"HOME is {home}, but the lines in this project's settings read {account}, the account's home"
-        if os.path.exists(path_in(home)):  # your own lines read HOME
+        conf = path_in(home)
+        if os.path.exists(conf) and os.stat(conf).st_uid == os.getuid():  # your own lines read HOME
             warn(f"{fault}\nhint: approve hooks there, too: `hookrun trust --home {shlex.quote(account)}`")
             return home
         warn(f"{fault}, so this command uses that\nhint: `--home` names another")

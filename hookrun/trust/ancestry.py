@@ -134,9 +134,9 @@ def _read(pid: int) -> Ancestor | None:
             with suppress(OSError):  # another account's
                 program = os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")  # agents replace themselves
         else:
-            ps = ["/bin/ps", "-ww", "-o", "ppid=,sess=,tty=,args=", "-p", str(pid)]
-            printed = subprocess.run(ps, capture_output=True, check=False).stdout
-            parent, session, terminal, *words = os.fsdecode(printed).split()
+            ps = ["/bin/ps", "-ww", "-o", "ppid=,tty=,args=", "-p", str(pid)]
+            parent, terminal, *words = os.fsdecode(subprocess.run(ps, capture_output=True, check=False).stdout).split()
+            session = str(os.getsid(pid))
     except (OSError, ValueError):
         return None
     found = Ancestor(pid, int(parent), session, terminal, program, (*words, "")[0], "")

@@ -145,6 +145,16 @@ def test_where_lines_of_both_homes_run_the_other_approval_is_named(elsewhere: Ac
     assert elsewhere.line().startswith("refused")
 
 
+@pytest.mark.only_cold("its homes differ")
+@pytest.mark.skipif(os.geteuid() != 0, reason="it needs root to give a file to another account")
+def test_the_lines_of_another_account_do_not_count(elsewhere: Account) -> None:
+    """`sudo -E` where the user's own lines are installed: their home is another account's."""
+    elsewhere.hookrun("install", "claude", home=elsewhere.project.home)
+    os.chown(elsewhere.project.home / ".local/share/hookrun/launcher.conf", 12345, 12345)
+    assert "so this command uses that" in elsewhere.approve()
+    assert elsewhere.line().startswith("refused")
+
+
 @pytest.mark.only_cold("there is no account")
 def test_without_an_account_home_is_the_one(nameless: Account) -> None:
     """The committed line finds hookrun there, and its approvals."""
