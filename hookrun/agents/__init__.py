@@ -43,8 +43,10 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }
 
-# An agent without a module here -> the environment variables it sets for its commands.
+# The program of an agent without a module here -> the environment variables it sets for its commands.
 MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
+    "cursor-agent": (),
+    "devin": (),
     "grok": ("GROK_AGENT",),
     "kilo": ("KILO",),
     "pi": ("AI_AGENT", "PI_CODING_AGENT"),

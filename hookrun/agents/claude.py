@@ -158,6 +158,7 @@ OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
 
 INSTALL: InstallSpec = {
     "program": "claude",
+    "processes": ("/@anthropic-ai/claude-", "/claude/versions/", "/claude-code/cli.js"),
     "directory": ".claude",
     "variable": "CLAUDE_CONFIG_DIR",
     "user": "settings.json",

@@ -248,6 +248,7 @@ RESPONSE_FORMATS = {
 
 INSTALL: InstallSpec = {
     "program": "cline",
+    "processes": ("/@cline/cli",),
     "directory": ".cline",
     "user": "hooks/{event}",
     "project": ".cline/hooks/{event}",

@@ -108,6 +108,7 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
 
 INSTALL: InstallSpec = {
     "program": "codex",
+    "processes": ("codex-linux-sandbox", "/@openai/codex"),
     "directory": ".codex",
     "variable": "CODEX_HOME",
     "user": "hooks.json",

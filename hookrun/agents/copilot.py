@@ -190,6 +190,7 @@ RESPONSE_FORMATS = {
 
 INSTALL: InstallSpec = {
     "program": "copilot",
+    "processes": ("/@github/copilot",),
     "directory": ".copilot",
     "user": "hooks/hookrun.json",
     "project": ".github/hooks/hookrun.json",

@@ -134,6 +134,7 @@ RESPONSE_FORMATS = {
 
 INSTALL: InstallSpec = {
     "program": "gemini",
+    "processes": ("/@google/gemini-cli",),
     "directory": ".gemini",
     "user": "settings.json",
     "project": ".gemini/settings.json",

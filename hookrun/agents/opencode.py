@@ -232,6 +232,7 @@ RESPONSE_FORMATS = {
 
 INSTALL: InstallSpec = {
     "program": "opencode",
+    "processes": ("/opencode-ai/",),
     "directory": ".config/opencode",
     "user": "plugin/hookrun.js",
     "project": ".opencode/plugin/hookrun.js",

@@ -85,6 +85,7 @@ RESPONSE_FORMATS = claude_formats(
 
 INSTALL: InstallSpec = {
     "program": "qwen",
+    "processes": ("/@qwen-code/qwen-code/",),
     "directory": ".qwen",
     "user": "settings.json",
     "project": ".qwen/settings.json",

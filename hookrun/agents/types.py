@@ -128,7 +128,9 @@ class InstallSpec(TypedDict):
     """Where an agent reads its hooks, and how to write one there: the constant INSTALL of its module."""
 
     program: str
-    """The name of its program on PATH."""
+    """The name of its program on PATH, and of its processes."""
+    processes: NotRequired[tuple[str, ...]]
+    """Other names of its processes; with a slash, a part of the path of a program or of an interpreter's script."""
     directory: str
     """Its directory in the user's home."""
     variable: NotRequired[str]

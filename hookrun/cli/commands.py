@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import click
 
 from hookrun.cli.printing import CONFIG_ERRORS, CommandReport
 from hookrun.core.files import relative_path
-from hookrun.core.state import home_directory
+from hookrun.core.state import NoHomeError, home_directory, line_home, named_home
 from hookrun.core.terminal import CHOICES, ColorChoice
 from hookrun.core.text import did_you_mean, quote
 
@@ -229,15 +230,30 @@ class Workspace:
 
     @cached_property
     def home(self) -> str:
-        """The home directory, by default HOME. Raises NoHomeError, click.ClickException."""
-        home = self.named_home
-        if home is None:
-            return home_directory()
-        if not os.path.isdir(home):
-            raise click.ClickException(
-                f"--home: no such directory: {quote(home)}\nhint: name the directory that contains .config/hookrun"
-            )
-        return os.path.abspath(home)
+        """The home of hookrun's files: HOME, or the account's if only that is read here. Raises NoHomeError."""
+        home = account = self._users_home
+        with suppress(NoHomeError):
+            account = line_home() if self.named_home is None else home
+        if os.path.realpath(home) == os.path.realpath(account):
+            return home
+        from hookrun.cli.printing import warn
+        from hookrun.launch.launcher_file import path_in
+        from hookrun.wiring.presence import project_names_hookrun  # keeps `hookrun --help` quick
+
+        if not project_names_hookrun(self.location.project):
+            return home
+        fault = f"HOME is {home}, but the lines in this project's settings read {account}, the account's home"
+        conf = path_in(home)
+        if os.path.exists(conf) and os.stat(conf).st_uid == os.getuid():  # your own lines read HOME
+            warn(f"{fault}\nhint: approve hooks there, too: `hookrun trust --home {shlex.quote(account)}`")
+            return home
+        warn(f"{fault}, so this command uses that\nhint: `--home` names another")
+        return account
+
+    @cached_property
+    def _users_home(self) -> str:
+        """What `--home` names, else HOME. Raises NoHomeError."""
+        return home_directory() if self.named_home is None else named_home(self.named_home)
 
     def next_command(self, line: str) -> str:
         """Return a command for the user to run next with the same `--home`."""
@@ -284,8 +300,8 @@ class Workspace:
         from hookrun.config.discovery import find
         from hookrun.wiring.targets import InstallLocation  # only for agents' settings
 
-        project = find(self.directory, self.home).project_root(None)
-        return InstallLocation(self.home, project, {} if self.named_home is not None else dict(os.environ))
+        project = find(self.directory, self._users_home).project_root(None)
+        return InstallLocation(self._users_home, project, {} if self.named_home is not None else dict(os.environ))
 
 
 def explain_call(event: object, *, tool: object, agent: object, **args: object) -> str:

@@ -12,8 +12,8 @@ from hookrun.core.state import (
     STATE_DIR,
     CurrentRun,
     NoHomeError,
-    account_home,
     home_directory,
+    line_home,
     open_private,
     timestamp,
 )
@@ -57,7 +57,7 @@ def report_in_run(error: BaseException, home: str | None = None) -> str:
     """
     for_agent = CurrentRun.for_agent
     try:
-        home = home or CurrentRun.home or (account_home() if for_agent else home_directory())
+        home = home or CurrentRun.home or (line_home() if for_agent else home_directory())
     except NoHomeError:
         home = None
     return report(error, home, debug=not for_agent)

@@ -102,6 +102,28 @@ def account_home() -> str:
         raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: give --home DIR") from None
 
 
+def line_home() -> str:
+    """Return the home that an agent's line without `--home` reads: the account's. Raises NoHomeError.
+
+    Without an account (a container's `--user 12345`) it is HOME, unless that is another's, in a repository or in the
+    working directory: a project can set HOME.
+    """
+    try:
+        return account_home()
+    except NoHomeError:
+        from contextlib import suppress  # rarely needed
+
+        with suppress(OSError):
+            around = [home := os.path.realpath(os.environ.get("HOME", ""))]
+            while around[-1] != "/":
+                around.append(os.path.dirname(around[-1]))
+            is_own = os.stat(home).st_uid == os.getuid() and os.getcwd() not in around[:-1]
+            if is_own and not any(os.path.lexists(f"{each}/.git") for each in around):
+                return home
+        cause = f"there is no account {os.getuid()}, and HOME is not its own directory outside of the project"
+        raise NoHomeError(f"{cause}\nhint: give --home DIR") from None
+
+
 def named_home(path: str) -> str:
     """Return the absolute path of the directory given as --home. Raises NoHomeError if it does not exist."""
     try:

@@ -15,7 +15,7 @@ from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
 from hookrun.core import audit_reader
-from hookrun.core.state import NoHomeError, account_home
+from hookrun.core.state import NoHomeError, line_home
 from hookrun.core.text import one_line, quote
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
@@ -115,7 +115,7 @@ class AgentState:
     def found_by_project(self) -> list[str] | None:
         """Return the command that the project's line runs here, up to `fire`, or None."""
         try:
-            home: str | None = account_home()
+            home: str | None = line_home()
         except NoHomeError:
             home = None
         return fire_call.find_hookrun(

@@ -19,7 +19,7 @@ from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply
 from hookrun.core import context as contexts
 from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
-from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, account_home, named_home, report_bug
+from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, line_home, named_home, report_bug
 from hookrun.core.text import one_line, print_for_agent, quote, write_all, write_stderr
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
@@ -126,7 +126,7 @@ class AgentFire:
     def _open(self) -> None:
         options = self.options
         named = options.home if options.probe is None else options.probe
-        home = account_home() if named is None else named_home(named)
+        home = line_home() if named is None else named_home(named)
         self.invocation.home = CurrentRun.home = home
         self.invocation.deadline = self.invocation.started + (options.deadline or self._limit(self.event))
 
@@ -389,7 +389,7 @@ class AgentFire:
     def _load_settings(self) -> None:
         """Load the config despite an unreadable message or a wrong home, for `on_error`, the guards and the audit."""
         try:
-            self.invocation.home = self.invocation.home or account_home()
+            self.invocation.home = self.invocation.home or line_home()
             self._load()
         except NoHomeError:  # that is the error
             return

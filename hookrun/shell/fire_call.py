@@ -152,7 +152,11 @@ SCRIPT = (
     # the arguments: what to do without hookrun, the project's variable, what to say then, hookrun's own
     f"{BEGINS}"
     "_u=$(/usr/bin/id -un 2>/dev/null); "
-    'case $_u in (""|[!A-Za-z_]*|*[!A-Za-z0-9._-]*) _h=;; (*) eval "_h=~$_u";; esac; '
+    'case $_u in (""|[!0-9A-Za-z_]*|*[!A-Za-z0-9._-]*) _h=;; (*[!0-9]*) eval "_h=~$_u";; '
+    # no account, only its number: HOME, if that is its own, in no repository and not in the working directory
+    '(*) eval "_h=\\$"HOME; [ -O "$_h" ] && _h=$(cd -P . && eval "_x=\\$"PWD && cd -P "$_h" && eval "_d=\\$"PWD && '
+    'case $_d/ in ("$_x"/*) exit 1;; esac && printf %s "$_d" && '
+    'while [ "$_d" ]; do [ ! -e "$_d/.git" ] || exit 1; _d=${_d%/*}; done) || _h=;; esac; '
     # the account's launcher, if all it starts is there
     "_f=; case $_h in (/*) _l=$_h/.local/share/hookrun; "
     '[ -x "$_l/$3" ] && [ -f "$_l/$3" ] && [ -O "$_l/launcher.conf" ] && '
@@ -179,7 +183,12 @@ SCRIPT = (
 )
 
 # SHA-256 of earlier versions' scripts.
-EARLIER_SCRIPTS = frozenset({"376a73e7bd725599060df735387965a97af3542a63c5c2a96f29173d37fb3a3e"})
+EARLIER_SCRIPTS = frozenset(
+    {
+        "376a73e7bd725599060df735387965a97af3542a63c5c2a96f29173d37fb3a3e",
+        "9cedb6bdc39ddfe620dd184333822fb2db4d6aa236abe52d48d9e0e92f435710",
+    }
+)
 
 # The script's name, the word before its arguments.
 SCRIPT_NAME = "hookrun"

@@ -11,20 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hookrun.agents import env_markers
 from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.core import files
 from hookrun.core.events import GATES
 from hookrun.core.files import is_within, relative_path
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
-from hookrun.core.nesting import NESTING
 from hookrun.core.state import DATA_DIR, make_private_dir
 from hookrun.core.terminal import is_terminal
 from hookrun.core.text import UserError, did_you_mean, quote, truncate
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.trust import snapshots, store as stores
+from hookrun.trust.ancestry import what_runs_this
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
 from hookrun.trust.hook_files import place
@@ -39,6 +38,7 @@ LOCK = "trust.lock"
 MAX_APPROVED = 5000
 # Limit on the characters shown of a part of a command.
 MAX_SHOWN = 60
+OWN_TERMINAL = "run it yourself, in a terminal that neither an agent nor one of its commands has opened"
 
 
 class NotAllowedError(UserError):
@@ -267,18 +267,13 @@ def _text(store: Store) -> str:
 
 
 def require_terminal(purpose: str) -> None:
-    """Raise NotAllowedError unless the user is at a terminal.
-
-    It stops the plain case: an agent that tries hard can open a terminal.
-    """
+    """Raise NotAllowedError unless the user is at a terminal."""
     refuse_if_run_by_agent(purpose)
     if not (is_terminal(0) and is_terminal(2)):
         raise NotAllowedError(f"cannot {purpose} without a terminal\nhint: run the command in a terminal yourself")
 
 
 def refuse_if_run_by_agent(purpose: str) -> None:
-    """Raise NotAllowedError if the environment says that an agent or a hook runs this process."""
-    for name in (*env_markers(), NESTING.decode()):
-        if os.environ.get(name):
-            cause = f"{name} is set, so an agent or a hook runs this command"
-            raise NotAllowedError(f"cannot {purpose}: {cause}\nhint: run it in a terminal yourself")
+    """Raise NotAllowedError if an agent or a hook runs this process."""
+    if (cause := what_runs_this()) is not None:
+        raise NotAllowedError(f"cannot {purpose}: {cause}\nhint: {OWN_TERMINAL}")

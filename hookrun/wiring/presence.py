@@ -69,6 +69,16 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
         return False
 
 
+def project_names_hookrun(project: str) -> bool:
+    """Return whether an agent's settings in a project name hookrun."""
+    from pathlib import Path
+
+    from hookrun.agents import AGENTS, load
+
+    files = [load(name).INSTALL["project"].replace("{event}", "*") for name in AGENTS]
+    return any(_names_hookrun(str(path)) for file in files for path in Path(project).glob(file))
+
+
 def _names_hookrun(path: str) -> bool:
     """Look only for our name: most files lack it, and parsing one takes many imports."""
     try:

@@ -12,8 +12,11 @@ import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
+from unittest import mock
 
-from hookrun.cli import run
+from hookrun.cli import commands, run
+from hookrun.core.state import home_directory
+from hookrun.trust import ancestry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,6 +64,7 @@ def run_here(arguments: Sequence[str], streams: Sequence[int], environment: dict
     assert arguments[:1] != ("fire",), "hookrun fire ends its process: use hookrun_process"
     with (
         _process_state(),
+        _a_user_runs_it(),
         _environment(environment, directory),
         _standard_streams(*streams),
     ):
@@ -87,6 +91,20 @@ def hookrun_process(project: Project, *arguments: str, stdout: int = subprocess.
 def states(project: Project) -> dict[str, str]:
     """Return the decision about each hook of a project."""
     return {each["name"]: each["state"] for each in json.loads(hookrun(project, "trust", "--json").stdout)}
+
+
+@contextmanager
+def _a_user_runs_it() -> Iterator[None]:
+    """Let this process seem to be the user's, and HOME the account's home, whoever has started the tests.
+
+    The real ones: tests/trust/test_ancestry.py, tests/torture/test_homes.py.
+    """
+    place = ancestry.Ancestor(os.getpid(), 1, "", "", "", "sshd", "")
+    with (
+        mock.patch.object(ancestry, "lineage", return_value=[place]),
+        mock.patch.object(commands, "line_home", home_directory),
+    ):
+        yield
 
 
 @contextmanager

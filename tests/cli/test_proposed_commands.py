@@ -60,6 +60,7 @@ VALUES = {
     "shlex.quote(config_file.root)": "/p", "shell_quoted(self.root)": "/p",
     "shell_quoted(root)": "/p", "quoted": "'rm x'", "self.event": "pre_tool_use", "fire.event": "stop",
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
+    "shlex.quote(account)": "/p",
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "recipe.name": "no-force-push",
 }  # fmt: skip

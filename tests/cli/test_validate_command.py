@@ -115,7 +115,7 @@ def test_home_can_be_named(project: Project) -> None:
     assert hookrun(project, "validate", "--home", str(project.home), HOME="/nowhere").status == 1
     done = hookrun(project, "validate", "--home", "none")
     assert (done.status, done.stdout) == (1, "")
-    assert done.stderr.startswith('error: --home: no such directory: "none"')
+    assert done.stderr.splitlines()[0].endswith("/none is not a directory")
 
 
 def test_json(project: Project) -> None:

@@ -97,9 +97,9 @@ ON_THE_COMMAND_LINE = {
     # files and directories that are missing, or something else
     "list --config none.json": "none.json:1:1: no such file hint: ",
     "validate --config hooks": "hooks:1:1: is a directory hint: ",
-    "list --home /nowhere": '--home: no such directory: "/nowhere" hint: name the directory',
+    "list --home /nowhere": "--home /nowhere is not a directory hint: give the directory",
     "stats --db /nowhere/x.db": '--db: no such file: "/nowhere/x.db"',
-    "install claude --home /nowhere": '--home: no such directory: "/nowhere"',
+    "install claude --home /nowhere": "--home /nowhere is not a directory",
     "trust nowhere": 'nowhere" hint: name the directory of a project',
     "explain stop --ctx none.json": 'cannot read "none.json": No such file or directory hint: ',
     "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
@@ -205,7 +205,7 @@ def test_a_home_that_is_a_file(project: Project) -> None:
     for words in ("list",), ("status",), ("log",), ("add", "no-force-push", "--user"), ("install", "claude"):
         done = hookrun(project, *words, "--home", str(home))
         assert (done.status, done.stdout) == (1, "")
-        assert "no such directory" in done.stderr
+        assert "is not a directory" in done.stderr
         done = hookrun(project, *words, HOME=str(home))
         assert "Traceback" not in done.stderr
         assert "internal error" not in done.stderr
