@@ -32,6 +32,7 @@ CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 FAILURES = {
     "bad_verdict": "it exited normally, but its answer is not a valid verdict",
     "exit_code": "it exited with a status other than 0 and 2",
+    "broken_script": "its shell or interpreter could not run a part of its script, and it gave no verdict",
     "signal": "it was killed by a signal",
     "timeout": "it did not answer within its timeout or the deadline",
     "spawn": "it could not be started",
