@@ -43,7 +43,7 @@ ACTS = re.compile(
 
 
 class Script(NamedTuple):
-    """A script: whether the hook starts it itself, and the program that runs it, by its `#!` line with `env` or not."""
+    """A script: what runs it, by its `#!` line perhaps with `env`, and whether the hook starts it itself."""
 
     path: str
     data: bytes
@@ -91,10 +91,10 @@ def _script(look: list[str]) -> Script | None:
 def _start_problems(hook: Hook, script: Script, search: str) -> Iterator[tuple[str, str]]:
     if not script.is_started:
         return
-    suffix = os.path.splitext(script.path)[1]
     if not script.data.startswith(b"#!"):
-        if hook.kind == "args" or suffix in RUN_BY:  # else the shell runs it as its own
-            yield "has no `#!` line", f"begin it with `#!/usr/bin/env {RUN_BY.get(suffix, 'sh')}`"
+        program = RUN_BY.get(os.path.splitext(script.path)[1], "sh")
+        if hook.kind == "args" or program != "sh":  # else the shell runs it as its own
+            yield "has no `#!` line", f"begin it with `#!/usr/bin/env {program}`"
     elif script.data.partition(b"\n")[0].endswith(b"\r"):
         yield CRLF
     elif not (shutil.which(script.program, path=search) if script.uses_env else os.path.exists(script.program)):
@@ -120,14 +120,10 @@ def _text_problems(script: Script) -> Iterator[tuple[str, str]]:
 
 def _syntax_error(shell: str, text: str) -> str | None:
     """Return what a shell finds wrong with a script that it reads and does not run; None also where it is missing."""
-    program = shutil.which(shell)
-    if program is None:
-        return None
+    line, data = [shell, "-n"], text.encode()
     try:
-        done = subprocess.run(
-            [program, "-n"], input=text.encode(), capture_output=True, timeout=MAX_SECONDS, check=False, env={}, cwd="/"
-        )
+        done = subprocess.run(line, input=data, capture_output=True, timeout=MAX_SECONDS, check=False, env={}, cwd="/")
     except (OSError, subprocess.TimeoutExpired):
         return None
     said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    return said.removeprefix(f"{program}: ") if done.returncode and said else None
+    return said.removeprefix(f"{shell}: ") if done.returncode and said else None
