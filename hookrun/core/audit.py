@@ -274,6 +274,18 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
     return Log(home, settings).append(dump_lines(records).encode("ascii"))
 
 
+# Beside the audit: empty, as a full disk has room for little more; its time is that of the last lost record.
+GAP = ".gap"
+
+
+def mark_gap(path: str) -> None:
+    """Note that a record could not be written to the audit at `path`, if even that can be noted."""
+    try:
+        os.close(open_private(path + GAP, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
+    except OSError:
+        return
+
+
 class Log:
     """Write to an account's audit: opened on first use, and again when another file has its name.
 
@@ -295,6 +307,7 @@ class Log:
             if written != len(lines):
                 if os.fstat(file.number).st_size == size:  # else another process's line follows the cut one
                     os.ftruncate(file.number, size - written)
+                mark_gap(self._path)
                 return f"{self._path}: there is no room for the record"
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
@@ -302,6 +315,7 @@ class Log:
 
                 rotate(self._path, most, self._settings.get("keep", KEEP))
         except OSError as error:
+            mark_gap(self._path)
             return f"{error.filename or self._path}: {error.strerror}"
         return None
 
