@@ -29,7 +29,6 @@ BASH_ONLY = re.compile(
     r"<<<|&>>?|[<>]\((?=\w)|\$\{!|\$\{\w+(?:\[|\^|,|/|:\d)|\bset -\w*o pipefail|\w+\+?=\()"
 )
 POSIX = frozenset({"sh", "dash", "ash"})
-CRLF = ("has CRLF line ends, which its interpreter does not take", "save it with LF line ends")
 MASKED = re.compile(r"(\|\|\s*(?:true|:|exit 0)|;\s*(?:true|exit 0))\s*;?\s*$")
 # Signs of a verdict on stdout, which needs no exit status.
 ANSWERS = re.compile(r"[\"']?\b(?:action|decision|permissionDecision)\b[\"']?\s*:|hookSpecificOutput")
@@ -60,8 +59,8 @@ def script_problems(hook: Hook, look: list[str], directory: str, search: str) ->
     found = list(_line_problems(str(hook.target), hook, directory)) if hook.kind == "command" else []
     script = _script(look)
     if script is not None:
-        problems = (*_start_problems(hook, script, search), *_text_problems(script))
-        found += [(f"`{relative_path(script.path)}` {message}", hint) for message, hint in problems]
+        path = relative_path(script.path)
+        found += [(f"`{path}` {message}", hint) for message, hint in _problems(hook, script, search)]
     yield from found[:1]  # what comes after may follow from it
 
 
@@ -88,33 +87,26 @@ def _script(look: list[str]) -> Script | None:
     return None
 
 
-def _start_problems(hook: Hook, script: Script, search: str) -> Iterator[tuple[str, str]]:
-    if not script.is_started:
-        return
-    if not script.data.startswith(b"#!"):
-        program = RUN_BY.get(os.path.splitext(script.path)[1], "sh")
-        if hook.kind == "args" or program != "sh":  # else the shell runs it as its own
-            yield "has no `#!` line", f"begin it with `#!/usr/bin/env {program}`"
-    elif script.data.partition(b"\n")[0].endswith(b"\r"):
-        yield CRLF
-    elif not (shutil.which(script.program, path=search) if script.uses_env else os.path.exists(script.program)):
-        yield f"needs `{script.program}`, which is not found", "install it, or correct the `#!` line"
-
-
-def _text_problems(script: Script) -> Iterator[tuple[str, str]]:
+def _problems(hook: Hook, script: Script, search: str) -> Iterator[tuple[str, str]]:
     text = script.data.decode("utf-8", "replace")
     program = os.path.basename(script.program) or "sh"
-    if program in SHELLS and "\r\n" in text:
-        yield CRLF
-    elif program in SHELLS and (error := _syntax_error(program, text)) is not None:
+    if script.is_started and not text.startswith("#!"):
+        runs = RUN_BY.get(os.path.splitext(script.path)[1], "sh")
+        if hook.kind == "args" or runs != "sh":  # else the shell runs it as its own
+            yield "has no `#!` line", f"begin it with `#!/usr/bin/env {runs}`"
+    if "\r\n" in text and (program in SHELLS or program.endswith("\r")):
+        yield "has CRLF line ends, which its interpreter does not take", "save it with LF line ends"
+    found = shutil.which(script.program, path=search) if script.uses_env else os.path.exists(script.program or "/")
+    if script.is_started and not found:
+        yield f"needs `{script.program}`, which is not found", "install it, or correct the `#!` line"
+    if program in SHELLS and (error := _syntax_error(program, text)) is not None:
         yield f"cannot be read by {program}: {error}", "correct it"
-    elif program in POSIX:
-        said = UNSAID.sub("", text)
-        if (found := BASH_ONLY.search(said)) is not None:
-            line = said.count("\n", 0, found.start(1)) + 1
-            hint = "begin it with `#!/usr/bin/env bash`" if script.is_started else "run it with `bash`"
-            yield f"has `{found[1].strip()}` in line {line}, which {program} need not have", hint
-    elif program.startswith("node") and EXPORTS.search(text) and not ACTS.search(text):
+    said = UNSAID.sub("", text)
+    if program in POSIX and (only := BASH_ONLY.search(said)) is not None:
+        line = said.count("\n", 0, only.start(1)) + 1
+        hint = "begin it with `#!/usr/bin/env bash`" if script.is_started else "run it with `bash`"
+        yield f"has `{only[1].strip()}` in line {line}, which {program} need not have", hint
+    if program.startswith("node") and EXPORTS.search(text) and not ACTS.search(text):
         yield "only exports: if node runs it, nothing happens", "read the call from stdin and print a verdict"
 
 

@@ -61,6 +61,11 @@ class Failure:
         self.detail = detail
         self.exception = exception
 
+    def line(self, hooks: str) -> str:
+        """Return the sentence about hooks with this failure."""
+        ran = self.kind != "untrusted" or self.detail.endswith("ignored")  # what changed while it ran
+        return f"{hooks} failed ({self.kind}): {self.detail}" if ran else f"{hooks} did not run: {self.detail}"
+
     def __repr__(self) -> str:
         return f"Failure({self.kind!r}, {self.detail!r})"
 

@@ -126,9 +126,8 @@ def note_broken_script(hook: AnyHook, outcome: Outcome, notes: list[str]) -> Fai
     if said is None:
         return None
     notes.append(f"{BROKEN_SCRIPT}: a part of its script could not run: {said}")
-    if hook.on_failure != "block":
-        return None
-    return Failure(BROKEN_SCRIPT, f"a part of its script could not run, and it gave no verdict: {said}")
+    gave_none = Failure(BROKEN_SCRIPT, f"a part of its script could not run, and it gave no verdict: {said}")
+    return gave_none if hook.on_failure == "block" else None
 
 
 def exit_failure(outcome: Outcome) -> Failure:
@@ -312,7 +311,7 @@ def excerpt(output: bytes | bytearray) -> str:
 def apply_policies(hook: AnyHook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
     """Return the verdict after the policies: `on_failure` (overrides the hook's) and `mode: advise`."""
     if isinstance(answer, Failure):
-        reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
+        reason = answer.line(f"hook {hook.name}")
         blocks = (on_failure or hook.on_failure) == "block"
         answer = Verdict("block", reason) if blocks else Verdict(system_message=reason)
     elif answer.action in DEFAULT_REASONS and not answer.message:
