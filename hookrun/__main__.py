@@ -10,8 +10,8 @@ import sys
 
 # What hookrun depends on. Each may be elsewhere than hookrun, and without one a guard could not be read or run.
 DEPENDENCIES = ("click", "orjson", "rich", "tree_sitter", "tree_sitter_bash", "yaml")
-# ENFILE and EMFILE.
-NO_DESCRIPTOR = (23, 24)
+# ENOMEM, ENFILE and EMFILE.
+SCARCE = (12, 23, 24)
 
 
 def main() -> None:
@@ -81,9 +81,9 @@ def _load_site() -> None:
 def status_without_hooks(argv: list[str], error: BaseException) -> int:
     """Return the exit status where no hook could run: 1, but 0 for an agent that takes 1 for a refusal.
 
-    It stays 1 without a free descriptor: hooks must not be missing silently.
+    It stays 1 without a free descriptor or memory: hooks must not be missing silently.
     """
-    if "--agent" not in argv or getattr(error, "errno", 0) in NO_DESCRIPTOR:
+    if "--agent" not in argv or isinstance(error, MemoryError) or getattr(error, "errno", 0) in SCARCE:
         return 1
     try:
         from hookrun import agents

@@ -509,7 +509,7 @@ BLOCKING = hook(on_failure="block")
 @rows("kind", FAILURES)
 def test_on_failure_says_what_a_failure_means(kind: str) -> None:
     """Continue notifies the user, block refuses; the reason names the hook, the failure and the detail."""
-    reason = f"hook guard failed ({kind}): the detail"
+    reason = {"untrusted": "hook guard did not run: the detail"}.get(kind, f"hook guard failed ({kind}): the detail")
     told, blocked = (verdicts.apply_policies(each, Failure(kind, "the detail")) for each in (hook(), BLOCKING))
     assert told.to_dict() == {"action": "continue", "system_message": reason}
     assert blocked.to_dict() == {"action": "block", "message": reason}

@@ -21,7 +21,7 @@ from tests.torture.reaper import command_line
 from tests.waiting import limit, until
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 MAIN = ROOT / "hookrun" / "__main__.py"
@@ -35,10 +35,11 @@ AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 class WarmServer:
     """A server with a directory for its socket, whose name must be short, and one for launchers. A context manager.
 
-    Its parent is a reaper, which adopts what runs leave behind.
+    Its parent is a reaper, which adopts what runs leave behind. `within` begins its command line; without
+    `serve` there are only the launchers.
     """
 
-    def __init__(self, *options: str, main: Path = MAIN) -> None:
+    def __init__(self, *options: str, main: Path = MAIN, within: Sequence[str] = (), serve: bool = True) -> None:
         self.directory = Path(tempfile.mkdtemp(dir=run_folder()))
         self.runtime = self.directory / "run"
         self.launchers = self.directory / "launchers"
@@ -47,13 +48,21 @@ class WarmServer:
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory)}
         self.cold = HookrunProgram.started_by([sys.executable, str(main), "fire"]).cold_command()
         self.options = options
+        self.within = within
+        self.serve = serve
         self.commands = 0
         self.socket = Path()
 
     def __enter__(self) -> Self:
         base = str(self.runtime / "s")
-        self.socket = Path(socket_here(base))
-        serve = [*self.cold[:-1], "serve", "--foreground", "--socket", str(self.socket), *self.options]
+        self._make_launchers(base)
+        if self.serve:
+            self._start(Path(socket_here(base)))
+        return self
+
+    def _start(self, at: Path) -> None:
+        self.socket = at
+        serve = [*self.within, *self.cold[:-1], "serve", "--foreground", "--socket", str(at), *self.options]
         self.reaper = subprocess.Popen(
             [sys.executable, str(REAPER), str(self.directory / "report"), *serve],
             cwd="/",
@@ -63,17 +72,25 @@ class WarmServer:
             stderr=(self.directory / "stderr").open("wb"),
         )
         until(self.socket.exists, (self.directory / "stderr").read_text)
+        [self.pid] = children(self.reaper.pid)
+
+    def _make_launchers(self, base: str) -> None:
         self.conf = self.launchers / "launcher.conf"
         write(str(self.conf), LauncherFile(self.cold, base).text().encode())
         client = compiled_client()
         if client is not None:
             for name in AGENTS:
                 shutil.copy(client, self.launchers / name)
-        [self.pid] = children(self.reaper.pid)
-        return self
 
     def __exit__(self, *_: object) -> None:
         """End the server and the hooks that it left."""
+        try:
+            if self.serve:
+                self._end()
+        finally:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _end(self) -> None:
         try:
             os.kill(self.pid, signal.SIGTERM)
         except ProcessLookupError:
@@ -82,7 +99,6 @@ class WarmServer:
             self.reaper.wait(limit())
         finally:
             self.reaper.kill()
-            shutil.rmtree(self.directory, ignore_errors=True)
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line that sends `fire ARGUMENTS` to the server."""

@@ -123,7 +123,17 @@ class Interpretation:
             self.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(answer[:80])}")
         elif answer:
             self._plain(answer)
+        self._note_broken_script(answer)
         self._continue_turn()
+
+    def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
+        """Report a script that its shell could not run; a guard without an answer has failed then."""
+        notes: list[str] = []
+        failure = verdicts.note_broken_script(self.hook, self.outcome, notes)
+        for note in notes:
+            self._unsupported(note)
+        if failure is not None and not isinstance(answer, dict) and self.outcome.exit_code == 0:
+            self.result = failure
 
     def _ended(self, outcome: Outcome) -> None:
         """Note that an answer overrides the exit status; of a killed hook, only a block counts."""
@@ -156,8 +166,6 @@ class Interpretation:
             self._take(answer)
         elif answer:
             self.notes.append(f"its stdout is ignored because of exit status 2: {_shown(answer)}")
-        for note in verdicts.note_broken_script(self.hook, self.outcome):
-            self._unsupported(note)
         reason = verdicts.decode(self.outcome.stderr)
         if self.rules.exit_2 == NOTHING:
             shown = f": {_shown(reason)}" if reason else ""

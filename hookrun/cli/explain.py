@@ -10,6 +10,7 @@ import click
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
+from hookrun.config.shapes import texts
 from hookrun.core import context as contexts
 from hookrun.core.model import Hook, file_path
 from hookrun.core.text import shell_quoted, truncate
@@ -137,6 +138,8 @@ class Explanation:
     def _lines_below(self) -> Iterator[Line]:
         """Yield the notes, the agent's answer, what it does not support, and other events' hooks."""
         yield from ((f"note: {note}", "") for note in self.query.notes)
+        if path := texts(self.sources.settings, "path"):
+            yield f"hooks also look for programs in {', '.join(path)}", "dim"
         if self.query.agent is not None:
             from hookrun.cli.explain_agent import agent_lines
 

@@ -19,6 +19,7 @@ from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic, errors_in
 from hookrun.config.lint import unread_files
+from hookrun.config.lint_scripts import script_problems
 from hookrun.config.load import Declarations, LoadedConfig
 from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.model import Hook, as_object
@@ -152,8 +153,15 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
             missing = _missing_function(str(hook.target), directory)
         else:
             missing = _missing_file(hook.look, environment, directory)
-        if missing is not None and file.document is not None:
+        if file.document is None:
+            continue
+        if missing is not None:
             yield file.document.problem((*path, hook.kind), *missing, severity="warning")
+        elif hook.kind in ("command", "args"):
+            look = [resolve(each, environment, directory) or expand(each, environment, directory) for each in hook.look]
+            search = os.fsdecode(environment.get(b"PATH", os.defpath.encode()))
+            for problem in script_problems(hook, look, directory, search):
+                yield file.document.problem((*path, hook.kind), *problem)
 
 
 def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], directory: str) -> tuple[str, str] | None:

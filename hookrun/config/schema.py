@@ -300,6 +300,11 @@ SETTINGS = (
         "The most that project hooks may inherit, `scrub` by default (managed and user layer only).",
     ),
     Field(
+        "path",
+        ListOf(Str("an absolute path, or one that begins with ~/", r"(?:~?/)[^\u0000:]*"), "a list of paths", least=0),
+        "Directories at the end of the PATH of hooks, such as a version manager's (managed and user layer only).",
+    ),
+    Field(
         "warm",
         Choice(("auto", "on", "off")),
         "Run hooks in a server that stays loaded: `auto`, the default, except in CI (managed and user layer only).",
@@ -333,7 +338,9 @@ SETTINGS = (
 )
 
 # Settings of the managed and user layers only, which can have no relative paths to run.
-TRUSTED_SETTINGS = ("on_error", "audit", "record_context", "project_env_policy", "warm", "trusted", "trusted_owners")
+TRUSTED_SETTINGS = (
+    *("on_error", "audit", "record_context", "project_env_policy", "path", "warm", "trusted", "trusted_owners"),
+)
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

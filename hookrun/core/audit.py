@@ -271,6 +271,10 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
     return Log(home, settings).append(dump_lines(records).encode("ascii"))
 
 
+# Beside the audit: empty, as a full disk has room for little more; its time is that of the last lost record.
+GAP = ".gap"
+
+
 class Log:
     """Write to an account's audit: opened on first use, and again when another file has its name.
 
@@ -292,15 +296,22 @@ class Log:
             if written != len(lines):
                 if os.fstat(file.number).st_size == size:  # else another process's line follows the cut one
                     os.ftruncate(file.number, size - written)
-                return f"{self._path}: there is no room for the record"
+                return self._lost(f"{self._path}: there is no room for the record")
             most = self._settings.get("max_bytes", MAX_BYTES)
             if size > most:
                 from hookrun.core.files import rotate  # rare
 
                 rotate(self._path, most, self._settings.get("keep", KEEP))
         except OSError as error:
-            return f"{error.filename or self._path}: {error.strerror}"
+            return self._lost(f"{error.filename or self._path}: {error.strerror}")
         return None
+
+    def _lost(self, why: str) -> str:
+        try:
+            os.close(open_private(self._path + GAP, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
+        except OSError:  # not even room for this
+            pass
+        return why
 
     def ready(self) -> _File:
         """Return the open file: the last one if it is, or just was, the audit. Raises OSError."""

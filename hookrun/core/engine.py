@@ -332,7 +332,7 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
         return False
     if outcome.answer is not None:
         return outcome.answer is NO_OBJECTION
-    if outcome.exit_code != 0 or outcome.truncated:
+    if outcome.exit_code != 0 or outcome.truncated or outcome.stderr:  # which may say that the script is broken
         return False
     return not outcome.stdout or (outcome.stdout in PLAIN and hook.dialect != "claude")
 

@@ -32,6 +32,7 @@ CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 FAILURES = {
     "bad_verdict": "it exited normally, but its answer is not a valid verdict",
     "exit_code": "it exited with a status other than 0 and 2",
+    "broken_script": "its shell or interpreter could not run a part of its script, and it gave no verdict",
     "signal": "it was killed by a signal",
     "timeout": "it did not answer within its timeout or the deadline",
     "spawn": "it could not be started",
@@ -59,6 +60,11 @@ class Failure:
         self.kind = kind
         self.detail = detail
         self.exception = exception
+
+    def line(self, hooks: str) -> str:
+        """Return the sentence about hooks with this failure."""
+        ran = self.kind != "untrusted" or self.detail.endswith("ignored")  # what changed while it ran
+        return f"{hooks} failed ({self.kind}): {self.detail}" if ran else f"{hooks} did not run: {self.detail}"
 
     def __repr__(self) -> str:
         return f"Failure({self.kind!r}, {self.detail!r})"

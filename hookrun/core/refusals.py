@@ -15,9 +15,7 @@ from hookrun.core.text import describe_exception
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh", "busybox"})
+    from collections.abc import Iterator
 
 # Replaces objects and lists in malformed JSON: no verdict's field accepts it.
 UNREADABLE = "(unreadable)"
@@ -185,19 +183,6 @@ def as_text(value: object) -> str:
             raise
         except BaseException:  # a program's own object
             return f"({type(value).__name__})"
-
-
-def is_broken_script(target: str | Sequence[str], stderr: str) -> bool:
-    """Return whether stderr ends with a shell's error about the hook's script: `NAME: [line ]NUMBER: ...`.
-
-    NAME must be a shell or a word of the hook's command: the hook may report errors in other files.
-    """
-    lines = stderr.strip().splitlines()
-    name, _, rest = (lines[-1] if lines else "").partition(": ")
-    number, _, what = rest.removeprefix("-c: ").removeprefix("line ").partition(": ")
-    words = target.split() if isinstance(target, str) else target
-    scripts = {word.strip("\"';").rpartition("/")[2] for word in words}
-    return number.isdecimal() and bool(what) and name.rpartition("/")[2] in SHELLS | scripts
 
 
 def from_exception(error: BaseException, event: str) -> Verdict | None:

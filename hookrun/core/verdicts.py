@@ -58,14 +58,15 @@ def from_process(hook: AnyHook, outcome: Outcome, *, can_modify: bool) -> tuple[
         bad = None
     except BadVerdictError as error:
         answer, bad = None, error
+    broken = note_broken_script(hook, outcome, notes) if answer is not None or not outcome.stdout.strip() else None
     if outcome.failure is None and outcome.exit_code == 0:
         if outcome.truncated:
             return Failure("bad_verdict", f"its output is longer than max_output ({hook.max_output} bytes)"), notes
         if bad is not None:
             return Failure("bad_verdict", f"{bad}{stderr_tail(outcome)}"), notes
-        return answer or Verdict(), notes
+        return answer or broken or Verdict(), notes
     if outcome.failure is None and outcome.exit_code == 2:  # noqa: PLR2004  # the exit status of a veto
-        return _veto(hook, outcome, answer, notes), notes
+        return _veto(hook, outcome, answer), notes
     if answer is not None and answer.action in BINDING_ACTIONS:
         notes.append(f"its {answer.action} counts although {_exit_description(outcome)}")
         return answer, notes
@@ -101,11 +102,10 @@ def from_return_value(
     return outcome.failure, notes
 
 
-def _veto(hook: AnyHook, outcome: Outcome, answer: Verdict | None, notes: list[str]) -> Verdict:
+def _veto(hook: AnyHook, outcome: Outcome, answer: Verdict | None) -> Verdict:
     """Return the verdict of exit status 2: the answer, at least a block."""
     said = _reason(outcome.stderr)
     if answer is None:
-        notes += note_broken_script(hook, outcome)
         said = said or _reason(outcome.stdout)
         answer = Verdict("block")
     elif PRECEDENCE[answer.action] < PRECEDENCE["block"]:
@@ -116,15 +116,18 @@ def _veto(hook: AnyHook, outcome: Outcome, answer: Verdict | None, notes: list[s
     return answer
 
 
-def note_broken_script(hook: AnyHook, outcome: Outcome) -> list[str]:
-    """Return a note if the shell itself exited with 2: the hook still blocks, whatever its policy."""
-    if outcome.stderr and not outcome.stdout.strip():
-        from hookrun.core.refusals import is_broken_script
+def note_broken_script(hook: AnyHook, outcome: Outcome, notes: list[str]) -> Failure | None:
+    """Note a hook's script that its shell or interpreter could not run; return the failure if the hook is a guard."""
+    if not outcome.stderr:
+        return None
+    from hookrun.core.broken_scripts import own_error  # rarely needed
 
-        said = decode(outcome.stderr)
-        if is_broken_script(hook.target, said):
-            return [f"{BROKEN_SCRIPT}: a shell ended the hook's script with an error: {said[-MAX_STDERR_TAIL:]}"]
-    return []
+    said = own_error(hook.target, decode(outcome.stderr))
+    if said is None:
+        return None
+    notes.append(f"{BROKEN_SCRIPT}: a part of its script could not run: {said}")
+    gave_none = Failure(BROKEN_SCRIPT, f"a part of its script could not run, and it gave no verdict: {said}")
+    return gave_none if hook.on_failure == "block" else None
 
 
 def exit_failure(outcome: Outcome) -> Failure:
@@ -308,7 +311,7 @@ def excerpt(output: bytes | bytearray) -> str:
 def apply_policies(hook: AnyHook, answer: Verdict | Failure, *, on_failure: str | None = None) -> Verdict:
     """Return the verdict after the policies: `on_failure` (overrides the hook's) and `mode: advise`."""
     if isinstance(answer, Failure):
-        reason = f"hook {hook.name} failed ({answer.kind}): {answer.detail}"
+        reason = answer.line(f"hook {hook.name}")
         blocks = (on_failure or hook.on_failure) == "block"
         answer = Verdict("block", reason) if blocks else Verdict(system_message=reason)
     elif answer.action in DEFAULT_REASONS and not answer.message:

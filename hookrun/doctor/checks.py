@@ -11,11 +11,11 @@ from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.agents.types import FolderTrust
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
-from hookrun.core import state
+from hookrun.core import audit, state
 from hookrun.core.audit_reader import local_time
 from hookrun.core.files import is_within
 from hookrun.core.model import as_object
-from hookrun.core.text import one_line, quote
+from hookrun.core.text import one_line, quote, shell_quoted
 from hookrun.doctor import agent_state
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
@@ -118,6 +118,11 @@ def check_audit(agent: AgentState) -> Findings:
     if not os.access(directory, os.W_OK | os.X_OK):
         found = f"{directory} cannot be written"
         yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
+    gap = audit.path(agent.location.home) + audit.GAP
+    if os.path.exists(gap):
+        last = local_time(datetime.fromtimestamp(os.path.getmtime(gap), UTC).isoformat(), with_date=True)
+        cause = "the disk was full, or the log could not be written"
+        yield Finding("log", NOTE, f"the log has gaps, the last at {last}", cause, f"run `rm {shell_quoted(gap)}`")
 
 
 def check_server(agent: AgentState) -> Findings:

@@ -117,6 +117,7 @@ class AgentFire:
             self.errors.append("the message is nested too deeply" if too_deep else str(error).partition("\n")[0])
         except (FireError, NoHomeError, UnknownEventError) as error:
             self.is_undecided = True
+            self.invocation.lacks_home = isinstance(error, NoHomeError)
             self.errors.append(one_line(str(error)))
         except Exception as error:
             self.is_undecided = True

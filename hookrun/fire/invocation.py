@@ -49,7 +49,8 @@ class FireInvocation:
 
     `agent` is the calling agent's name, None for the user or a program. A project may set an agent's environment, so
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
-    one per line; `kept` are those of files that count as they last could be read; `warnings` are for people only.
+    one per line; `kept` are those of files that count as they last could be read; `warnings` are for people only. If it
+    `lacks_home`, the home that was named is gone, and with it the user's files.
     `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
     `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
@@ -62,6 +63,7 @@ class FireInvocation:
         self.worker = worker
         self.deadline = self.started + deadline if deadline else float("inf")
         self.home = home
+        self.lacks_home = False
         self.agent = agent
         self.disabled = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None

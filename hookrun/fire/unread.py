@@ -162,10 +162,10 @@ def unknown_guards(fire: EventFire) -> list[str]:
 
 def _unread_layers(invocation: FireInvocation) -> list[str]:
     """Return the layers of the files whose hooks are unknown."""
+    if invocation.lacks_home or invocation.config_files is None:  # not even looked for
+        return ["user"]
     if invocation.compiled is not None:
         return invocation.compiled.unread
-    if invocation.config_files is None:  # not even looked for
-        return ["user"]
     return [layer for layer, _, _ in invocation.config_files.files]
 
 

@@ -98,6 +98,7 @@ class Server:
         self.wake = catch_signals()
         if self.wake < 0:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        os.close(os.open(os.devnull, os.O_RDWR))  # no worker can begin without it
         CurrentRun.home = home
         self.listener = listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         temporary = f"{self.path}.{os.getpid()}"

@@ -160,7 +160,7 @@ class EngineFire(HookChain):
         for note in run.notes:
             LOG.warning("hook %s: %s", run.hook.name, note)
         if run.failure is not None:
-            LOG.warning("hook %s failed (%s): %s", run.hook.name, run.failure.kind, run.failure.detail)
+            LOG.warning("%s", run.failure.line(f"hook {run.hook.name}"))
 
     def background_ended(self, hook: Hook, outcome: Outcome) -> None:
         """Record how a background hook ended; called in another thread."""

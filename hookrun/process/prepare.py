@@ -69,9 +69,9 @@ class HookEnvironment:
     """What the hooks of one run share: project, working directory, variables, and how a program is started.
 
     Without `may_fork`, as with threads, Python functions and URLs run in a new interpreter. `settings` are effective:
-    `project_env_policy` limits what a project's hooks inherit, `claude_env` are the variables that Claude Code's
-    settings above a project give its hooks. With an agent this process's environment is untrusted: `home` replaces
-    HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited. `coprocesses` are the programs kept between runs, if any.
+    `project_env_policy` limits what a project's hooks inherit, `path` adds to PATH, `claude_env` are the variables that
+    Claude Code's settings above a project give its hooks. With an agent this process's environment is untrusted: `home`
+    replaces HOME, and HOOKRUN_CHAIN is the only HOOKRUN_* inherited. `coprocesses` are the programs kept between runs.
     """
 
     def __init__(
@@ -90,6 +90,9 @@ class HookEnvironment:
         self.coprocesses = coprocesses
         given = settings or {}
         self._project_env_policy = given.get("project_env_policy")
+        place = _ours() if home is None else {b"HOME": os.fsencode(home)}
+        added = [expand(each, place, "/") for each in given.get("path") or ()]  # type: ignore[attr-defined]
+        self._more_path = os.fsencode("".join(f":{each}" for each in added))
         self._claude_env: Mapping[str, Mapping[str, str]] = given.get("claude_env") or {}  # type: ignore[assignment]
         self.program = program
         self.may_fork = may_fork
@@ -124,6 +127,8 @@ class HookEnvironment:
         A project can set an agent's environment, but must not set the user's guards' options.
         """
         found = inherited(policy)
+        if self._more_path:
+            found = {**found, b"PATH": found.get(b"PATH", os.defpath.encode()) + self._more_path}
         if self._home is None:
             return found
         return {name: value for name, value in found.items() if not name.startswith(b"HOOKRUN_")}
@@ -271,8 +276,7 @@ def _prepared(hook: Hook, stdin: bytes, environment: HookEnvironment, locks: Cal
     variables[b"PWD"] = os.fsencode(cwd)
     for name in OF_ONE_RUN if hook.serve else ():
         variables.pop(name, None)
-    failure = check_program_exists(hook.look, variables, cwd)
-    if failure is not None:
+    if (failure := check_program_exists(hook.look, variables, cwd)) is not None:
         return failure
     starter = STARTS.get(hook.kind)
     if starter is None:
@@ -307,7 +311,7 @@ def _start_args(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment
         argv = _with_claude_paths(argv, variables)
     program = resolve(argv[0], variables, cwd)
     if program is None:
-        return _missing(argv[0])
+        return _missing(argv[0], variables)
     return environment.program((program, *argv[1:]), variables, cwd)
 
 
@@ -324,7 +328,7 @@ def _start_python(hook: Hook, variables: dict[bytes, bytes], cwd: str, environme
         return _no_python(hook)
     interpreter = resolve(hook.interpreter or sys.executable, variables, cwd)
     if interpreter is None:
-        return _missing(hook.interpreter or sys.executable)
+        return _missing(hook.interpreter or sys.executable, variables)
     serve = ("serve",) if hook.serve else ()
     return environment.program((interpreter, python_hook.__file__, target, cwd, *serve), variables, cwd)
 
@@ -358,7 +362,7 @@ def check_program_exists(words: object, variables: Mapping[bytes, bytes], cwd: s
     """
     program, script = (*words, None, None)[:2] if isinstance(words, (list, tuple)) else (None, None)
     if isinstance(program, str) and resolve(program, variables, cwd) is None:
-        return _missing(program if "/" not in program else expand(program, variables, cwd))
+        return _missing(program if "/" not in program else expand(program, variables, cwd), variables)
     if isinstance(script, str):
         return _check_script_exists(script, str(program), variables, cwd)
     return None
@@ -406,9 +410,10 @@ def _executable(path: str) -> bool:
     return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
-def _missing(program: str) -> Failure:
+def _missing(program: str, variables: Mapping[bytes, bytes]) -> Failure:
     if "/" not in program:
-        return Failure("missing", f"its program {program} is not on PATH")
+        whose = os.fsdecode(variables.get(b"HOOKRUN_AGENT") or b"this process")
+        return Failure("missing", f"its program {program} is not on the PATH of {whose} (`hookrun.path` adds to it)")
     return Failure("missing", f"its program {program} {_what_is_there(program)}")
 
 
@@ -432,7 +437,6 @@ def _lock(hook: Hook, project: str, locks: str) -> str:
 def _with_claude_paths(words: list[str], variables: Mapping[bytes, bytes]) -> list[str]:
     """Return `args` with `${CLAUDE_PROJECT_DIR}` and `${CLAUDE_PLUGIN_ROOT}` replaced."""
     for name in (CLAUDE_PROJECT, CLAUDE_PLUGIN):
-        value = variables.get(name.encode())
-        if value is not None:
+        if (value := variables.get(name.encode())) is not None:
             words = [word.replace(f"${{{name}}}", os.fsdecode(value)) for word in words]
     return words

@@ -164,4 +164,6 @@ def restore_signals() -> None:
     _signal.set_wakeup_fd(-1)
     for number in RESTORED:
         _signal.signal(number, _signal.SIG_DFL)
+    # As in every Python: where no file may grow (RLIMIT_FSIZE), a write fails, and does not end a guard.
+    _signal.signal(_signal.SIGXFSZ, _signal.SIG_IGN)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())

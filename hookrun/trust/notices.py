@@ -6,6 +6,7 @@ Loaded only if there is such a hook: a project can have thousands.
 from __future__ import annotations
 
 from hookrun.core.engine import HAD_ENDED
+from hookrun.core.model import Failure
 from hookrun.core.text import shell_quoted
 from hookrun.trust.approvals import UserDecisions
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.core.engine import Candidates, HookChain
-    from hookrun.core.model import AnyHook, Failure, HookResult
+    from hookrun.core.model import AnyHook, HookResult
 
 # Failures of hooks that did not run because of the project's config.
 KINDS = ("untrusted", "declaration")
@@ -65,8 +66,7 @@ def _text(failures: list[tuple[AnyHook, Failure]]) -> str:
     for hook, failure in failures[:MAX_NAMED]:
         names.setdefault((failure.kind, failure.detail), []).append(hook.name)
     lines = [
-        f"hook{'s' if len(each) > 1 else ''} {', '.join(each)} failed ({kind}): {detail}"
-        for (kind, detail), each in names.items()
+        Failure(*cause).line(f"hook{'s' if len(each) > 1 else ''} {', '.join(each)}") for cause, each in names.items()
     ]
     others = len(failures) - MAX_NAMED
     if others > 0:

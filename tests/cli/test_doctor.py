@@ -452,6 +452,20 @@ def test_an_audit_that_cannot_be_written(project: Project) -> None:
     assert f"{project.home}/.local" in _found(project, "claude", "approved")["found"]
 
 
+def test_a_log_with_gaps_is_reported_after_a_full_disk(project: Project) -> None:
+    """Where a file may not grow, the run answers, and its record is lost. The remedy ends the note."""
+    hookrun(project, "install", "claude")
+    project.user_hooks({"command": "exit 2"})
+    assert "log" not in {each["check"] for each in _findings(project, "claude")}
+    assert project.fire(wrap=("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")).status == 2
+    found = _found(project, "claude", "log", "note")
+    assert found["found"].startswith("the log has gaps, the last at ")
+    assert found["remedy"] == f"run `rm {project.audit_path}.gap`"
+    (project.audit_path.parent / "audit.jsonl.gap").unlink()
+    assert project.fire().status == 2
+    assert "log" not in {each["check"] for each in _findings(project, "claude")}
+
+
 @pytest.mark.parametrize("agent", ALL)
 def test_the_proof(project: Project, agent: str) -> None:
     """Recorded messages go through the installed line: the probe refuses, and the agent obeys."""

@@ -124,7 +124,7 @@ def test_what_an_agent_is_told_is_known_where_no_hook_would_run(project: Project
     states = hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"]
     told = hookrun(project, "try", "git push", "--agent", "claude", "--json").json["told"]
     reason = json.loads(str(states))["hookSpecificOutput"]
-    assert reason["permissionDecisionReason"].startswith("hook guard failed (untrusted): not approved")
+    assert reason["permissionDecisionReason"].startswith("hook guard did not run: not approved")
     assert reason == json.loads(str(told))["hookSpecificOutput"]
     project.approve()
     assert hookrun(project, "explain", *PUSH, "--agent", "claude", "--json").json["told"] is None

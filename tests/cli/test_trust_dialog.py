@@ -186,4 +186,4 @@ def test_the_user_is_told_of_unapproved_hooks_too(project: Project, name: str) -
         {"name": "guard", "command": "true", "on_failure": "block"},
         {"name": "more", "command": "true", "priority": 1},
     )
-    assert "more, guard failed (untrusted): not approved" in fire(project, name).person
+    assert "more, guard did not run: not approved" in fire(project, name).person

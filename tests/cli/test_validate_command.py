@@ -73,7 +73,7 @@ def test_program_that_is_not_there(project: Project, hook: dict[str, object], me
     [
         {"command": "./none.sh", "cwd": "event"},
         {"command": "$HOOKRUN_WORKING_DIR/none.sh"},
-        {"command": "./none.sh || true"},
+        {"command": "./none.sh || exit 1"},
         {"command": "$SOMEWHERE/none.sh"},
         {"url": "http://localhost:1/"},
     ],

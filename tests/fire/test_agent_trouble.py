@@ -15,6 +15,7 @@ from hookrun import agents as table
 from hookrun.core.state import CurrentRun
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
+from tests.cli.terminal import at_terminal
 from tests.conftest import Project
 from tests.fire.agents import AGENTS, Agent, AgentOf, call, person_of, run, says, without_origin
 from tests.rows import rows
@@ -208,12 +209,25 @@ def check_wrong_line(agent: Agent, *arguments: str) -> None:
 @pytest.mark.only_cold("replaces what the interpreter that is started has")
 @rows(
     "arguments",
-    [("--deadline", "soon"), ("a", "b"), ("--home", "/nowhere/at/all"), ("--home=",), ("--ctx",)],
-    ids=["deadline", "two events", "home", "no home", "context"],
+    [("--deadline", "soon"), ("a", "b"), ("--ctx",)],
+    ids=["deadline", "two events", "context"],
 )
 def test_a_wiring_that_is_wrong_refuses_nothing(arguments: tuple[str, ...], agent_of: AgentOf) -> None:
     """Exit status 0 and a message for the user: on Copilot any other status would refuse every tool."""
     check_wrong_line(agent_of("copilot"), *arguments)
+
+
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+@rows("home", ["--home=/nowhere/at/all", "--home="])
+def test_a_home_that_is_gone_may_have_had_guards(home: str, agent_of: AgentOf) -> None:
+    """As where its volume is not mounted: refused, until the user pauses hooks in the account's home."""
+    agent = agent_of("copilot")
+    account = str(agent.project.home)
+    told = agent.fire_changed("another_account.py", agent.shell(), home, HOME_OF_ACCOUNT=account)
+    assert "is not a directory" in str(told.reason)
+    assert "`hookrun pause --for 10m`" in str(told.reason)
+    assert at_terminal(agent.project, "pause", "--for", "10m").status == 0
+    assert agent.fire_changed("another_account.py", agent.shell(), home, HOME_OF_ACCOUNT=account).reason is None
 
 
 @pytest.mark.only_cold("replaces what the interpreter that is started has")

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.core.state import YOUNG
+from tests.cli.command import hookrun
 from tests.conftest import Project
+from tests.fire.agents import Agent
 from tests.waiting import ended, limit, until
 
 if TYPE_CHECKING:
@@ -220,6 +222,38 @@ def directory_of(project: Project, cwd: str | None, *, at: Path, working_dir: st
     project.hooks({"command": "pwd -P >&2; exit 2", **({} if cwd is None else {"cwd": cwd})})
     context = {"tool_name": "bash", "tool_args": {}, **({} if working_dir is None else {"working_dir": working_dir})}
     return str(project.fire(context, cwd=at).verdict["message"])
+
+
+def test_the_path_setting_adds_to_the_path_of_hooks(project: Project) -> None:
+    """As a version manager's directory, which an agent started from a desktop lacks; last, so it hides nothing."""
+    shims = project.home / "shims"
+    shims.mkdir()
+    for name in ("only-a-shim", "true"):
+        (shims / name).write_text(f"#!/bin/sh\necho '{json.dumps({'action': 'block', 'message': name})}'\n")
+        (shims / name).chmod(0o755)
+    hooks: list[dict[str, object]] = [
+        {"name": "line", "command": "only-a-shim"},
+        {"name": "args", "args": ["only-a-shim"]},
+    ]
+    project.user_hooks(*hooks, {"name": "true", "args": ["true"]})
+    missing = project.fire()
+    assert "only-a-shim is not on the PATH of this process (`hookrun.path` adds to it)" in missing.stderr
+    assert missing.action == "continue"
+    project.user_hooks(
+        *({**hook, "always": True} for hook in hooks), {"name": "true", "args": ["true"]}, path=["~/shims"]
+    )
+    fired = project.fire()
+    assert [fired.record(name)["action"] for name in ("line", "args")] == ["block", "block"]
+    agent = Agent("claude", project)
+    assert agent.fire(agent.shell(), env={"HOME": "/"}).reason == "only-a-shim\nonly-a-shim"
+    assert "hooks also look for programs in ~/shims" in hookrun(project, "explain", "pre_tool_use").stdout
+
+
+def test_the_agent_is_named_whose_path_lacks_a_program(project: Project) -> None:
+    """It may have been started elsewhere than in a shell."""
+    project.user_hooks({"command": "only-a-shim", "on_failure": "block"})
+    agent = Agent("gemini", project)
+    assert "its program only-a-shim is not on the PATH of gemini" in str(agent.fire(agent.shell()).reason)
 
 
 def test_a_hook_runs_at_the_projects_root(project: Project) -> None:
