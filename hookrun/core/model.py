@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike, fsdecode
 from os.path import join, normpath
 
 # Not typing.TYPE_CHECKING: importing it, like dataclasses and enum, costs each tool call milliseconds.
@@ -413,7 +414,7 @@ def file_path(context: Mapping[str, object]) -> str | None:
     args = context.get("tool_args")
     path = args.get("file_path") if isinstance(args, dict) else None
     if not isinstance(path, str):
-        path = context.get("file_path")
+        path = fsdecode(path) if isinstance(path, PathLike) else context.get("file_path")
     if not isinstance(path, str) or not path:
         return None
     directory = context.get("working_dir")

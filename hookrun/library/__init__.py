@@ -66,7 +66,8 @@ class Result(Verdict):
 
     `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
     `ended_by` is the hook that ended the chain, or None. `ms` is the total time in milliseconds. `problems` are the
-    errors in config files, one per line.
+    errors in config files, one per line; if a file cannot be read and the call is blocked because a hook in it may
+    guard it, `unjudged` is the result of the others.
     """
 
     runs: Sequence[HookResult] = ()
@@ -75,6 +76,7 @@ class Result(Verdict):
     request_id = ""
     ms = 0.0
     context_after: Callable[[], Context] | None = None
+    unjudged: Result | None = None
 
     def __init__(self, action: str = "continue", message: str | None = None) -> None:
         self.action = action

@@ -27,6 +27,22 @@ CANCEL_GRACE = 1.0
 
 FOREVER = float("inf")
 
+
+class NotAsyncioError(RuntimeError):
+    """A coroutine of the engine is awaited in another loop than asyncio's, such as trio's."""
+
+
+def current_task() -> asyncio.Task[Any] | None:
+    """Return the task of the caller. Raises NotAsyncioError."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        raise NotAsyncioError(
+            "the engine's coroutines need a running asyncio loop: under trio or curio call `fire_sync` in a thread "
+            "(`await trio.to_thread.run_sync(...)`), and use `with` and `close_sync`"
+        ) from None
+
+
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
 # Characters of a value shown in a message.
 SHOWN = 80

@@ -246,6 +246,10 @@ class Processes:
         """Return why the hook may not run, by its declaration and the user's approvals, or None."""
         return self._trust.refusal(hook) if hook.source else None
 
+    def may_guard(self, layer: str) -> bool:
+        """Return whether an unreadable file of a layer may have a guard that counts."""
+        return self._trust.may_guard(layer)
+
     def combine_failures(self) -> None:
         """Summarize in one text the project's hooks that did not run because of its config."""
         from hookrun.trust.notices import combine_failures, unapproved_behind
