@@ -291,7 +291,7 @@ COUNTED_TOGETHER = {
 
 BUDGETS = {
     "core": 4040, "launch": 2000, "config": 5250, "agents": 4990, "shell": 3240, "process": 3640, "trust": 1860,
-    "fire": 2060, "wiring": 1810, "doctor": 990, "scaffold": 860, "edit": 800, "library": 3010, "cli": 6500,
+    "fire": 2060, "wiring": 1810, "doctor": 990, "scaffold": 860, "edit": 800, "library": 3170, "cli": 6500,
     "testing": 1980, "recipes": 5800, "compat": 3480, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
