@@ -84,10 +84,11 @@ class EventQuery:
 
     def set_context(self, fields: dict[str, object]) -> None:
         """Take a canonical context, in the form that the agent, if any, would send."""
-        self.contexts = [fields]
-        if self.agent is not None:
-            from hookrun.agents.base import message_from_context
+        from hookrun.agents.known_tools import message_from_context, with_canonical_tool
 
+        if self.agent is None:
+            self.contexts = [dict(with_canonical_tool(fields))]
+        else:
             self.message = message_from_context(self.agent, self.event, fields)
             self.contexts = [call.fields for call in self.message.calls]
 

@@ -12,8 +12,8 @@ from hookrun.config.document import Diagnostic, Document, Location, errors_in, k
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
-from hookrun.config.shapes import BOOL, Field, names, validate_into
-from hookrun.config.validate import split_matcher
+from hookrun.config.shapes import BOOL, Field, names, texts, validate_into
+from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.model import LAYERS, AnyHook, Failure, Hook, Verdict
@@ -161,6 +161,7 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
         raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:
         split_matcher(values)
+        values["matcher"] = with_canonical_names(texts(values, "matcher"))
     if options.get("timeout", 0) is None:
         values["timeout"] = FOREVER
     return {key: value for key, value in values.items() if key not in OWN_FIELDS}
