@@ -224,7 +224,7 @@ class EngineFire(HookChain):
                 processes.combine_failures()
             switched_off = processes.off
         result = Result()
-        self.combine(result)
+        self.combine_into(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
         result.context_after = partial(self._class.of, self.context, self._state)

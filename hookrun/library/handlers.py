@@ -16,14 +16,14 @@ from hookrun.config.shapes import BOOL, Field, names, texts, validate_into
 from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.events import UnknownEventError, resolve_event
-from hookrun.core.model import LAYERS, AnyHook, Failure, Hook, Verdict
+from hookrun.core.model import LAYERS, AnyHook, AnyVerdict, Failure, Hook
 from hookrun.core.text import did_you_mean, escape, one_line, quote
 from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import plain_fields
 
-Answer = Verdict | Skip | Abort | dict[str, Any] | None
+Answer = AnyVerdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]
 OnError = Callable[[Failure, Context], object]
 Event = str | type[Context]
@@ -99,6 +99,9 @@ class Handler(AnyHook):
 
     def __repr__(self) -> str:
         return f"Handler({self.name!r}, {self.target})"
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "function": None, "on_error": None}  # in a result that is pickled
 
 
 def make(
