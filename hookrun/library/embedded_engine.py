@@ -164,6 +164,8 @@ class Engine:
         found = find(services.directory, home, config=config, own_environment=True)
         compiled = load_compiled(found)
         problems = compiled.problems if compiled is not None else []
+        hooks = compiled.hooks() if compiled is not None else []
+        problems = problems + handlers.mistakes_in(hooks, set(compiled.events) if compiled is not None else ())
         if problems and strict:
             raise DeclarationError("\n".join(problems))
         for problem in problems:
@@ -174,7 +176,7 @@ class Engine:
         services.project = found.project_root(compiled.root if compiled is not None else None)
         self._declared_events = set(compiled.events) if compiled is not None else set()
         self._names = {}
-        self._registry.declare([*self._given, *(compiled.hooks() if compiled is not None else [])])
+        self._registry.declare([*self._given, *hooks])
 
     # --- registering
 

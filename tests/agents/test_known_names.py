@@ -49,7 +49,7 @@ def test_hookrun_fire_and_try(project: Project, context: dict[str, Any], matcher
     project.user_hooks({"name": "guard", "matcher": matcher, "command": "echo no >&2; exit 2"})
     path = project.root / "context.json"
     path.write_text(json.dumps(context))
-    assert project.fire(context).status == (2 if blocked else 0)
+    assert project.fire(context).status == 2 * blocked
     tried = hookrun(project, "try", "--ctx", str(path))
     assert ("block" in tried.stdout) is blocked, tried.stdout
 
