@@ -35,8 +35,7 @@ KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 # Regular expression syntax that no tool name has.
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
 
-# Beginnings of what is surely meant otherwise: a program that registers such a hook gets an error.
-NO_GLOB, NO_FIELD = "a matcher is a glob, not a regular expression", "unknown context field"
+NO_GLOB, NO_FIELD = "a matcher is a glob, not a regular expression", "unknown context field"  # errors in a program
 
 # A permission rule such as `Bash(rm:*)`, whole or cut at a `|`.
 RULE = re.compile(r"([A-Za-z_]+)\((.*?)(?::?\*)?\)?")
