@@ -178,38 +178,6 @@ def placeholder_message(agent: Agent, native: str) -> Message:
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 
-def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
-    """Return the message with which an agent would fire `event` on a context under hookrun's names.
-
-    Tool and arguments, under either names, are translated to the agent's and back, as in a real call.
-    """
-    native = next((each for each, name in agent.EVENTS.items() if name == event), event)
-    native = agent.SYNTHESIZED_FROM[event][0] if native == event and event in agent.SYNTHESIZED_FROM else native
-    fields: dict[str, object] = {**context, "agent": agent.NAME, "agent_event": native}
-    tool, own_tool = fields.get("tool_name"), fields.get("agent_tool_name")
-    if isinstance(tool, str) and not isinstance(own_tool, str):
-        own_tool = next((own for own, name in agent.TOOLS.items() if tool in (own, name)), tool)
-        fields.update(agent_tool_name=own_tool, tool_name=agent.NAMES.tool(own_tool))
-    if not isinstance(own_tool, str):
-        return Message(native, [CanonicalCall(event, fields)])
-    args = fields.get("tool_args")
-    own_args: Arguments = {}
-    if isinstance(args, dict):
-        own_args = agent.NAMES.to_native(own_tool, agent.NAMES.arguments(own_tool, args))
-        fields["tool_args"] = agent.NAMES.arguments(own_tool, own_args)
-    message = Message(
-        native,
-        [CanonicalCall(event, fields)],
-        tool=own_tool,
-        own=native_args_of_single_call(agent.NAMES, own_tool, own_args),
-    )
-    if not knows_tool(agent, message):
-        from hookrun.agents.mcp_names import name_mcp_tool
-
-        name_mcp_tool(agent, message)
-    return message
-
-
 def no_native_args(_wanted: list[Arguments | None]) -> Arguments | None:
     """Return None: this message's arguments cannot be changed."""
     return None

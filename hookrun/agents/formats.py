@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.agents.base import Message
-    from hookrun.core.model import HookResult, Verdict
+    from hookrun.core.model import AnyVerdict, HookResult
 
     Json = dict[str, object]
     Render = Callable[["Reply", Message], Json]
@@ -71,7 +71,7 @@ class Reply:
         return Reply(self.action, self.reason, self.context, self.user_message, self.args)
 
 
-def reply_from_verdict(verdict: Verdict, runs: Sequence[HookResult] = ()) -> Reply:
+def reply_from_verdict(verdict: AnyVerdict, runs: Sequence[HookResult] = ()) -> Reply:
     """Return the reply for a combined verdict. An unknown action counts as a block.
 
     An allowing action's message (a change, advice) is for the model, too: it becomes context.

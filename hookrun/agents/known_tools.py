@@ -7,7 +7,16 @@ warning, and a tool in no table is named by its arguments: `command` means a she
 from __future__ import annotations
 
 from hookrun.agents import AGENTS, load, patch
-from hookrun.agents.base import CanonicalCall, NameMap, add_file_changed, native_args_of_single_call, no_native_args
+from hookrun.agents.base import (
+    CanonicalCall,
+    Message,
+    NameMap,
+    add_file_changed,
+    knows_tool,
+    native_args_of_single_call,
+    no_native_args,
+)
+from hookrun.agents.mcp_names import name_mcp_tool
 from hookrun.claude.hook_protocol import TOOLS as CLAUDES
 from hookrun.core.fastjson import loads
 from hookrun.core.model import as_object
@@ -16,7 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.agents.base import Arguments, Message
+    from hookrun.agents.base import Arguments
+    from hookrun.agents.types import Agent
 
 
 def _words(text: str) -> frozenset[str]:
@@ -91,6 +101,11 @@ MORE_TOOLS = {
     "opencode": _words("apply_patch invalid list lsp patch question skill todoread todowrite"),
 }
 
+# Agents' own tools that read, list or run -> hookrun's name; `read_many_files` becomes a call for each file.
+OWN_TOOLS = {"read_many_files": "read", "view_image": "read", "list_directory": "glob", "run_typescript": "bash"}
+# One of these -> its names of arguments that only it uses so.
+OWN_ARGUMENTS = {"read_many_files": {"include": "paths"}, "run_typescript": {"code": "command"}}
+
 # Agents that run Claude Code's hooks (see callers.py) -> title, and tools with hookrun's names.
 OTHER_CALLERS = {
     "cursor": (
@@ -121,20 +136,40 @@ OTHER_CALLERS = {
 
 # Results of `native_tools`. Importing functools would cost each call of an agent in OTHER_CALLERS 3 ms.
 NATIVE: dict[str, dict[str, str]] = {}
+# Results of `canonical_tools`, up to so many: a program's tools may be named from outside.
+CANONICAL: dict[str, list[str]] = {}
+MOST_NAMES = 1024
 
 
 def native_tools(agent: str) -> dict[str, str]:
     """Return an agent's names of its tools, each with hookrun's, or itself without one."""
     if agent not in NATIVE:
         tools = load(agent).TOOLS if agent in AGENTS else OTHER_CALLERS.get(agent, ("", {}))[1]
-        NATIVE[agent] = {**{name: name for name in MORE_TOOLS.get(agent, ())}, **tools}
+        NATIVE[agent] = {**{name: OWN_TOOLS.get(name, name) for name in MORE_TOOLS.get(agent, ())}, **tools}
     return NATIVE[agent]
 
 
 def canonical_tools(name: str) -> list[str]:
     """Return hookrun's names for the tool that agents call so; none for a name of no agent's, or of its own only."""
-    found = (native_tools(agent).get(name, name) for agent in (*AGENTS, *OTHER_CALLERS))
-    return list(dict.fromkeys(ours for ours in found if ours != name))
+    if name not in CANONICAL:
+        if len(CANONICAL) >= MOST_NAMES:
+            CANONICAL.clear()
+        found = (native_tools(agent).get(name, name) for agent in (*AGENTS, *OTHER_CALLERS))
+        CANONICAL[name] = list(dict.fromkeys(ours for ours in found if ours != name))
+    return CANONICAL[name]
+
+
+def with_canonical_tool(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a program's context with hookrun's name of the tool where it has an agent's, such as `Bash`.
+
+    The given name is then `agent_tool_name`. With other arguments it is the program's own: `create`, without a path.
+    """
+    tool, args = fields.get("tool_name"), fields.get("tool_args")
+    if not isinstance(tool, str) or tool in ARGUMENTS or not (found := canonical_tools(tool)):
+        return fields
+    present = {*args, *_table(args).values()} if isinstance(args, dict) else ()
+    ours = next((each for each in found if not present or ARGUMENTS[each][0] in present), None)
+    return fields if ours is None else {"agent_tool_name": tool, **fields, "tool_name": ours}
 
 
 def title(agent: str) -> str:
@@ -175,6 +210,51 @@ IMPLYING = (
 )
 
 
+def name_unknown_tool(agent: Agent, message: Message, *, home: str = "", project: str = "") -> None:
+    """Name the tool of a message that is in none of its agent's tables.
+
+    It may be an MCP server's (see mcp_names); otherwise it is one of OWN_TOOLS, or a shell if it has a command.
+    """
+    name_mcp_tool(agent, message, home=home, project=project)
+    tool, fields = str(message.tool), message.calls[0].fields
+    args = as_object(fields.get("tool_args"))
+    may_run = tool not in MORE_TOOLS.get(agent.NAME, ()) and not {"command", *OTHER_NAMES["command"]}.isdisjoint(args)
+    if fields.get("tool_name") == tool and (tool in OWN_TOOLS or may_run):
+        name_tool(message, {})
+
+
+def message_from_context(agent: Agent, event: str, context: Mapping[str, object]) -> Message:
+    """Return the message with which an agent would fire `event` on a context under hookrun's names.
+
+    Tool and arguments, under either names, are translated to the agent's and back, as in a real call.
+    """
+    native = next((each for each, name in agent.EVENTS.items() if name == event), event)
+    native = agent.SYNTHESIZED_FROM[event][0] if native == event and event in agent.SYNTHESIZED_FROM else native
+    fields: dict[str, object] = {**context, "agent": agent.NAME, "agent_event": native}
+    tool, own_tool = fields.get("tool_name"), fields.get("agent_tool_name")
+    if isinstance(tool, str) and not isinstance(own_tool, str):
+        if tool not in ARGUMENTS and tool not in agent.TOOLS:  # another agent's name of it
+            tool = str(with_canonical_tool(fields)["tool_name"])
+        own_tool = next((own for own, name in agent.TOOLS.items() if tool in (own, name)), tool)
+        fields.update(agent_tool_name=own_tool, tool_name=agent.NAMES.tool(own_tool))
+    if not isinstance(own_tool, str):
+        return Message(native, [CanonicalCall(event, fields)])
+    args = fields.get("tool_args")
+    own_args: Arguments = {}
+    if isinstance(args, dict):
+        own_args = agent.NAMES.to_native(own_tool, agent.NAMES.arguments(own_tool, args))
+        fields["tool_args"] = agent.NAMES.arguments(own_tool, own_args)
+    message = Message(
+        native,
+        [CanonicalCall(event, fields)],
+        tool=own_tool,
+        own=native_args_of_single_call(agent.NAMES, own_tool, own_args),
+    )
+    if not knows_tool(agent, message):
+        name_unknown_tool(agent, message)
+    return message
+
+
 def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     """Give a message's tool and arguments hookrun's names; return the tool's, None if unclear.
 
@@ -183,7 +263,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     tool, first = message.tool, message.calls[0]
     if tool is None or is_mcp(tool):
         return None
-    args = as_object(first.fields.get("tool_args"))
+    args = NameMap(None, OWN_ARGUMENTS).arguments(tool, as_object(first.fields.get("tool_args")))
     text = _patch(args)
     if text is not None:
         patch.split_by_file(message, text)
@@ -191,7 +271,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
         items = _items(args)
         calls = []
         for item in items or [args]:
-            ours, table = _tool_and_arguments(tool, item, tools.get(tool))
+            ours, table = _tool_and_arguments(tool, item, tools.get(tool, OWN_TOOLS.get(tool)))
             if ours is None:
                 return None
             names = NameMap(None, {tool: table})
@@ -201,9 +281,11 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
             is_whole = not items and fields["tool_args"] is named
             message.to_native_args = native_args_of_single_call(names, tool, item) if is_whole else no_native_args
         message.calls = add_file_changed(calls)
+    possible = first.fields.get("possible_tool_names")
     for call in message.calls:  # a matcher may use Claude Code's name
         ours = str(call.fields["tool_name"])
-        call.fields["possible_tool_names"] = [CLAUDES[ours]] if ours in CLAUDES else []
+        more = [*possible] if isinstance(possible, list) else []
+        call.fields["possible_tool_names"] = [CLAUDES[ours], *more] if ours in CLAUDES else more
     return str(message.calls[0].fields["tool_name"])
 
 
@@ -235,6 +317,11 @@ def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[
         new = next((theirs for theirs, name in table.items() if name == "new_string"), "new_string")
         return "write", {**table, new: "content"}
     return ours, table
+
+
+def tool_by_arguments(tool: str, args: Arguments) -> str | None:
+    """Return hookrun's name for a tool in no table by its arguments, None if unclear."""
+    return _tool_and_arguments(tool, args, None)[0]
 
 
 def _table(args: Arguments) -> dict[str, str]:

@@ -60,7 +60,10 @@ def matches(matcher: str, event: str, context: Mapping[str, object]) -> bool:
     if matcher in MATCHES_ALL or event in WITHOUT_MATCHER:
         return True
     names = hook_protocol.native_tools(context) if event in TOOL_EVENTS else []
-    return any(fits(matcher, event, each) for each in names or [matcher_subject(event, context)])
+    if any(fits(matcher, event, each) for each in names or [matcher_subject(event, context)]):
+        return True
+    mcp = [name.replace("-", "_") for name in names if name.startswith("mcp__") and "mcp_" in matcher]
+    return "[" not in matcher and any(fits(matcher.replace("-", "_"), event, each) for each in mcp)  # as in conditions
 
 
 def fits(matcher: str, event: str, value: str) -> bool:

@@ -15,7 +15,7 @@ from hookrun.cli.printing import count, localized
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.core import context as contexts
-from hookrun.core.events import resolve_event
+from hookrun.core.events import TOOLS, resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.model import file_path
 from hookrun.core.text import quote
@@ -85,9 +85,13 @@ class EventQuery:
     def set_context(self, fields: dict[str, object]) -> None:
         """Take a canonical context, in the form that the agent, if any, would send."""
         self.contexts = [fields]
-        if self.agent is not None:
-            from hookrun.agents.base import message_from_context
+        if self.agent is None and fields.get("tool_name") in (None, *TOOLS):
+            return
+        from hookrun.agents.known_tools import message_from_context, with_canonical_tool
 
+        if self.agent is None:
+            self.contexts = [dict(with_canonical_tool(fields))]
+        else:
             self.message = message_from_context(self.agent, self.event, fields)
             self.contexts = [call.fields for call in self.message.calls]
 

@@ -35,6 +35,8 @@ KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 # Regular expression syntax that no tool name has.
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
 
+NO_GLOB, NO_FIELD = "a matcher is a glob, not a regular expression", "unknown context field"  # errors in a program
+
 # A permission rule such as `Bash(rm:*)`, whole or cut at a `|`.
 RULE = re.compile(r"([A-Za-z_]+)\((.*?)(?::?\*)?\)?")
 
@@ -108,7 +110,7 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     if EXPRESSION.search(pattern):
         plain = re.sub(r"\.[*+]", "*", pattern).strip("^$()")
         hint = f"write {quote(plain)}" if not EXPRESSION.search(plain) else "write globs, with | between them"
-        message = f"a matcher is a glob, not a regular expression: {shown} never matches"
+        message = f"{NO_GLOB}: {shown} never matches"
         at.warn(message, hint if plain != "*" else 'write "*", or remove the matcher')
         return
     if pattern.startswith(MCP):
@@ -167,7 +169,7 @@ def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) 
         instead = MISNAMED.get(first)
         hint = f"write {quote(instead)}" if instead else did_you_mean(first, CONTEXT_FIELDS)
         if hint:
-            at.warn(f"unknown context field {quote(first)}", hint)
+            at.warn(f"{NO_FIELD} {quote(first)}", hint)
     elif not rest and FIELDS.get(first) is dict:
         at.warn(f"{quote(first)} is an object, which never matches", f'write "{first}.NAME"')
     elif first == "tool_args":

@@ -172,7 +172,7 @@ def make_hook(values: Values, events: list[str], at: Location, scope: Scope) -> 
     if dialect == "claude":
         fields.setdefault("cwd", "event")
     if isinstance(fields.get("matcher"), list):
-        fields["matcher"] = _with_canonical_names(texts(fields, "matcher"), dialect)
+        fields["matcher"] = with_canonical_names(texts(fields, "matcher"), dialect)
     look: list[str] = []
     words = [f"{UNREAD}the project has more than {MAX_PROJECT_HOOKS} hooks, or too long ones: remove some"]
     if scope.reads_commands:
@@ -187,7 +187,7 @@ def make_hook(values: Values, events: list[str], at: Location, scope: Scope) -> 
     return Hook.from_dict({**fields, "events": events, "look": look, "words": words})
 
 
-def _with_canonical_names(matcher: list[str], dialect: str) -> list[str]:
+def with_canonical_names(matcher: list[str], dialect: str = "") -> list[str]:
     """Return a matcher with hookrun's names for the tools that it names by an agent's: other agents have other names.
 
     In Claude's dialect a pattern is one of Claude Code's names, too.

@@ -98,8 +98,19 @@ class ConditionEvaluator:
         return None
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
-        """Return whether a glob matches the tool, by its canonical name or the agent's."""
-        return any(glob(pattern, name) for pattern in matcher for name in self._tools)
+        """Return whether a glob matches the tool, by its canonical name or the agent's.
+
+        In the names of MCP servers and their tools `-` and `_` are alike: agents replace one by the other.
+        """
+        if any(glob(pattern, name) for pattern in matcher for name in self._tools):
+            return True
+        mcp = [name.replace("-", "_") for name in self._tools if name.startswith("mcp__")]
+        return mcp != [] and any(
+            glob(each.replace("-", "_"), name)
+            for each in matcher
+            if each[:4] == "mcp_" and "[" not in each
+            for name in mcp
+        )
 
     def unmatched(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> str | None:
         """Return the first dotted path without a value that matches one of its globs; `every` as in `resolve_path`."""

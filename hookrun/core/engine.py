@@ -11,6 +11,7 @@ from hookrun.core.model import (
     PRECEDENCE,
     TERMINAL_ACTIONS,
     AnyHook,
+    AnyVerdict,
     Failure,
     HookResult,
     Interrupted,
@@ -144,11 +145,14 @@ class HookChain:
                 run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
                 self.ended_by = self.ended_by or run.hook.name
 
-    def combine(self, verdict: Verdict | None = None) -> Verdict:
-        """Return the verdict of all runs so far, with conflicts in its system message.
+    def combine(self) -> Verdict:
+        """Return the verdict of all runs so far, with conflicts in its system message."""
+        verdict = Verdict()
+        self.combine_into(verdict)
+        return verdict
 
-        `verdict` is an empty one to fill.
-        """
+    def combine_into(self, verdict: AnyVerdict) -> None:
+        """Do so in an empty one."""
         final = None
         if self.changed:
             from hookrun.core.verdicts import json_equal
@@ -159,10 +163,9 @@ class HookChain:
                 if run.verdict.action == "allow" and not json_equal(run.args, final):
                     run.verdict.action = "modify" if run.changed else "continue"
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
-        verdict = combine(self.runs, final, into=verdict)
+        combine_into(verdict, self.runs, final)
         if self.notes:
             verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
-        return verdict
 
     def _pass(self, indices: Sequence[int]) -> Iterator[Sequence[Any]]:
         """Run the candidates once, in order; check skipped ones again after a group that changed the context."""
@@ -337,15 +340,18 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
     return not outcome.stdout or (outcome.stdout in PLAIN and hook.dialect != "claude")
 
 
-def combine(
-    runs: Sequence[HookResult], args: dict[str, object] | None = None, *, into: Verdict | None = None
-) -> Verdict:
+def combine(runs: Sequence[HookResult], args: dict[str, object] | None = None) -> Verdict:
     """Return the verdict of all runs: the strongest action, its messages, every context and system message.
 
-    `args` are the arguments after the chain, if changed: included if the tool may still run. `into` is an empty verdict
-    to fill in.
+    `args` are the arguments after the chain, if changed: included if the tool may still run.
     """
-    combined = into or Verdict()
+    combined = Verdict()
+    combine_into(combined, runs, args)
+    return combined
+
+
+def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None) -> None:
+    """Do so in an empty verdict."""
     strength = 0
     messages: list[str | None] = []
     for run in runs:
@@ -369,7 +375,6 @@ def combine(
     combined.message = "\n".join(filter(None, messages)) or None
     if combined.action in CAN_CARRY_ARGS:
         combined.modified_args = args
-    return combined
 
 
 def _joined(before: str | None, text: str) -> str:

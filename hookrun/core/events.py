@@ -80,6 +80,11 @@ CLAUDE_EVENTS = {
     "Notification": "notification",
 }
 
+# hookrun's names of tools; agents.known_tools has their arguments.
+TOOLS = frozenset(
+    {"bash", "read", "write", "edit", "delete", "glob", "grep", "web_fetch", "web_search", "task"}
+)  # fmt: skip
+
 # Events that can have a tool: on others a `matcher` never matches.
 WITH_TOOL = frozenset(
     {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike, fsdecode
 from os.path import join, normpath
 
 # Not typing.TYPE_CHECKING: importing it, like dataclasses and enum, costs each tool call milliseconds.
@@ -69,6 +70,9 @@ class Failure:
     def __repr__(self) -> str:
         return f"Failure({self.kind!r}, {self.detail!r})"
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "exception": None}  # it may hold anything
+
 
 class InvalidVerdictError(ValueError):
     """A verdict's action does not exist. Its hook may have meant to block: see `refusals`."""
@@ -81,8 +85,35 @@ class InvalidVerdictError(ValueError):
         super().__init__(f"unknown action {shown}: {hint}")
 
 
-class Verdict:
+class AnyVerdict:
+    """The fields of a verdict, of one hook or of all combined."""
+
+    __slots__ = (
+        "action", "additional_context", "args_patch", "message", "modified_args", "modified_context",
+        "system_message",
+    )  # fmt: skip
+
+    action: str
+    message: str | None
+    modified_args: dict[str, object] | None
+    args_patch: dict[str, object] | None
+    additional_context: str | None
+    system_message: str | None
+    modified_context: dict[str, object] | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON object of this verdict: `action` and every other field that is set."""
+        data: dict[str, object] = {"action": self.action}
+        for name in VERDICT_FIELDS:
+            if (value := getattr(self, name)) is not None:
+                data[name] = value
+        return data
+
+
+class Verdict(AnyVerdict):
     """The answer of one hook, or of all combined. The fields are those of the JSON that a hook prints.
+
+    Two with the same fields are equal.
 
     >>> Verdict("ask", "This reaches production.", additional_context="The staging host is free.").to_dict()
     {'action': 'ask', 'message': 'This reaches production.', 'additional_context': 'The staging host is free.'}
@@ -90,10 +121,7 @@ class Verdict:
     Raises InvalidVerdictError (a ValueError) for an action that does not exist.
     """
 
-    __slots__ = (
-        "action", "additional_context", "args_patch", "message", "modified_args", "modified_context",
-        "system_message",
-    )  # fmt: skip
+    __slots__ = ()
 
     def __init__(
         self,
@@ -179,13 +207,11 @@ class Verdict:
         """
         return cls(modified_context=context)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the JSON object of this verdict: `action` and every other field that is set."""
-        data: dict[str, object] = {"action": self.action}
-        for name in VERDICT_FIELDS:
-            if (value := getattr(self, name)) is not None:
-                data[name] = value
-        return data
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Verdict) and Verdict.to_dict(self) == Verdict.to_dict(other)
+
+    def __hash__(self) -> int:
+        return hash((self.action, self.message))
 
     def __repr__(self) -> str:
         return f"Verdict({self.to_dict()!r})"
@@ -403,10 +429,10 @@ class HookResult:
         return data
 
 
-def answer(verdict: Verdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
+def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
     """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""
     hooks = [run.summary() for run in runs]
-    return {**Verdict.to_dict(verdict), "request_id": request_id, "hooks": hooks}
+    return {**AnyVerdict.to_dict(verdict), "request_id": request_id, "hooks": hooks}
 
 
 def as_object(value: object) -> dict[str, object]:
@@ -419,7 +445,7 @@ def file_path(context: Mapping[str, object]) -> str | None:
     args = context.get("tool_args")
     path = args.get("file_path") if isinstance(args, dict) else None
     if not isinstance(path, str):
-        path = context.get("file_path")
+        path = fsdecode(path) if isinstance(path, PathLike) else context.get("file_path")
     if not isinstance(path, str) or not path:
         return None
     directory = context.get("working_dir")

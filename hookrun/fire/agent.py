@@ -155,9 +155,9 @@ class AgentFire:
 
             invocation.worker.answer_if_lost(*refusal(self.agent, self.message))
         if not self.tool_is_known:
-            from hookrun.agents.mcp_names import name_mcp_tool
+            from hookrun.agents.known_tools import name_unknown_tool
 
-            name_mcp_tool(self.agent, self.message, home=invocation.home, project=invocation.project_root())
+            name_unknown_tool(self.agent, self.message, home=invocation.home, project=invocation.project_root())
         self.skipped = self._handled_by_other_wiring()
         if self.skipped is not None:
             return

@@ -10,7 +10,7 @@ from time import monotonic
 
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.core import context as contexts, state
-from hookrun.core.events import EVENTS, GATES, can_refuse, resolve_event
+from hookrun.core.events import EVENTS, GATES, TOOLS, can_refuse, resolve_event
 from hookrun.core.model import Interrupted, Verdict
 from hookrun.core.state import report_bug
 from hookrun.core.text import UserError, print_message
@@ -196,7 +196,12 @@ class EventFire:
             cwd = None
         invocation.load(cwd, config)
         self.event = EVENTS.get(self.event) or resolve_event(self.event, invocation.events)
-        return self.run(invocation.read_context(source, self.event))
+        data: Mapping[str, object] = invocation.read_context(source, self.event)
+        if data.get("tool_name") is not None and data["tool_name"] not in TOOLS:
+            from hookrun.agents.known_tools import with_canonical_tool  # of every agent
+
+            data = with_canonical_tool(data)
+        return self.run(data)
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""

@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.context import ContextError
 from hookrun.core.events import GATES
-from hookrun.core.gate import refuses
 from hookrun.core.text import describe_exception
 from hookrun.library import Result
+from hookrun.library.calls import NotAsyncioError
 from hookrun.library.embedded_engine import Engine, check_deadline
-from hookrun.library.fire_context import KNOWN, check
+from hookrun.library.fire_context import KNOWN, checked
+from hookrun.process.pool import ClosedError
 
 # What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked. None is
 # the rule of core/gate.py: it is blocked where there is a guard.
 OnError = Literal["continue", "block"] | None
+
+# What a program did wrong: it is raised, as no hook has been asked.
+CALLER_ERRORS = (ContextError, ClosedError, NotAsyncioError)
 
 log = logging.getLogger("hookrun.integrations")
 
@@ -33,37 +36,34 @@ async def fire(
 ) -> Result:
     """Fire an event and return its result; after an internal error, the result that `on_error` selects.
 
-    With `sync` it is fired without a loop: this never waits. Raises ContextError for fields that the engine refuses:
-    that is the program's mistake, and its hooks have not been asked.
+    With `sync` it is fired without a loop: this never waits. Raises the program's mistakes at a gate, where its hooks
+    have not been asked: ContextError for fields that the engine refuses, ClosedError, NotAsyncioError.
     """
     try:
         result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
+        if result.unjudged is not None and on_error == "continue":
+            result = result.unjudged
         if result.problems and result.action in ALLOWING_ACTIONS:  # the config is invalid and no hook blocks
             failure = internal_failure(event, "; ".join(result.problems), on_error or "continue", None)
             return failure if on_error == "block" else result
         return result
-    except ContextError:
-        raise
     except Exception as error:
+        if isinstance(error, ContextError) or (isinstance(error, CALLER_ERRORS) and event in GATES):
+            raise
         return internal_failure(event, describe_exception(error), decided(engine, event, fields, on_error), error)
 
 
 def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_error: OnError) -> OnError:
     """Return what an internal error does to a call with these fields, None for one that is not known."""
+    return "block" if engine.refuses_unjudged(event, fields, on_error) else "continue"
 
-    def may_be_guarded() -> bool:
-        if event not in GATES:
-            return False
-        view = ConditionEvaluator(fields or {})
-        return any(
-            hook.on_failure == "block"
-            and hook.enforcing
-            and (fields is None or view.mismatch(hook.matcher, agents=hook.agents) is None)
-            for hook in engine.hooks(event)
-            if engine.enabled(hook.name)
-        )
 
-    return "block" if refuses(on_error, may_be_guarded) else "continue"
+def check_use(engine: Engine, on_error: object) -> None:
+    """Raise what a program does wrong: ClosedError for a closed engine, ValueError for an unknown `on_error`."""
+    if engine.closed:
+        raise ClosedError("the engine is closed: enter it again (`with engine:`), or create another one")
+    if on_error not in (None, "continue", "block"):
+        raise ValueError(f'on_error must be "continue", "block" or None, not {on_error!r}')
 
 
 def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> None:
@@ -74,7 +74,7 @@ def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str,
     check_deadline(fields.get("deadline"))
     given = {name: value for name, value in fields.items() if name not in ("state", "deadline")}
     for event, own in events.items():
-        check({**given, **own}, event, KNOWN[event])
+        checked({**given, **own}, event, KNOWN[event])
 
 
 def internal_failure(event: str, what: str, on_error: OnError, error: Exception | None) -> Result:

@@ -17,12 +17,11 @@ from hookrun.agents import claude
 from hookrun.agents.base import Message, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.core.context import ContextError
 from hookrun.core.events import CLAUDE_EVENTS, GATES, canonical
 from hookrun.core.text import describe_exception
-from hookrun.integrations import OnError, decided, fire, internal_failure, log, reply_of
+from hookrun.integrations import CALLER_ERRORS, OnError, check_use, decided, fire, internal_failure, log, reply_of
 from hookrun.library.calls import CANCEL_GRACE
-from hookrun.library.embedded_engine import Engine
+from hookrun.library.embedded_engine import Engine, check_deadline
 from hookrun.library.fire_context import without_misspelled
 
 NEEDS = (
@@ -72,8 +71,11 @@ def hooks_for(
     `thread=True`. After an internal error of hookrun, `on_error` selects whether Claude continues (the error is logged)
     or its action is blocked; by default it is where a hook with `on_failure="block"` would have been asked.
 
-    Raises ValueError for one of `events` that the SDK does not deliver; hooks for such events are logged.
+    Raises ValueError for one of `events` that the SDK does not deliver, ClosedError with a closed engine; hooks for
+    events that are not delivered are logged. If the engine is closed later, tools are blocked.
     """
+    check_use(engine, on_error)
+    check_deadline(timeout)
     native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
     native |= {event: made[0] for event, made in claude.SYNTHESIZED_FROM.items()}
     wanted = _native_events(events, native) if events is not None else _events_with_hooks(engine, native)
@@ -132,8 +134,8 @@ class _Callback:
             message = claude.read(payload, "")
             replies = await self._replies(message)
         except Exception as error:
-            # No hook was asked about fields that the engine refuses, and Claude runs the tool if a callback raises.
-            refused = isinstance(error, ContextError) and message.event in GATES
+            # No hook was asked after a mistake of the program, and Claude runs the tool if a callback raises.
+            refused = isinstance(error, CALLER_ERRORS) and message.event in GATES
             on_error = "block" if refused else decided(self._engine, message.event, None, self._on_error)
             replies = [reply_of(internal_failure(message.event, describe_exception(error), on_error, error))]
         response = build_response(claude, message, replies)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.core.session import MAX_STOP_BLOCKS
-from hookrun.integrations import OnError, check_fields, fire, log, reply_of
+from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
 from hookrun.integrations.tool_loop import (
     TOOL_EVENTS,
     Approve,
@@ -86,9 +86,11 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     ) -> None:
         """Create the middleware for `engine`; `fields` (`working_dir`, `agent`, ...) are added to every context.
 
-        Raises ContextError for `fields` that the engine refuses: misspelled or of the wrong type.
+        Raises ContextError for `fields` that the engine refuses, misspelled or of the wrong type, and ClosedError with
+        a closed engine.
         """
         super().__init__()
+        check_use(engine, on_error)
         check_fields({"session_id": session_id, **fields}, EVENTS)
         self._engine = engine
         self._session_id = session_id

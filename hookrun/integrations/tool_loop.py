@@ -23,10 +23,11 @@ from typing import Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
-from hookrun.integrations import OnError, check_fields, fire, log, reply_of
+from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
+from hookrun.library.fire_context import plain
 
 # Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
@@ -55,9 +56,10 @@ async def run_tool(
     result into text for hooks and model. `fields` are added to every context: `working_dir`, `tool_use_id`, `agent`,
     ...; `state` and `deadline` (seconds) are passed to every fire.
 
-    Raises ContextError, before anything runs, for `fields` that the engine refuses: misspelled or of the wrong type.
-    After an internal error of hookrun, or with a closed engine, `on_error` selects whether the call continues (with a
-    log entry) or is blocked; by default it is where a hook with `on_failure="block"` would have been asked.
+    Raises, before anything runs, ContextError for `fields` that the engine refuses, misspelled or of the wrong type,
+    and ClosedError with a closed engine. After an internal error of hookrun `on_error` selects whether the call
+    continues (with a log entry) or is blocked; by default it is where a hook with `on_failure="block"` would have been
+    asked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
     about = {"session_id": session_id, **fields}
@@ -150,6 +152,8 @@ class _ToolCall:
     action: str = "continue"
 
     async def run(self) -> ToolOutcome:
+        check_use(self.engine, self.on_error)
+        self.name = str(plain(self.name))  # tables have texts
         check_fields(self._context(), TOOL_EVENTS)
         refusal = await self._before()
         if refusal is not None:
@@ -211,7 +215,7 @@ class _ToolCall:
             output = as_text(value)
         await self._tell("post_tool_use", tool_result_output=output, attempt=self.attempts)
         if self.names.tool(self.name) in CHANGES_FILES:
-            path = self.names.arguments(self.name, self.args).get("file_path")
+            path = plain(self.names.arguments(self.name, self.args).get("file_path"))
             if isinstance(path, str) and path:
                 await self._tell("file_changed", file_path=path)
         return self._outcome(output, result=value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from hookrun.core.model import PRECEDENCE, TERMINAL_ACTIONS, HookResult, Verdict, answer
+from hookrun.core.model import PRECEDENCE, TERMINAL_ACTIONS, AnyVerdict, HookResult, Verdict, answer
 from hookrun.core.refusals import as_text
 
 if TYPE_CHECKING:
@@ -61,12 +61,13 @@ class _Refusal(Verdict):
         self.by = by
 
 
-class Result(Verdict):
-    """The combined verdict of a fire, and the result of each hook.
+class Result(AnyVerdict):
+    """The combined verdict of a fire, with its fields, and the result of each hook. It is true if the action may run.
 
     `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
     `ended_by` is the hook that ended the chain, or None. `ms` is the total time in milliseconds. `problems` are the
-    errors in config files, one per line.
+    errors in config files, one per line; if a file cannot be read and the call is blocked because a hook in it may
+    guard it, `unjudged` is the result of the others.
     """
 
     runs: Sequence[HookResult] = ()
@@ -75,6 +76,7 @@ class Result(Verdict):
     request_id = ""
     ms = 0.0
     context_after: Callable[[], Context] | None = None
+    unjudged: Result | None = None
 
     def __init__(self, action: str = "continue", message: str | None = None) -> None:
         self.action = action
@@ -96,6 +98,9 @@ class Result(Verdict):
     def refused(self) -> bool:
         """Whether the action must not run: block, skip or stop."""
         return self.action in TERMINAL_ACTIONS
+
+    def __bool__(self) -> bool:
+        return self.go_on
 
     def ok(self) -> Self:
         """Return this result, also for a skip. Raises Abort, with the hook's name, for a block or a stop.
@@ -122,3 +127,16 @@ class Result(Verdict):
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object that `hookrun fire` would print."""
         return answer(self, self.request_id, self.runs)
+
+    def to_json(self) -> str:
+        """Return that object as JSON. Raises ValueError for changed arguments that have none."""
+        from hookrun.library.fire_context import dumps
+
+        return dumps(self.to_dict()).decode()
+
+    def __repr__(self) -> str:
+        return f"Result({AnyVerdict.to_dict(self)!r})"
+
+    def __getstate__(self) -> object:
+        # Without its `context`, whose state may be anything.
+        return {**vars(self), "context_after": None}, {name: getattr(self, name) for name in AnyVerdict.__slots__}

@@ -8,7 +8,7 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hookrun.core.model import NO_OBJECTION, VERDICT_OBJECTS, Failure, Outcome, Verdict
+from hookrun.core.model import NO_OBJECTION, VERDICT_OBJECTS, AnyVerdict, Failure, Outcome, Verdict
 from hookrun.core.refusals import bare, from_exception
 from hookrun.core.text import describe_exception, truncate
 from hookrun.core.verdicts import WRONG_FIELD
@@ -26,6 +26,22 @@ Value = TypeVar("Value")
 CANCEL_GRACE = 1.0
 
 FOREVER = float("inf")
+
+
+class NotAsyncioError(RuntimeError):
+    """A coroutine of the engine is awaited in another loop than asyncio's, such as trio's."""
+
+
+def current_task() -> asyncio.Task[Any] | None:
+    """Return the task of the caller. Raises NotAsyncioError."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        raise NotAsyncioError(
+            "the engine's coroutines need a running asyncio loop: under trio or curio call `fire_sync` in a thread "
+            "(`await trio.to_thread.run_sync(...)`), and use `with` and `close_sync`"
+        ) from None
+
 
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
 # Characters of a value shown in a message.
@@ -158,9 +174,11 @@ class HandlerCall:
         outcome = self.outcome
         if value is None:
             outcome.answer = NO_OBJECTION
-        elif isinstance(value, Verdict):
-            unchanged = value.modified_args is value.args_patch is value.modified_context is None
-            outcome.answer = value if unchanged else deep_copy(Verdict.to_dict(value))
+        elif isinstance(value, AnyVerdict):  # its own, or the result of a fire
+            if isinstance(value, Verdict) and value.modified_args is value.args_patch is value.modified_context is None:
+                outcome.answer = value
+            else:
+                outcome.answer = deep_copy(AnyVerdict.to_dict(value))
         elif isinstance(value, dict):
             outcome.answer = deep_copy(value)
         elif isinstance(value, (Skip, Abort)):

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
 from time import monotonic
 from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.context import ContextError
+from hookrun.core.events import GATES
+from hookrun.core.gate import refuses
 from hookrun.core.model import AnyHook
 from hookrun.core.state import home_directory
 from hookrun.library import Result, handlers
-from hookrun.library.calls import FOREVER, result_at_once
+from hookrun.library.calls import FOREVER, current_task, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, check
-from hookrun.library.handlers import Event, Function, Handler, Options, Registry
+from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, checked
+from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
 Given = TypeVar("Given", bound=Function)
 
 LOG = logging.getLogger("hookrun")
-# Seconds for cancelled work to end when the engine is closed.
-CLOSE_WAIT = 3.0
 # Seconds for background work, such as a session's last message, to finish when the engine is closed.
 BACKGROUND_WAIT = 5.0
+
+NO_HOOKS = TableCandidates([])
 
 
 class Bundle(Protocol):
@@ -66,7 +69,8 @@ class Engine:
     directory if a context has none; it defaults to that of the process.
 
     All methods are thread-safe, and `fire` may be called from any number of tasks and loops at once. Close an engine
-    after use (`async with`, `with`, `close`): that ends all running hooks.
+    after use (`async with`, `with`, `close`): that ends all running hooks. It can be entered again, and by several at
+    once: the last one to leave closes it.
 
     >>> from hookrun import Engine, Verdict
     >>> engine = Engine()
@@ -106,6 +110,8 @@ class Engine:
         self._declared_events: set[str] = set()
         self._names: dict[str, tuple[str, frozenset[str]]] = {}
         self._closed = False
+        self._entered = 0
+        self._entering = Lock()
         self._load: Callable[[], None] | None = None
 
     @classmethod
@@ -128,8 +134,12 @@ class Engine:
         fail as `untrusted`, unless `trust_project` is true. Every fire that runs a hook is recorded in the audit,
         according to the user's settings.
 
-        Raises DeclarationError for an invalid file if `strict`; otherwise every result has its `problems`.
+        Raises DeclarationError for an invalid file if `strict`; otherwise every result has its `problems`, and while a
+        file cannot be read, calls that a hook in it may guard are blocked ("When hookrun cannot decide"). Raises
+        FileNotFoundError or NotADirectoryError if `directory` is none.
         """
+        if directory is not None:
+            os.stat(os.path.join(directory, "."))
         engine = cls(hooks=hooks, events=events, max_processes=max_processes, directory=directory)
         engine._services.home = os.path.abspath(home) if home is not None else home_directory()
         engine._services.trusted = trust_project
@@ -154,16 +164,19 @@ class Engine:
         found = find(services.directory, home, config=config, own_environment=True)
         compiled = load_compiled(found)
         problems = compiled.problems if compiled is not None else []
+        hooks = compiled.hooks() if compiled is not None else []
+        problems = problems + handlers.mistakes_in(hooks, set(compiled.events) if compiled is not None else ())
         if problems and strict:
             raise DeclarationError("\n".join(problems))
         for problem in problems:
             LOG.error("%s", problem)
         services.problems = problems
+        services.unread = compiled.unread if compiled is not None else []
         services.take_settings(compiled.settings if compiled is not None else {})
         services.project = found.project_root(compiled.root if compiled is not None else None)
         self._declared_events = set(compiled.events) if compiled is not None else set()
         self._names = {}
-        self._registry.declare([*self._given, *(compiled.hooks() if compiled is not None else [])])
+        self._registry.declare([*self._given, *hooks])
 
     # --- registering
 
@@ -260,8 +273,9 @@ class Engine:
 
         Cancelling it ends the running hooks. Errors in a hook are its failure and are not raised. Raises ValueError for
         an unknown event and invalid or misspelled fields, NestedError if a handler fires events more than three levels
-        deep, ClosedError after `close`.
+        deep, ClosedError after `close`, NotAsyncioError in another loop than asyncio's.
 
+        >>> import asyncio
         >>> from hookrun import Verdict
         >>> engine = Engine()
         >>> @engine.on("user_prompt_submit")
@@ -323,17 +337,18 @@ class Engine:
         if context is not None:
             data = {**context, **fields} if fields or type(context) is not dict else context  # it is only read
         name, known = self._names.get(event) or self._resolve(event)
-        check(data, name, known)
+        data = checked(data, name, known)
+        if self._closed and not self._services.background.is_waited_for_here():
+            raise ClosedError("the engine is closed")
         table = self._registry.tables.get(name) or self._registry.table(name)
         candidates = table.candidates_for(data)
-        if not candidates.count:
+        if deadline is not None:
+            check_deadline(deadline)
+        if not candidates.count and not (self._services.unread and name in GATES):
             result = Result()
             if self._services.problems:
                 result.problems = self._services.problems
             return result
-        if self._closed and not self._services.background.is_waited_for_here():
-            raise ClosedError("the engine is closed")
-        check_deadline(deadline)
         fire = EngineFire(self._services, name, data, candidates, state)
         if deadline is not None:
             fire.deadline = monotonic() + deadline
@@ -345,7 +360,36 @@ class Engine:
         found = self._names[event] = name, KNOWN.get(name, KNOWN_ANYWHERE)
         return found
 
+    def refuses_unjudged(self, event: str, fields: Mapping[str, object] | None = None, on_error: object = None) -> bool:
+        """Return whether a call is refused that could not be judged, as after an exception of `fire`.
+
+        It is where a hook with `on_failure="block"` may have been asked; without its `fields`, one for any tool.
+        `on_error`, `continue` or `block`, comes first, then the user's setting.
+        """
+        services = self._services
+
+        def may_be_guarded() -> bool:
+            if event not in GATES:
+                return False
+            if services.unread and EngineFire(services, event, {}, NO_HOOKS).may_have_unread_guard():
+                return True
+            view = ConditionEvaluator(fields or {})
+            return any(
+                hook.on_failure == "block"
+                and hook.enforcing
+                and self._registry.is_on(hook)
+                and (fields is None or view.mismatch(hook.matcher, agents=hook.agents) is None)
+                for hook in self._registry.hooks(event)
+            )
+
+        return refuses(on_error or services.settings.get("on_error"), may_be_guarded)
+
     # --- closing
+
+    @property
+    def closed(self) -> bool:
+        """Whether the engine was closed and not entered again."""
+        return self._closed
 
     async def wait_background(self) -> None:
         """Wait until all background work of handlers has finished.
@@ -368,45 +412,39 @@ class Engine:
         result_at_once(self._close(wait, sync=True))
 
     async def _close(self, wait: float, *, sync: bool) -> None:
+        if not sync:
+            current_task()
         self._closed = True
-        background = self._services.background
-        here = background.may_be_waited_for()
-        try:
-            if wait > 0 and here:
-                await background.wait(wait, sync=sync)
-        finally:
-            background.close()
-            background.cancel()
-            try:
-                if here or not sync:
-                    await background.wait(CLOSE_WAIT, tasks_only=True, sync=sync)
-            finally:
-                self._end() if sync else await asyncio.to_thread(self._end)
+        await self._services.close(wait, sync=sync)
 
-    def _end(self) -> None:
-        self._services.pool.close()
-        self._services.background_pool.close()
-        self._services.loop_thread.close(CLOSE_WAIT)
-        stuck = self._services.workers.close(CLOSE_WAIT)
-        if stuck:
-            LOG.warning("%d handlers did not end: their threads were abandoned", stuck)
-        for name in self._services.background.names():
-            LOG.warning("background work did not end: %s", name)
-        if self._services.journal is not None:
-            self._services.journal.close()
+    def _enter(self) -> Self:
+        with self._entering:
+            self._entered += 1
+            if self._closed:
+                self._services, self._closed = self._services.reopened(), False
+        return self
+
+    def _leave(self) -> bool:
+        """Return whether the last one leaves."""
+        with self._entering:
+            self._entered -= 1
+            return self._entered == 0
 
     async def __aenter__(self) -> Self:
-        return self
+        current_task()
+        return self._enter()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        if self._leave():
+            await self.close()
 
     def __enter__(self) -> Self:
-        return self
+        return self._enter()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close_sync()
+        if self._leave():
+            self.close_sync()

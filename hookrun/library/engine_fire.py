@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextvars
+import copy
 import logging
-from asyncio import current_task
 from functools import partial
 from os import register_at_fork, urandom
 from time import monotonic
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.core import audit, context as contexts
 from hookrun.core.engine import HookChain
-from hookrun.core.model import AnyHook, Failure, Hook, HookResult, Outcome
+from hookrun.core.events import GATES
+from hookrun.core.gate import refusal, refuses
+from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
 from hookrun.core.text import describe_exception
 from hookrun.library import Result
-from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, is_awaitable, within_limit
+from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, is_awaitable, within_limit
 from hookrun.library.event_contexts import CLASSES, Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
@@ -210,16 +212,32 @@ class EngineFire(HookChain):
                 processes.combine_failures()
             switched_off = processes.off
         result = Result()
-        self.combine(result)
+        self.combine_into(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
         result.context_after = partial(self._class.of, self.context, self._state)
         result.problems = services.problems
         result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000
+        if services.unread and self.event in GATES and result.go_on:
+            self._refuse_if_guarded(result)
         if services.journal is not None:
             self._audit(self.runs, action=result.action, switched_off=switched_off)
         return result
+
+    def _refuse_if_guarded(self, result: Result) -> None:
+        """Make a result a block if a guard may be in a file that cannot be read."""
+        services = self.services
+        if refuses(services.settings.get("on_error"), self.may_have_unread_guard):
+            result.unjudged = copy.copy(result)
+            result.action, result.modified_args = "block", None
+            result.message = refusal(f"hookrun could not judge this: {'; '.join(services.problems)}")
+        self._processes = None  # as above
+
+    def may_have_unread_guard(self) -> bool:
+        """Return whether a guard may be in a file that cannot be read."""
+        trusted = UNTRUSTED_LAYERS if self.services.trusted else ()
+        return any(layer in trusted or self.processes.trust.may_guard(layer) for layer in self.services.unread)
 
     # --- the audit log
 

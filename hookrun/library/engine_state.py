@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import inspect
 import logging
 import os
@@ -12,7 +13,7 @@ from concurrent.futures import Future, wait as wait_for
 from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Self
 
 from hookrun.core import audit
 from hookrun.core.model import Failure
@@ -57,6 +58,8 @@ class TrustStoreCache:
         return store
 
 
+# Seconds for cancelled work to end when the engine is closed.
+CLOSE_WAIT = 3.0
 # Handlers with `thread=True` at once; more are queued.
 MOST_THREADS = 64
 
@@ -65,7 +68,7 @@ class EngineState:
     """`directory` is the agent's working directory if a context has none, `project` the hooks' root.
 
     `home` is the account's, None for an engine without config files, which writes nothing. `trusted`: the program
-    vouches for a project's hooks.
+    vouches for a project's hooks. `unread` are the layers of files that cannot be read: their hooks are unknown.
     """
 
     def __init__(self, directory: str, *, max_processes: int) -> None:
@@ -76,18 +79,59 @@ class EngineState:
         self.journal: audit.Log | None = None
         self.trusted = False
         self.problems: list[str] = []
+        self.unread: list[str] = []
         self.decisions = TrustStoreCache()
-        self.pool = Pool(max_processes)
-        self.background_pool = Pool(max_processes)  # separate: background hooks must not delay others
+        self._max_processes = max_processes
+        self.make_pools()
+
+    def make_pools(self) -> None:
+        """Begin with new pools and threads."""
+        self.pool = Pool(self._max_processes)
+        self.background_pool = Pool(self._max_processes)  # separate: background hooks must not delay others
         self.workers = DaemonThreadPool(MOST_THREADS)
         self.loop_thread = LoopThread()
         self.background = Background(self.loop_thread)
+
+    def reopened(self) -> Self:
+        """Return the same state with pools and threads of its own, for an engine that was closed."""
+        state = copy.copy(self)
+        state.make_pools()
+        state.take_settings(self.settings)
+        return state
 
     def take_settings(self, settings: Mapping[str, object]) -> None:
         """Use these settings from now on."""
         self.settings = settings
         setting = settings.get("audit")
         self.journal = None if self.home is None or setting is False else audit.Log(self.home, setting, stay_open=True)
+
+    async def close(self, wait: float, *, sync: bool) -> None:
+        """Wait up to `wait` seconds for background work, then end everything; with `sync` no loop is needed."""
+        background = self.background
+        here = background.may_be_waited_for()
+        try:
+            if wait > 0 and here:
+                await background.wait(wait, sync=sync)
+        finally:
+            background.close()
+            background.cancel()
+            try:
+                if here or not sync:
+                    await background.wait(CLOSE_WAIT, tasks_only=True, sync=sync)
+            finally:
+                self._end() if sync else await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
+        self.pool.close()
+        self.background_pool.close()
+        self.loop_thread.close(CLOSE_WAIT)
+        stuck = self.workers.close(CLOSE_WAIT)
+        if stuck:
+            LOG.warning("%d handlers did not end: their threads were abandoned", stuck)
+        for name in self.background.names():
+            LOG.warning("background work did not end: %s", name)
+        if self.journal is not None:
+            self.journal.close()
 
     def locks_directory(self) -> str:
         """Return the directory of the locks of exclusive hooks."""

@@ -8,16 +8,19 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping
+from datetime import date, time
 from enum import Enum
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import orjson
 
+from hookrun.agents.known_tools import with_canonical_tool
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.core import context as contexts, fastjson
 from hookrun.core.context import FIELDS, MISNAMED, ContextError
-from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.events import ALIASES, TOOLS, WITH_TOOL
 from hookrun.core.text import closest, quote, suggest
 from hookrun.library.event_contexts import CLASSES, Context, ContextField
 
@@ -44,32 +47,74 @@ KNOWN = {event: _known(cls) for event, cls in CLASSES.items()}
 KNOWN_ANYWHERE = _known(Context)
 
 
-def check(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> None:
-    """Raise ContextError for a field of the wrong type, or one that is probably a misspelling of a known one.
+def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> Mapping[str, object]:
+    """Return the fields, with paths, UUIDs, dates, enumerations and numbers as text in those that are strings.
 
-    A field counts as the program's own if it resembles no known field, if that field is given too (even null), or if
-    its value would be invalid for that field.
+    Raises ContextError for a field of the wrong type, or one that is probably a misspelling of a known one. A field
+    counts as the program's own if it resembles no known field, if that field is given too (even null), or if its value
+    would be invalid for that field.
 
-    >>> check({"tool_name": "bash", "sandbox": "docker"}, "pre_tool_use")
+    >>> checked({"tool_name": "bash", "session_id": 7, "sandbox": "docker"}, "pre_tool_use")
+    {'tool_name': 'bash', 'session_id': '7', 'sandbox': 'docker'}
     >>> try:
-    ...     check({"tool_nam": "bash"}, "pre_tool_use")
+    ...     checked({"tool_nam": "bash"}, "pre_tool_use")
     ... except ContextError as error:
     ...     print(str(error).partition("?")[0])
     fire pre_tool_use: unknown field "tool_nam": did you mean "tool_name"
     """
     for name, value in data.items():
         if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
+            text = plain(value)
+            if type_ is str and type(text) in (str, int, float):
+                return checked({**data, name: str(text)}, event, known)
             if type(value) in JSON_TYPES:
-                contexts.check(data, f"fire {event}")
+                contexts.check({name: value}, f"fire {event}")
             expected = "a str" if type_ is str else "a dict"
             raise ContextError(f"fire {event}: {name} is of type {type(value).__name__}, not {expected} or None")
+    if data.get("tool_name", "bash") not in TOOLS:
+        data = with_canonical_tool(data)
     if known.issuperset(data):
-        return
+        return data
     for name, likely in _misspelled(data, event, known):
         raise ContextError(
             f"fire {event}: unknown field {quote(name)}: {suggest(likely)} (to use this name for a field of your own, "
             f"pass {likely.partition('.')[0]} as well, None if it has no value)"
         )
+    return data
+
+
+# Types that need no look: they are JSON as they are.
+SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def plain(value: Any) -> Any:
+    """Return a value with paths, UUIDs, dates and enumerations in it, also in objects and lists, as JSON has them.
+
+    Conditions read it so: on such an object they would never match, and the hook would not be asked. Hooks of the
+    program get the objects themselves.
+
+    >>> plain({"id": UUID(int=5), "days": (date(2026, 1, 2),), "other": b"x"})
+    {'id': '00000000-0000-0000-0000-000000000005', 'days': ['2026-01-02'], 'other': b'x'}
+    """
+    if type(value) in SCALARS:
+        return value
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, (date, time, UUID)):
+        return str(value) if isinstance(value, UUID) else value.isoformat()
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, (list, tuple, set, frozenset)) else value
+
+
+def plain_fields(context: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a context with all values `plain`; one that is nested too deeply as it is."""
+    try:
+        return {name: plain(value) for name, value in context.items()}
+    except RecursionError:
+        return context
 
 
 def without_misspelled(fields: Mapping[str, object], event: str) -> Mapping[str, object]:

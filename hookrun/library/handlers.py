@@ -8,21 +8,23 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from threading import Lock
 from typing import Any, TypedDict
 
+from hookrun.agents.known_tools import is_mcp, tool_by_arguments
 from hookrun.config.document import Diagnostic, Document, Location, errors_in, key_text
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
-from hookrun.config.shapes import BOOL, Field, names, validate_into
-from hookrun.config.validate import split_matcher
+from hookrun.config.shapes import BOOL, Field, names, texts, validate_into
+from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
-from hookrun.core.events import UnknownEventError, resolve_event
-from hookrun.core.model import LAYERS, AnyHook, Failure, Hook, Verdict
+from hookrun.core.events import TOOLS, UnknownEventError, resolve_event
+from hookrun.core.model import LAYERS, AnyHook, AnyVerdict, Failure, Hook
 from hookrun.core.text import did_you_mean, escape, one_line, quote
 from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
+from hookrun.library.fire_context import plain_fields
 
-Answer = Verdict | Skip | Abort | dict[str, Any] | None
+Answer = AnyVerdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]
 OnError = Callable[[Failure, Context], object]
 Event = str | type[Context]
@@ -99,6 +101,9 @@ class Handler(AnyHook):
     def __repr__(self) -> str:
         return f"Handler({self.name!r}, {self.target})"
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "function": None, "on_error": None}  # in a result that is pickled
+
 
 def make(
     events: Event | Iterable[Event], function: Function, options: Options, *, own_events: Collection[str]
@@ -119,6 +124,8 @@ def make(
     fields = _checked({**options, "name": name}, _Source(source, line, str(name)))
     fields["events"] = check_events(events, own_events, f"handler {fields['name']}")
     handler = Handler(function, options, target=target, source=source, line=line, **fields)
+    if wrong := mistakes_in([handler], own_events):
+        raise RegistrationError("\n".join(wrong))
     if handler.thread and handler.is_async:
         raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not async")
     return handler
@@ -160,21 +167,59 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
         raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:
         split_matcher(values)
+        values["matcher"] = with_canonical_names(texts(values, "matcher"))
     if options.get("timeout", 0) is None:
         values["timeout"] = FOREVER
     return {key: value for key, value in values.items() if key not in OWN_FIELDS}
 
 
+# What was logged: once for each text, up to so many.
+LOGGED: set[str] = set()
+MOST_LOGGED = 1024
+
+
+def warn_once(text: str) -> None:
+    """Log a warning, but none again."""
+    if text not in LOGGED and len(LOGGED) < MOST_LOGGED:
+        LOGGED.add(text)
+        LOG.warning("%s", text)
+
+
+def mistakes_in(hooks: Iterable[AnyHook], own_events: Collection[str]) -> list[str]:
+    """Return what keeps hooks from ever matching: regular expressions, and fields such as `command` in conditions.
+
+    Other doubts of `hookrun validate` are logged, but those about names of tools: a program has its own.
+    """
+    problems: list[Diagnostic] = []
+    for hook in hooks:
+        if hook.matcher or hook.when or hook.unless:
+            from hookrun.config import lint
+
+            source = _Source(
+                hook.source or "hooks", hook.line, hook.name, "handler" if isinstance(hook, Handler) else "hook"
+            )
+            at = Location(source, (), problems)  # type: ignore[arg-type]  # as in `_checked`
+            fields = {name: getattr(hook, name) for name in ("matcher", "when", "unless")}
+            lint.warn_suspicious(fields, [*hook.events], {}, at, own_events)
+    found: list[str] = []
+    for each in problems:
+        if lint.NO_GLOB in each.message or lint.NO_FIELD in each.message:
+            found.append(each.text)
+        elif "no agent has a tool" not in each.message:
+            warn_once(each.text)
+    return found
+
+
 class _Source:
     """The location of a function, for messages about its options."""
 
-    def __init__(self, path: str, line: int, name: str) -> None:
+    def __init__(self, path: str, line: int, name: str, kind: str = "handler") -> None:
         self._path = path
         self._line = line
-        self._name = escape(name)
+        self._name = f"{kind} `{escape(name)}`"
 
     def problem(self, path: KeyPath, message: str, hint: str | None, **_more: object) -> Diagnostic:
-        return Diagnostic(self._path, self._line, 1, key_text(path), f"handler `{self._name}`: {message}", hint)
+        return Diagnostic(self._path, self._line, 1, key_text(path), f"{self._name}: {message}", hint)
 
 
 def _place_of(function: object) -> tuple[str, int]:
@@ -199,7 +244,7 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
         raise RegistrationError(f"hooks: {error}: pass a list of hook entries as in a config file") from error
     listed = document.data if isinstance(document.data, list) else []
     hooks, problems = hooks_from_data(document, (), listed, own_events)
-    errors = [problem.text for problem in errors_in(problems)]
+    errors = [problem.text for problem in errors_in(problems)] or mistakes_in(hooks, own_events)
     if errors:
         raise RegistrationError("\n".join(errors))
     for hook in hooks:
@@ -324,11 +369,25 @@ class HookTable:
         if known is None:
             view = ConditionEvaluator(data)
             matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
+            if not any(hook.matcher for hook in matching):
+                self._doubt_tool(data)
             known = TableCandidates(matching)
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
             self._known[key] = known
         return known
+
+    def _doubt_tool(self, data: Mapping[str, object]) -> None:
+        """Warn of a tool that no matcher can mean, though by its arguments it is one that some are for."""
+        tool, args = data.get("tool_name"), data.get("tool_args")
+        if not isinstance(tool, str) or tool in TOOLS or not isinstance(args, dict) or is_mcp(tool):
+            return
+        ours = tool_by_arguments(tool, args)
+        if ours and any(
+            hook.matcher and ConditionEvaluator({"tool_name": ours}).tool_matches(hook.matcher) for hook in self.hooks
+        ):
+            advice = f'if it is one, write "matcher": "{ours}|{tool}", or pass names=NameMap({{"{tool}": "{ours}"}})'
+            warn_once(f"no hook is asked about the tool {quote(tool)}, though some are for `{ours}`: {advice}")
 
 
 class TableCandidates:
@@ -359,7 +418,7 @@ class TableCandidates:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook's other conditions match this context."""
         hook = self._hooks[index]
-        return self._unconditional[index] or not ConditionEvaluator(context).mismatch(
+        return self._unconditional[index] or not ConditionEvaluator(plain_fields(context)).mismatch(
             when=hook.when, unless=hook.unless, claude=hook.claude
         )
 

@@ -74,7 +74,6 @@ RECIPE = Recipe(
           compared literally).
         - Secrets in files with other names and in the environment (`env`, `printenv`).
         - MCP tools, unless you add them to the matcher: then the arguments `path` and `file_path` are checked.
-        - Tools without a name of hookrun's, such as `read_many_files`.
         - `git checkout` and `git restore` of a lock file or a secret, which restore the committed content.
         - Git commands that show all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
     """,

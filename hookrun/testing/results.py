@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.core.conditions import tool_names
 from hookrun.core.globs import glob
-from hookrun.core.model import AnyHook, Hook, HookResult, Verdict, as_object
+from hookrun.core.model import AnyHook, Hook, HookResult, as_object
 from hookrun.core.verdicts import json_equal
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class CaseResult:
     with expectations, None for a missing one. `context` is what the first hook got.
     """
 
-    verdict: Verdict
+    verdict: Result
     action: str
     message: str | None = None
     additional_context: str | None = None

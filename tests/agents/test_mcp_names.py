@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun import agents
-from hookrun.agents.base import message_from_context
+from hookrun.agents.known_tools import message_from_context
 from hookrun.agents.mcp_names import name_mcp_tool
 from hookrun.core.conditions import ConditionEvaluator
 from tests.fire.agents import Agent, says

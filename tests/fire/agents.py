@@ -90,6 +90,10 @@ class Agent:
         """Return the message before a shell command is run, with `more` arguments."""
         return self._message("pre", *self._shell_call(command, more))
 
+    def call(self, tool: str, args: Json) -> Json:
+        """Return the message before any tool is called."""
+        return self._message("pre", tool, args)
+
     def ran(self, command: str = "ls", output: str = "out") -> Json:
         """Return the message after a shell command was run."""
         return self._message("post", *self._shell_call(command, {}), output)

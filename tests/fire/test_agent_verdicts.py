@@ -275,3 +275,34 @@ def test_so_do_the_names_of_those_that_write(matcher: str, agent: Agent) -> None
     agent.project.user_hooks({"name": "guard", "matcher": matcher, "command": "echo no >&2; exit 2"})
     assert str(agent.fire(agent.write("a.txt"), event=agent.events["pre"]).reason).startswith("no")
     assert agent.fire(agent.shell(), event=agent.events["pre"]).reason is None
+
+
+@rows(
+    "tool, args, matcher, when",
+    [
+        ("run_it", {"command": "rm x"}, "bash", {"tool_args.command": "rm *"}),
+        ("run_it", {"cmd": ["rm", "x"]}, "bash", {"tool_args.command": "rm *"}),
+        ("read_many_files", {"include": ["a.txt", "b.env"]}, "read", {"tool_args.file_path": "*.env"}),
+        ("read_many_files", {"paths": ["a.txt", "b.env"]}, "read", {"file_path": "*.env"}),
+        ("view_image", {"path": "/a/b.env"}, "read", {"tool_args.file_path": "*.env"}),
+        ("list_directory", {"dir_path": "/a"}, "glob", {"tool_args.dir_path": "/a"}),
+        ("run_typescript", {"code": "rm x"}, "bash", {"tool_args.command": "rm *"}),
+    ],
+)
+def test_a_tool_in_no_table_is_the_one_that_its_arguments_show(
+    tool: str, args: dict[str, Any], matcher: str, when: dict[str, str], agent: Agent
+) -> None:
+    """In every agent: one that runs, reads or lists is guarded as the known ones."""
+    agent.project.user_hooks({"name": "guard", "matcher": matcher, "when": when, "command": "echo no >&2; exit 2"})
+    told = agent.fire(agent.call(tool, args), event=agent.events["pre"])
+    # Who runs Claude Code's hooks with such a tool is not known, and refused in every form; Cline's own tools only are
+    # refused by arguments that they reject.
+    unusual = told.stderr == "hookrun: no\n" or told.json.get("cancel") is True
+    assert unusual or str(told.reason).startswith("no")
+
+
+@rows("tool", ["TodoWrite", "todo_write", "write_bash", "update_plan"])
+def test_tools_of_the_agents_own_stay_what_they_are(tool: str, agent: Agent) -> None:
+    """They run nothing."""
+    agent.project.user_hooks({"name": "guard", "matcher": "bash|read|write", "command": "echo no >&2; exit 2"})
+    assert agent.fire(agent.call(tool, {"text": "x"}), event=agent.events["pre"]).reason is None

@@ -426,17 +426,18 @@ class TestTrouble:
             ("continue", "block", "deny"),
         ],
     )
-    def test_hookrun_s_own_trouble(
+    def test_hookrun_s_own_trouble(  # noqa: PLR0917  # a table of cases and fixtures
         self,
         engine: Engine,
         on_failure: Literal["continue", "block"],
         on_error: str | None,
         decided: str | None,
         caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """The user is notified, the log is written, and Claude continues unless a guard or `on_error` blocks."""
         engine.register("pre_tool_use", lambda _: None, name="one", on_failure=on_failure)
-        engine.close_sync()
+        monkeypatch.setattr("hookrun.library.embedded_engine.EngineFire", int)
         answer = ask(engine, payload("PreToolUse"), on_error=on_error)
         assert answer.get("hookSpecificOutput", {}).get("permissionDecision") == decided
         assert "hookrun failed" in answer["systemMessage"]

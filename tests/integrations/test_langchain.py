@@ -385,10 +385,12 @@ class TestApproval:
         assert (CALLS, messages[-1].content) == (ran, "done")
 
 
-def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+def test_own_trouble_refuses_only_if_asked_for(
+    run: Agent, engine: Engine, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The tool runs, and the log and the user get the error; or the prompt is refused at once."""
     listen(engine, "session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use")
-    engine.close_sync()
+    monkeypatch.setattr("hookrun.library.embedded_engine.EngineFire", int)
     messages_to_user: list[str] = []
     run(engine, LS, DONE, tell_person=messages_to_user.append)
     assert CALLS == ["ls"]
@@ -402,7 +404,7 @@ def test_own_trouble_refuses_only_if_asked_for(run: Agent, engine: Engine, caplo
     assert str(messages[-1].content).startswith("hookrun failed")
 
 
-@rows("fields", [{"cwd": "/x"}, {"assistant_response": 5}, {"session_id": 7}, {"deadline": 0}])
+@rows("fields", [{"cwd": "/x"}, {"assistant_response": b"x"}, {"session_id": ["s"]}, {"deadline": 0}])
 def test_fields_that_the_engine_refuses_are_refused_at_once(engine: Engine, fields: dict[str, Any]) -> None:
     """By the middleware's constructor: the guards of a tool would not be asked."""
     with pytest.raises(ValueError, match=next(iter(fields))):

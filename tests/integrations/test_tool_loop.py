@@ -421,14 +421,20 @@ class TestRetry:
 
 
 class TestOwnTrouble:
-    """hookrun itself cannot do its work: here, its engine is closed."""
+    """hookrun itself cannot do its work: here, by an internal error."""
+
+    @pytest.fixture(autouse=True)
+    def _broken(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise OSError("broken")
+
+        monkeypatch.setattr("hookrun.library.embedded_engine.EngineFire", fail)
 
     def test_the_call_goes_on_and_the_log_says_so(
         self, run: Runner, engine: Engine, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A failure of hookrun does not stop the agent; the user gets the error, and so does the log."""
         listen(engine, *ALL)
-        engine.close_sync()
         outcome = run(engine, "bash", {}, Tool("ran"))
         assert (outcome.content, outcome.ran) == ("ran", True)
         assert "hookrun failed (pre_tool_use: " in outcome.to_person[0]
@@ -440,11 +446,10 @@ class TestOwnTrouble:
         [({"on_failure": "block"}, False), ({}, True), ({"on_failure": "block", "matcher": "edit"}, True)],
     )
     def test_it_is_refused_where_a_guard_would_have_been_asked(
-        self, run: Runner, options: dict[str, Any], *, ran: bool
+        self, run: Runner, engine: Engine, options: dict[str, Any], *, ran: bool
     ) -> None:
         """Unless the program says otherwise; a guard for another tool refuses nothing."""
-        with Engine() as engine:
-            engine.register("pre_tool_use", lambda _: None, name="guard", **options)
+        engine.register("pre_tool_use", lambda _: None, name="guard", replace=True, **options)
         assert run(engine, "bash", {}, Tool("ran")).ran == ran
         assert run(engine, "bash", {}, Tool("ran"), on_error="continue").ran
 
@@ -466,7 +471,6 @@ class TestOwnTrouble:
     def test_or_it_is_refused_if_that_was_asked_for(self, run: Runner, engine: Engine) -> None:
         """With on_error="block" the tool does not run, and the model gets the reason."""
         listen(engine, *ALL)
-        engine.close_sync()
         tool = Tool("ran")
         outcome = run(engine, "bash", {}, tool, on_error="block")
         assert (tool.calls, outcome.action) == ([], "block")
@@ -491,7 +495,7 @@ class TestOwnTrouble:
         ({"cwd": "/x"}, 'unknown field "cwd": did you mean "working_dir"'),
         ({"working_dirr": "/x"}, 'unknown field "working_dirr": did you mean "working_dir"'),
         ({"tool_result_outptu": "x"}, 'did you mean "tool_result_output"'),  # after the tool, another misspelling
-        ({"working_dir": 5}, "working_dir is a number, not a string"),
+        ({"working_dir": True}, "working_dir is a boolean, not a string"),
         ({"metadata": [1]}, "metadata is a list, not an object"),
         ({"session_id": object()}, "session_id is of type object, not a str"),
         ({"deadline": -1}, "deadline must be a number of seconds greater than 0"),

@@ -138,7 +138,7 @@ def test_matcher_when_unless_and_agents_select(engine: Engine, fire: Fire) -> No
     for name, options in {
         "bash": {"matcher": "bash|edit"},
         "list": {"matcher": ["ba*"]},
-        "own": {"matcher": "Shell"},
+        "own": {"matcher": "terminal"},
         "when": {"when": {"tool_args.command": "rm *"}},
         "unless": {"unless": {"tool_args.command": "rm *"}},
         "number": {"when": {"tool_args.n": 1}},
@@ -148,7 +148,7 @@ def test_matcher_when_unless_and_agents_select(engine: Engine, fire: Fire) -> No
         engine.register("pre_tool_use", answers(None), name=name, **options)  # type: ignore[arg-type]
     call = {"tool_name": "bash", "tool_args": {"command": "rm x", "n": 1}}
     assert order(fire(engine, **call)) == ["bash", "list", "when", "number"]
-    call |= {"agent": "codex", "agent_tool_name": "Shell", "mine": {"deep": "x"}}
+    call |= {"agent": "codex", "agent_tool_name": "terminal", "mine": {"deep": "x"}}
     assert order(fire(engine, **call)) == ["bash", "list", "own", "when", "number", "agent", "mine"]
     assert order(fire(engine, tool_name="write", tool_args={})) == ["unless"]
 

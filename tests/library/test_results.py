@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import json
+import pickle
 import weakref
 from typing import Any
 
@@ -38,7 +40,7 @@ def test_a_result_says_everything(engine: Engine, fire: Fire) -> None:
     assert isinstance(result.context, PreToolUse)
     assert result.context.request_id == result.request_id != ""
     assert (result.go_on, result.refused, result.ok()) == (True, False, result)
-    assert repr(result).startswith("Verdict({'action': 'modify'")
+    assert repr(result).startswith("Result({'action': 'modify'")
 
 
 def test_without_hooks_there_is_no_objection(engine: Engine, fire: Fire) -> None:
@@ -84,7 +86,7 @@ def test_ok_names_the_hook_whose_reason_it_gives(
 def test_the_result_of_another_fire_is_an_answer(engine: Engine, fire: Fire) -> None:
     """A handler may return the result of another fire."""
 
-    async def hands_on(ctx: Context) -> Verdict:
+    async def hands_on(ctx: Context) -> Result:
         return await engine.fire("permission_request", tool_name="x", tool_args={"y": 1})
 
     engine.register("pre_tool_use", hands_on)
@@ -266,3 +268,42 @@ def test_it_is_closed_at_the_end_of_a_block() -> None:
     for engine in (closed, other):
         with pytest.raises(ClosedError):
             engine.fire_sync("stop")
+
+
+@rows(
+    "verdict", [Verdict.block("no"), Verdict.skip(), Verdict.stop(), Verdict.ask("sure?"), Verdict.allow(), Verdict()]
+)
+def test_a_result_is_no_verdict(engine: Engine, fire: Fire, verdict: Verdict) -> None:
+    """It is true only where the action may run, and has no constructors, which would always be true."""
+    engine.register("pre_tool_use", answers(verdict), name="h", replace=True)
+    result = fire(engine)
+    assert not isinstance(result, Verdict)
+    assert bool(result) is result.go_on is (verdict.action in {"continue", "allow"})
+    for name in ("allow", "block", "ask", "skip", "stop", "modify"):
+        assert not hasattr(result, name)
+
+
+def test_a_result_can_be_pickled_and_printed(engine: Engine, fire: Fire) -> None:
+    """Without what may be anything: the functions, their exceptions, and the context after the chain."""
+    engine.register("pre_tool_use", answers(Verdict.patch({"n": 2}, "two")), name="a")
+    engine.register("pre_tool_use", raises(ValueError(asyncio.Lock())), name="b", metadata={"x": 1})
+    engine.register("pre_tool_use", answers(Verdict.block("no")), name="c")
+    result = fire(engine, session_id="s1", tool_name="bash", tool_args={"n": 1})
+    copied = pickle.loads(pickle.dumps(result))  # noqa: S301  # our own
+    assert copied.to_dict() == result.to_dict() == json.loads(result.to_json())
+    assert [(run.name, run.verdict, str(run.failure)) for run in copied.runs] == [
+        (run.name, run.verdict, str(run.failure)) for run in result.runs
+    ]
+    assert (copied.ended_by, copied.ms, copied.context) == ("c", result.ms, None)
+    assert result.context is not None
+    assert repr(result).startswith("Result({'action': 'block', 'message': 'no'")
+
+
+def test_verdicts_are_compared_by_value() -> None:
+    """All fields count, and equal ones have the same hash."""
+    one, same = Verdict.patch({"a": [1]}, "x"), Verdict("modify", "x", args_patch={"a": [1]})
+    assert one == same
+    assert hash(one) == hash(same)
+    assert {Verdict.block("x"), Verdict.block("x")} == {Verdict("block", "x")}
+    for other in (Verdict.patch({"a": [2]}, "x"), Verdict.modify({"a": [1]}, "x"), Verdict("modify", "x"), "modify"):
+        assert one != other
