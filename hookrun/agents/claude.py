@@ -173,6 +173,7 @@ INSTALL: InstallSpec = {
     },
     "shows_missing_command": True,
     "elsewhere": (".claude/settings.local.json",),
+    "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
     "settings": (
         "/etc/claude-code/managed-settings.json",
         ".claude/settings.local.json",

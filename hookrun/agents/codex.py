@@ -116,6 +116,10 @@ INSTALL: InstallSpec = {
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}", "statusMessage": "hookrun"},
     "shows_missing_command": True,
     "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
+    "on_demand": {
+        "PreModelRequest": "before each request to the model",
+        "PostModelRequest": "after each request to the model",
+    },
     "settings": (".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
     "dropped_if": _dropped_if,

@@ -141,6 +141,11 @@ INSTALL: InstallSpec = {
     "handler": {"name": "hookrun", "type": "command", "command": "{command}", "timeout": "{limit}"},
     "per_second": 1000,
     "elsewhere": ("/etc/gemini-cli/settings.json",),
+    "on_demand": {
+        "BeforeModel": "before each request to the model",
+        "AfterModel": "for each part of the model's answer",
+        "PreCompress": "before each request to the model",
+    },
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
     "folder_trust": {

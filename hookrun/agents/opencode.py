@@ -243,6 +243,7 @@ INSTALL: InstallSpec = {
         "unsafe": "_",
         "servers": (("{home}/.config/opencode/opencode.json", "mcp"), ("{project}/opencode.json", "mcp")),
     },
+    "on_demand": {"experimental.text.complete": "for each text of the model"},
     "unsent": ("session.deleted",),
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

@@ -90,6 +90,7 @@ INSTALL: InstallSpec = {
     "project": ".qwen/settings.json",
     "form": "jsonc",
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
+    "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
     "settings": (".qwen/settings.json", "{directory}/settings.json"),
     "off": {"disableAllHooks": True},
     "folder_trust": {

@@ -164,6 +164,11 @@ class InstallSpec(TypedDict):
     """Globs of the administrator's settings, absolute."""
     managed_only: NotRequired[dict[str, tuple[object, ...]]]
     """An administrator's setting (a dotted path) -> the values with which only managed hooks run."""
+    on_demand: NotRequired[dict[str, str]]
+    """Events that are connected only for a hook -> when they are sent, if that is often.
+
+    All others are sent at most once for a tool call, a prompt, a session or a subagent, and change nothing else.
+    """
     unsent: NotRequired[tuple[str, ...]]
     """Events in its documentation or schemas that were never sent."""
     off: NotRequired[dict[str, object]]

@@ -56,6 +56,15 @@ def all_events(agent: Agent) -> list[str]:
     return events_for(agent, set(agent.EVENTS.values()))
 
 
+def events_to_connect(agent: Agent, declared: Iterable[str]) -> list[str]:
+    """Return the agent's events to connect: all that are not only for a hook, and what `declared` events need.
+
+    So a message that waits for a later event gets it, and most new hooks need no change of the agent's settings.
+    """
+    needed, often = events_for(agent, declared), agent.INSTALL.get("on_demand", {})
+    return [event for event in all_events(agent) if event in needed or event not in often]
+
+
 def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
     """Return those of hookrun's events that the agent lacks."""
     known = {*agent.EVENTS.values(), *agent.SYNTHESIZED_FROM}
@@ -188,14 +197,21 @@ def wired_events(request: InstallRequest) -> list[WiredEvent]:
 
 
 def plan_install(
-    request: InstallRequest, events: Iterable[str], ledger: Ledger, when_missing: str | None = None
+    request: InstallRequest,
+    events: Iterable[str],
+    ledger: Ledger,
+    when_missing: str | None = None,
+    *,
+    only: bool = False,
 ) -> list[InstallChange]:
     """Return the changes that install these events and update those installed. Raises FileError.
 
-    `when_missing` is WARN or BLOCK for a project's settings; None keeps the present one, WARN by default.
+    `when_missing` is WARN or BLOCK for a project's settings; None keeps the present one, WARN by default. With `only`,
+    the entries of other events keep their bytes.
     """
     already = [each for each in wired_events(request) if each.is_ours]
-    every = [event for event in request.agent.EVENTS if event in {*events, *(each.event for each in already)}]
+    kept = () if only and request.agent.INSTALL["form"] != "plugin" else {each.event for each in already}
+    every = [event for event in request.agent.EVENTS if event in {*events, *kept}]
     before = {each.command.form.when_missing for each in already if each.command.form is not None}
     lines = {event: request.line(event, when_missing or (BLOCK if BLOCK in before else WARN)) for event in every}
     return [_plan_add(request, target, lines, ledger) for target in request.targets(every)]
