@@ -35,6 +35,7 @@ from hookrun.cli.printing import (
     print_lines,
     print_problems,
     print_table,
+    print_wrapped,
 )
 from hookrun.config.load import Declarations
 from hookrun.core import audit_reader
@@ -54,6 +55,7 @@ from hookrun.doctor.agent_state import (
     where_unconnected,
 )
 from hookrun.doctor.checks import run_checks
+from hookrun.doctor.own_settings import obstacles
 from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.project import Project
@@ -129,7 +131,8 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
             print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", "warning")])
-        print_lines((line, "warning") for line in _remedies(agents, unconnected))
+        for line in _remedies(agents, unconnected):
+            print_wrapped(line, style="warning")
     elif not problems:
         print_line(f"no hooks are configured here: run `hookrun init`{ConfigSources(at).overlooked()}")
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
@@ -259,7 +262,8 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         )
     else:
         print_lines(_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked()))
-        print_lines((f"{'':<11}{line}", "warning") for line in _remedies(agents, unconnected))
+        for line in _remedies(agents, unconnected):
+            print_wrapped(f"{'':<11}{line}", " " * 11, "warning")
         for each in pauses:
             until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
             print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", "warning")])
@@ -272,7 +276,8 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
 
 def _connection_to_json(agent: AgentState) -> dict[str, object]:
     missing = agent.missing_events if agent.scopes else []
-    return {**agent.to_json(), "connected": agent.scopes, "missing": missing, "unreadable": agent.unreadable}
+    more = {"missing": missing, "unreadable": agent.unreadable, "switched_off": obstacles(agent)}
+    return {**agent.to_json(), "connected": agent.scopes, **more}
 
 
 def _last_run(home: str) -> dict[str, object] | None:
@@ -293,6 +298,7 @@ def _lines(
     yield f"hookrun {__version__} in {where}", ""
     for index, agent in enumerate(agents):
         yield (f"{'' if index else 'agents':<11}{_agent(agent)}", "ok" if agent.scopes else "warning")
+        yield from ((f"{'':<11}  does not run hooks: {found}", "error") for found in obstacles(agent))
     if not agents:
         yield "agents     none found: `hookrun help agents` lists the supported ones", "warning"
     by_state = ", ".join(f"{number} {state}" for state, number in numbers.most_common())

@@ -13,8 +13,8 @@ from hookrun.core.text import one_line, quote
 from hookrun.doctor.agent_state import NOTE, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.toml_edit import Toml
-from hookrun.wiring.hook_trust import required_trust, trust_format
-from hookrun.wiring.targets import agent_directory, resolve_path
+from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
+from hookrun.wiring.targets import WiredEvent, agent_directory, resolve_path
 
 
 def check_switched_off(agent: AgentState) -> Findings:
@@ -111,3 +111,32 @@ def check_managed_only(agent: AgentState) -> Findings:
                 )
                 remedy = "ask your administrator: only their settings can have hooks"
                 yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, remedy)
+
+
+def obstacles(agent: AgentState) -> list[str]:
+    """Return what keeps the agent from running hookrun's hooks though they are in its settings."""
+    checks = (check_switched_off, check_managed_only, check_hook_trust, check_folder_trust)
+    found = [each for check in checks for each in check(agent)] if agent.all_wired else []
+    return [each.found for each in found if each.level == PROBLEM]
+
+
+def why_not_run(agent: AgentState, wired: WiredEvent) -> str | None:
+    """Return why the agent does not run one of hookrun's hooks, or None."""
+    for check in (check_switched_off, check_managed_only, check_folder_trust):
+        for finding in check(agent):
+            if finding.level == PROBLEM:
+                return finding.found
+    form = trust_format(agent.agent)
+    if form is None:
+        return None
+    where = os.path.join(agent_directory(agent.spec, agent.location), form.CONFIG)
+    try:
+        config = TrustConfig(where, []).read(existing(where))
+    except FileError as error:
+        return one_line(str(error)).removesuffix("; nothing was changed")
+    targets = [each for scope in agent.scopes for each in agent.request(scope).targets([])]
+    target = next(each for each in targets if each.path == wired.path)
+    for trust in required_trust(target, existing(target.path), agent.agent):
+        if trust.event == wired.event and (trust.is_disabled(config) or not trust.is_granted(config)):
+            return f"{where}: it is {'disabled' if trust.is_disabled(config) else 'not trusted'}"
+    return None

@@ -306,6 +306,10 @@ def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, of
     file = project.root.parent / path
     _edit(file, lambda old: off.replace("{OLD", old).replace("OLD", old.removeprefix("{")))
     assert _found(project, agent, "switched off")["found"].startswith(f"{file}: ")
+    assert f"does not run hooks: {file}: " in hookrun(project, "status").stdout
+    proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
+    assert {each["level"] for each in proofs} == {"problem"}
+    assert all(f"does not run it: {file}: " in each["found"] for each in proofs)
 
 
 def test_the_setting_that_counts_most_decides(project: Project) -> None:
@@ -322,6 +326,29 @@ def test_codex_with_a_hook_switched_off(project: Project) -> None:
     config = project.home / ".codex" / "config.toml"
     _edit(config, lambda text: text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
     assert "is disabled (enabled = false)" in _found(project, "codex", "trust")["found"]
+    text = f"{config}: the hook for SessionStart, "
+    assert f"does not run hooks: {text}" in hookrun(project, "status").stdout
+    listed = hookrun(project, "status", "--json").json["agents"]
+    assert isinstance(listed, list)
+    assert listed[0]["switched_off"][0].startswith(text)
+
+
+def test_a_guard_that_is_switched_off_in_codex_is_not_called_proven(project: Project) -> None:
+    """The user switches one hook off in `/hooks`: the others are tried as before."""
+    hookrun(project, "install", "codex", "--trust")
+    config = project.home / ".codex" / "config.toml"
+    before, name, after = config.read_text().partition(":pre_tool_use:")
+    _edit(config, lambda _: before + name + after.replace("trusted_hash", "enabled = false\ntrusted_hash", 1))
+    assert f"{config}: the hook for PreToolUse is disabled" in hookrun(project, "status").stdout
+    proofs = [each for each in _findings(project, "codex", "--prove") if each["check"] == "proof"]
+    (off,) = [each for each in proofs if each["level"] == "problem"]
+    assert off["found"].startswith("PreToolUse through ")
+    assert off["found"].endswith(f"Codex CLI does not run it: {config}: it is disabled")
+    assert "ok" in {each["level"] for each in proofs}
+    config.write_text("[")
+    proofs = [each for each in _findings(project, "codex", "--prove") if each["check"] == "proof"]
+    assert {each["level"] for each in proofs} == {"problem"}
+    assert all("does not run it: ~/.codex/config.toml:1:" in each["found"] for each in proofs), proofs
 
 
 def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
