@@ -104,6 +104,42 @@ measured; the others follow their documentation.
 """
 
 
+# Agent -> its events without one of hookrun's -> why.
+BY_USER = "the user does it, or it comes before any prompt"
+AFTERWARDS = "it comes after what its own events already reported"
+NOT_MAPPED: dict[str, dict[str, str]] = {
+    "claude": {
+        "PostToolBatch": AFTERWARDS,
+        "UserPromptExpansion": "the prompt itself comes at `UserPromptSubmit`",
+        "PreModelSwitch": BY_USER,
+        "PostModelSwitch": BY_USER,
+        "Setup": BY_USER,
+        "TeammateIdle": "no call, prompt or end of a turn",
+        "TaskCreated": "an entry in a list; the work it leads to is guarded",
+        "TaskCompleted": "an entry in a list",
+        "Elicitation": "an MCP server asks the user",
+        "ElicitationResult": "an MCP server asks the user",
+        "ConfigChange": "an answer could keep the user from changing their own settings",
+        "WorktreeCreate": "a hook there replaces git's own worktree",
+        "WorktreeRemove": "a hook there replaces git's own worktree",
+        "InstructionsLoaded": "nothing can be answered",
+        "CwdChanged": "nothing can be answered; each call has its directory",
+        "DirectoryAdded": BY_USER,
+    },
+    "codex": {"Interrupt": BY_USER},
+    "gemini": {"BeforeToolSelection": "it is part of a request to the model, and no call"},
+    "qwen": {
+        "PostToolBatch": AFTERWARDS,
+        "UserPromptExpansion": "the prompt itself comes at `UserPromptSubmit`",
+        "InstructionsLoaded": "nothing can be answered",
+        "SessionDelete": BY_USER,
+        "TodoCreated": "an entry in a list; the work it leads to is guarded",
+        "TodoCompleted": "an entry in a list",
+    },
+    "cline": {"TaskCancel": BY_USER},
+}
+
+
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page())
@@ -208,7 +244,8 @@ def _agent(module: Agent) -> str:
         f"`{native}` is sent {when}: connected for a hook only."
         for native, when in module.INSTALL.get("on_demand", {}).items()
     ]
-    notes = "".join(f"- {note}\n" for note in (*module.NOTES, *often))
+    unmapped = [f"Not mapped: `{native}` ({why})." for native, why in NOT_MAPPED.get(module.NAME, {}).items()]
+    notes = "".join(f"- {note}\n" for note in (*module.NOTES, *often, *unmapped))
     return (
         f"\n## {module.DISPLAY_NAME} (`{module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
         f"Variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"

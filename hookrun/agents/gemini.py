@@ -75,6 +75,7 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
+    "Shell lines of `.gemini/commands/*.toml` (`!{...}`) run without an event: `hookrun doctor` names them.",
     "Its timeouts are in milliseconds.",
     "`ask` would hang a run without a terminal forever, and messages do not show the kind of run: it blocks the call.",
     "`AfterTool` is also sent for a failed shell command; its exit status is in the text.",
@@ -146,6 +147,7 @@ INSTALL: InstallSpec = {
         "AfterModel": "for each part of the model's answer",
         "PreCompress": "before each request to the model",
     },
+    "shell_lines": {".gemini/commands/**/*.toml": r"!\{([^}]+)\}"},
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
     "folder_trust": {

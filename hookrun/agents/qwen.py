@@ -46,6 +46,7 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
+    "Shell lines of `.qwen/commands` (`!{...}`) run without an event: `hookrun doctor` names them.",
     "A `timeout` of 1000 or more in its settings is read as milliseconds.",
     "`UserPromptSubmit` is sent again after each tool call, with an empty prompt: those are not fired.",
     "`SessionEnd` is not sent in `qwen -p`.",
@@ -91,6 +92,7 @@ INSTALL: InstallSpec = {
     "form": "jsonc",
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
     "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
+    "shell_lines": {f".qwen/commands/**/*.{kind}": r"!\{([^}]+)\}" for kind in ("md", "toml")},
     "settings": (".qwen/settings.json", "{directory}/settings.json"),
     "off": {"disableAllHooks": True},
     "folder_trust": {

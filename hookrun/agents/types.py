@@ -169,6 +169,8 @@ class InstallSpec(TypedDict):
 
     All others are sent at most once for a tool call, a prompt, a session or a subagent, and change nothing else.
     """
+    shell_lines: NotRequired[dict[str, str]]
+    """Globs of a project's command files -> the regular expression of shell lines in them, which it runs unasked."""
     unsent: NotRequired[tuple[str, ...]]
     """Events in its documentation or schemas that were never sent."""
     off: NotRequired[dict[str, object]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from glob import escape, glob
 
 from hookrun.agents import AGENTS
 from hookrun.agents.callers import CALLERS, UNKNOWN
@@ -15,6 +17,7 @@ from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.core import state
 from hookrun.core.audit_reader import local_time
+from hookrun.core.files import read_or_none
 from hookrun.core.text import quote
 from hookrun.doctor import agent_state, own_settings
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
@@ -95,6 +98,18 @@ def check_approval(agent: AgentState) -> Findings:
         names = ", ".join(f"{name} ({state})" for name, state in agent.unapproved.items())
         cause = "agents run a project's hooks only after you approve them; until then they fail as `untrusted`"
         yield Finding("approved", PROBLEM, f"not approved: {names}", cause, "run `hookrun trust`")
+
+
+def check_shell_lines(agent: AgentState) -> Findings:
+    """Do the project's command files have shell lines, which the agent runs without asking a hook?"""
+    for pattern, line in agent.spec.get("shell_lines", {}).items():
+        for path in sorted(glob(os.path.join(escape(agent.location.project), pattern), recursive=True)):
+            text = (read_or_none(path) or b"").decode("utf-8", "replace")
+            for match in re.finditer(line, text):
+                place = f"{path}:{text[: match.start()].count(chr(10)) + 1}"
+                cause = f"{agent.title} runs shell lines of a command file without asking a hook: no guard sees them"
+                found = f"{place}: the command runs {quote(match[1].strip())}"
+                yield Finding("shell line", NOTE, found, cause, "read it before you use the command")
 
 
 def check_protection(agent: AgentState) -> Findings:
@@ -246,6 +261,7 @@ CHECKS: tuple[Check, ...] = (
     check_version,
     check_declarations,
     check_approval,
+    check_shell_lines,
     check_protection,
     agent_state.check_program,
     agent_state.check_text,

@@ -312,6 +312,27 @@ def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, of
     assert all(f"does not run it: {file}: " in each["found"] for each in proofs)
 
 
+@pytest.mark.parametrize(
+    ("agent", "path", "text", "line"),
+    [
+        ("opencode", ".opencode/command/show.md", "one\n!`git push --force` and !`date`\n", 2),
+        ("opencode", ".opencode/commands/deep/show.md", "!`git push --force`", 1),
+        ("gemini", ".gemini/commands/deep/show.toml", 'prompt = """\n\n!{ git push --force }"""', 3),
+        ("qwen", ".qwen/commands/show.toml", 'prompt = "!{git push --force}"', 1),
+        ("qwen", ".qwen/commands/show.md", "---\n---\n!{git push --force}", 3),
+    ],
+)
+def test_a_shell_line_in_a_command_file(project: Project, agent: str, path: str, text: str, line: int) -> None:
+    """The agent runs it without asking a hook: it is named, with its place, and is no problem of hookrun's."""
+    hookrun(project, "install", agent)
+    assert "shell line" not in {each["check"] for each in _findings(project, agent)}
+    _edit(project.root / path, lambda _: text)
+    found = [each for each in _findings(project, agent) if each["check"] == "shell line"]
+    assert found[0]["found"] == f'{project.root / path}:{line}: the command runs "git push --force"'
+    assert {each["level"] for each in found} == {"note"}
+    assert len(found) == text.count("!")
+
+
 def test_the_setting_that_counts_most_decides(project: Project) -> None:
     """`false` in a project overrides the user's `true`, as in Claude Code."""
     hookrun(project, "install", "claude")
