@@ -290,8 +290,8 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4040, "launch": 2000, "config": 5250, "agents": 5030, "shell": 3240, "process": 3640, "trust": 1860,
-    "fire": 2060, "wiring": 1840, "doctor": 1100, "scaffold": 860, "edit": 800, "library": 3010, "cli": 6620,
+    "core": 4040, "launch": 2000, "config": 5250, "agents": 5060, "shell": 3240, "process": 3640, "trust": 1860,
+    "fire": 2060, "wiring": 1870, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3010, "cli": 6620,
     "testing": 1980, "recipes": 5800, "compat": 3480, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
