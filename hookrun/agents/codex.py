@@ -120,8 +120,9 @@ INSTALL: InstallSpec = {
         "PreModelRequest": "before each request to the model",
         "PostModelRequest": "after each request to the model",
     },
-    "settings": (".codex/config.toml", "{directory}/config.toml"),
+    "settings": ("/etc/codex/requirements.toml", ".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
+    "managed_hooks": "/etc/codex/hooks.json",
     "dropped_if": _dropped_if,
     "hook_trust": "hookrun.agents.codex_trust",
 }

@@ -5,6 +5,8 @@ Source: what the CLI (0.61.0) sent and did with each answer, measured against a 
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
 from hookrun.agents.formats import (
     Reply,
@@ -133,6 +135,9 @@ RESPONSE_FORMATS = {
     "Notification": ResponseFormat("user_message", _answer),
 }
 
+# The directory of the administrator's settings, on Linux and macOS.
+MANAGED = ("/etc/gemini-cli", "/Library/Application Support/GeminiCli")
+
 INSTALL: InstallSpec = {
     "program": "gemini",
     "directory": ".gemini",
@@ -150,6 +155,7 @@ INSTALL: InstallSpec = {
     "shell_lines": {".gemini/commands/**/*.toml": r"!\{([^}]+)\}"},
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
+    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

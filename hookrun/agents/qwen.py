@@ -6,6 +6,8 @@ model and in an interactive run of 0.24.4.
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style
 from hookrun.agents.formats import claude_formats, render_notification
 from hookrun.core.events import CLAUDE_EVENTS
@@ -84,6 +86,9 @@ RESPONSE_FORMATS = claude_formats(
     PostToolUse=render_notification,
 )
 
+# The directory of the administrator's settings, on Linux and macOS.
+MANAGED = ("/etc/qwen-code", "/Library/Application Support/QwenCode")
+
 INSTALL: InstallSpec = {
     "program": "qwen",
     "directory": ".qwen",
@@ -93,8 +98,9 @@ INSTALL: InstallSpec = {
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
     "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
     "shell_lines": {f".qwen/commands/**/*.{kind}": r"!\{([^}]+)\}" for kind in ("md", "toml")},
-    "settings": (".qwen/settings.json", "{directory}/settings.json"),
+    "settings": ("/etc/qwen-code/settings.json", ".qwen/settings.json", "{directory}/settings.json"),
     "off": {"disableAllHooks": True},
+    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

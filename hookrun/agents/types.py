@@ -162,6 +162,10 @@ class InstallSpec(TypedDict):
     """Its settings files, highest precedence first; paths as in `elsewhere`."""
     managed: NotRequired[tuple[str, ...]]
     """Globs of the administrator's settings, absolute."""
+    managed_hooks: NotRequired[str]
+    """The file with the administrator's hooks on this system, absolute."""
+    keeps_managed: NotRequired[bool]
+    """Whether a user's settings cannot switch the administrator's hooks off."""
     managed_only: NotRequired[dict[str, tuple[object, ...]]]
     """An administrator's setting (a dotted path) -> the values with which only managed hooks run."""
     on_demand: NotRequired[dict[str, str]]

@@ -110,7 +110,7 @@ class Installation:
         Raises FileError unless the user has asked for that, now or before.
         """
         program, home = self.request.program, self.request.location.home
-        directory = ephemeral_directory(program, home) if self.request.scope == "user" else None
+        directory = ephemeral_directory(program, home) if self.request.scope != "project" else None
         if directory is None:
             return False
         if wanted or program.main in Ledger(home).from_here:

@@ -26,7 +26,11 @@ from hookrun.wiring.wired_command import BLOCK, WARN, this_program
 FIRST, SECOND, *_ = AGENTS
 
 scope_option = click.option(
-    "--scope", type=click.Choice(SCOPES), default="user", show_default=True, help="Your own settings, or the project's."
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="user",
+    show_default=True,
+    help="Your own settings, the project's, or the administrator's.",
 )
 all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent found, without asking.")
 
@@ -69,7 +73,8 @@ def install_command(
     """Connect hookrun to your coding agents, by entries in their settings.
 
     Without a name: choose from the agents on this machine. With --scope project the entries are for everyone who works
-    in the project, without a path of this machine.
+    in the project, without a path of this machine. With --scope managed, as root, they are for every user of the
+    machine, who cannot remove them.
 
     Then review and approve the project's hooks, if there are new ones.
     """

@@ -55,7 +55,7 @@ from hookrun.doctor.agent_state import (
     where_unconnected,
 )
 from hookrun.doctor.checks import run_checks
-from hookrun.doctor.own_settings import obstacles
+from hookrun.doctor.own_settings import check_managed_wiring, obstacles
 from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.project import Project
@@ -299,6 +299,7 @@ def _lines(
     for index, agent in enumerate(agents):
         yield (f"{'' if index else 'agents':<11}{_agent(agent)}", "ok" if agent.scopes else "warning")
         yield from ((f"{'':<11}  does not run hooks: {found}", "error") for found in obstacles(agent))
+        yield from ((f"{'':<11}  {each.found}: {each.remedy}", "warning") for each in check_managed_wiring(agent))
     if not agents:
         yield "agents     none found: `hookrun help agents` lists the supported ones", "warning"
     by_state = ", ".join(f"{number} {state}" for state, number in numbers.most_common())

@@ -269,6 +269,7 @@ CHECKS: tuple[Check, ...] = (
     agent_state.check_timeouts,
     own_settings.check_switched_off,
     own_settings.check_managed_only,
+    own_settings.check_managed_wiring,
     own_settings.check_hook_trust,
     own_settings.check_folder_trust,
     check_double_wiring,

@@ -21,6 +21,8 @@ def check_switched_off(agent: AgentState) -> Findings:
     """Does the deciding file of the agent's settings switch its hooks off?"""
     for key, off in agent.spec.get("off", {}).items():
         path, value = _setting(agent, key)
+        if agent.wired.get("managed") and agent.spec.get("keeps_managed") and path != agent.spec.get("managed_hooks"):
+            continue
         if off in value if isinstance(value, list) else value == off:
             cause = f"{agent.title} then runs none of hookrun's hooks"
             yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, "remove that setting")
@@ -50,6 +52,8 @@ def check_hook_trust(agent: AgentState) -> Findings:
         return
     skips = f"{agent.title} silently skips them"
     for scope, found in agent.wired.items():
+        if scope == "managed":  # which needs no trust
+            continue
         (target,) = agent.request(scope).targets([])
         trusts = required_trust(target, existing(target.path), agent.agent)
         events = [each.event for each in trusts if not each.is_granted(config)]
@@ -100,10 +104,24 @@ def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     return trusted, distrusted
 
 
+def check_managed_wiring(agent: AgentState) -> Findings:
+    """Do managed hooks hang on the user's or a project's settings?"""
+    hooks = [each.name for each in agent.declarations.hooks if each.layer == "managed"]
+    if hooks and agent.all_wired and not agent.wired.get("managed"):
+        found = f"the managed hooks are not connected in managed settings: {', '.join(hooks)}"
+        cause = f"whoever changes your settings of {agent.title}, or the project's, switches them off"
+        remedy = (
+            agent.remedy("managed")
+            if "managed_hooks" in agent.spec
+            else f"{agent.title} reads no hooks of an administrator"
+        )
+        yield Finding("managed", NOTE, found, cause, remedy)
+
+
 def check_managed_only(agent: AgentState) -> Findings:
     """Does the administrator allow managed hooks only?"""
     for path in sorted(path for pattern in agent.spec.get("managed", ()) for path in glob(pattern)):
-        for key, values in agent.spec.get("managed_only", {}).items():
+        for key, values in agent.spec.get("managed_only", {}).items() if not agent.wired.get("managed") else ():
             value = read_settings(path).at(tuple(key.split(".")))
             if any(each in values for each in (value if isinstance(value, list) else [value])):
                 cause = (
@@ -134,9 +152,9 @@ def why_not_run(agent: AgentState, wired: WiredEvent) -> str | None:
         config = TrustConfig(where, []).read(existing(where))
     except FileError as error:
         return one_line(str(error)).removesuffix("; nothing was changed")
-    targets = [each for scope in agent.scopes for each in agent.request(scope).targets([])]
-    target = next(each for each in targets if each.path == wired.path)
-    for trust in required_trust(target, existing(target.path), agent.agent):
+    targets = [each for scope in ("user", "project") for each in agent.request(scope).targets([])]
+    own = [each for each in targets if each.path == wired.path]  # none for managed hooks, which need no trust
+    for trust in [trust for each in own for trust in required_trust(each, existing(each.path), agent.agent)]:
         if trust.event == wired.event and (trust.is_disabled(config) or not trust.is_granted(config)):
             return f"{where}: it is {'disabled' if trust.is_disabled(config) else 'not trusted'}"
     return None
