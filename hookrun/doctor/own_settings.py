@@ -140,7 +140,7 @@ def obstacles(agent: AgentState) -> list[str]:
 
 def why_not_run(agent: AgentState, wired: WiredEvent) -> str | None:
     """Return why the agent does not run one of hookrun's hooks, or None."""
-    for check in (check_switched_off, check_managed_only, check_folder_trust):
+    for check in (check_switched_off, check_managed_only):
         for finding in check(agent):
             if finding.level == PROBLEM:
                 return finding.found
