@@ -18,6 +18,7 @@ from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
 from hookrun.core import session  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.wiring import plan  # noqa: E402  # the package beside this program, not an installed one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,6 +53,17 @@ hookrun's names of events, tools and arguments in every agent.
 
 If an event cannot express a part of a verdict, hookrun uses the closest form that it has. The audit log (`degraded`)
 and `--explain` show it, and the user is notified once per session.
+
+"""
+
+
+EVENTS = """
+## Events
+
+In italics: derived from this event, because the agent has none of its own.
+
+`hookrun install` connects every event that an agent sends at most once for a tool call, a prompt, a session or a
+subagent (✓ under "connected" in the agent's section). The others, "for a hook", are connected when a hook needs them.
 
 """
 
@@ -92,6 +104,42 @@ measured; the others follow their documentation.
 """
 
 
+# Agent -> its events without one of hookrun's -> why.
+BY_USER = "the user does it, or it comes before any prompt"
+AFTERWARDS = "it comes after what its own events already reported"
+NOT_MAPPED: dict[str, dict[str, str]] = {
+    "claude": {
+        "PostToolBatch": AFTERWARDS,
+        "UserPromptExpansion": "the prompt itself comes at `UserPromptSubmit`",
+        "PreModelSwitch": BY_USER,
+        "PostModelSwitch": BY_USER,
+        "Setup": BY_USER,
+        "TeammateIdle": "no call, prompt or end of a turn",
+        "TaskCreated": "an entry in a list; the work it leads to is guarded",
+        "TaskCompleted": "an entry in a list",
+        "Elicitation": "an MCP server asks the user",
+        "ElicitationResult": "an MCP server asks the user",
+        "ConfigChange": "an answer could keep the user from changing their own settings",
+        "WorktreeCreate": "a hook there replaces git's own worktree",
+        "WorktreeRemove": "a hook there replaces git's own worktree",
+        "InstructionsLoaded": "nothing can be answered",
+        "CwdChanged": "nothing can be answered; each call has its directory",
+        "DirectoryAdded": BY_USER,
+    },
+    "codex": {"Interrupt": BY_USER},
+    "gemini": {"BeforeToolSelection": "it is part of a request to the model, and no call"},
+    "qwen": {
+        "PostToolBatch": AFTERWARDS,
+        "UserPromptExpansion": "the prompt itself comes at `UserPromptSubmit`",
+        "InstructionsLoaded": "nothing can be answered",
+        "SessionDelete": BY_USER,
+        "TodoCreated": "an entry in a list; the work it leads to is guarded",
+        "TodoCompleted": "an entry in a list",
+    },
+    "cline": {"TaskCancel": BY_USER},
+}
+
+
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page())
@@ -104,7 +152,7 @@ def page() -> str:
     parts = [
         INTRODUCTION.format(blocks=session.MAX_STOP_BLOCKS),
         table(("Fallback", "Effect"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
-        "\n## Events\n\nIn italics: derived from this event, because the agent has none of its own.\n\n",
+        EVENTS,
         _events(modules),
         TOOLS,
         _tools(modules),
@@ -190,9 +238,14 @@ def _said(module: Agent, native: str, said: Reply) -> str:
 
 def _agent(module: Agent) -> str:
     rows = [_row(module, native) for native in module.EVENTS]
-    header = ["event", *VERDICTS, "seconds"]
+    header = ["event", *VERDICTS, "seconds", "connected"]
     variables = ", ".join(f"`{name}`" for name in module.PROJECT_ENV_VARS) or "none"
-    notes = "".join(f"- {note}\n" for note in module.NOTES)
+    often = [
+        f"`{native}` is sent {when}: connected for a hook only."
+        for native, when in module.INSTALL.get("on_demand", {}).items()
+    ]
+    unmapped = [f"Not mapped: `{native}` ({why})." for native, why in NOT_MAPPED.get(module.NAME, {}).items()]
+    notes = "".join(f"- {note}\n" for note in (*module.NOTES, *often, *unmapped))
     return (
         f"\n## {module.DISPLAY_NAME} (`{module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
         f"Variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"
@@ -203,7 +256,19 @@ def _row(module: Agent, native: str) -> list[str]:
     limit = module.DEFAULT_TIMEOUTS.get(native, module.DEFAULT_TIMEOUTS[""])
     most = module.MAX_TIMEOUTS.get(native)
     seconds = f"{limit:g}" + (f" (at most {most:g})" if most is not None and most != limit else "")
-    return [f"`{native}`", *(_said(module, native, said) for said in VERDICTS.values()), seconds]
+    return [
+        f"`{native}`",
+        *(_said(module, native, said) for said in VERDICTS.values()),
+        seconds,
+        _connected(module, native),
+    ]
+
+
+def _connected(module: Agent, native: str) -> str:
+    """Return ✓ for an event that is connected from the first installation on."""
+    if native in plan.events_to_connect(module, []):
+        return "✓"
+    return "for a hook" if native in module.INSTALL.get("on_demand", {}) else "-"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ measured against a scripted model. The Claude Agent SDK's callbacks (hookrun.int
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
 from hookrun.agents.formats import claude_formats
 from hookrun.core.events import CLAUDE_EVENTS
@@ -156,6 +158,9 @@ OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
 }
 
 
+# The directories of the administrator's settings, on Linux and macOS.
+MANAGED = ("/etc/claude-code", "/Library/Application Support/ClaudeCode")
+
 INSTALL: InstallSpec = {
     "program": "claude",
     "processes": ("/@anthropic-ai/claude-", "/claude/versions/", "/claude-code/cli.js"),
@@ -174,6 +179,7 @@ INSTALL: InstallSpec = {
     },
     "shows_missing_command": True,
     "elsewhere": (".claude/settings.local.json",),
+    "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
     "settings": (
         "/etc/claude-code/managed-settings.json",
         ".claude/settings.local.json",
@@ -181,10 +187,10 @@ INSTALL: InstallSpec = {
         "{directory}/settings.json",
     ),
     "off": {"disableAllHooks": True},
+    "managed_hooks": f"{MANAGED[platform == 'darwin']}/managed-settings.json",
+    "keeps_managed": True,
     "managed": tuple(
-        f"{directory}/{name}"
-        for directory in ("/etc/claude-code", "/Library/Application Support/ClaudeCode")
-        for name in ("managed-settings.json", "managed-settings.d/*.json")
+        f"{each}/{name}" for each in MANAGED for name in ("managed-settings.json", "managed-settings.d/*.json")
     ),
     "managed_only": {"allowManagedHooksOnly": (True,), "strictPluginOnlyCustomization": (True, "hooks")},
     "dropped_if": _dropped_if,

@@ -117,8 +117,13 @@ INSTALL: InstallSpec = {
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}", "statusMessage": "hookrun"},
     "shows_missing_command": True,
     "elsewhere": ("{directory}/config.toml", ".codex/config.toml"),
-    "settings": (".codex/config.toml", "{directory}/config.toml"),
+    "on_demand": {
+        "PreModelRequest": "before each request to the model",
+        "PostModelRequest": "after each request to the model",
+    },
+    "settings": ("/etc/codex/requirements.toml", ".codex/config.toml", "{directory}/config.toml"),
     "off": {"features.hooks": False, "features.codex_hooks": False},
+    "managed_hooks": "/etc/codex/hooks.json",
     "dropped_if": _dropped_if,
     "hook_trust": "hookrun.agents.codex_trust",
 }

@@ -5,6 +5,8 @@ Source: what the CLI (0.61.0) sent and did with each answer, measured against a 
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
 from hookrun.agents.formats import (
     Reply,
@@ -75,6 +77,7 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
+    "Shell lines of `.gemini/commands/*.toml` (`!{...}`) run without an event: `hookrun doctor` names them.",
     "Its timeouts are in milliseconds.",
     "`ask` would hang a run without a terminal forever, and messages do not show the kind of run: it blocks the call.",
     "`AfterTool` is also sent for a failed shell command; its exit status is in the text.",
@@ -132,6 +135,9 @@ RESPONSE_FORMATS = {
     "Notification": ResponseFormat("user_message", _answer),
 }
 
+# The directory of the administrator's settings, on Linux and macOS.
+MANAGED = ("/etc/gemini-cli", "/Library/Application Support/GeminiCli")
+
 INSTALL: InstallSpec = {
     "program": "gemini",
     "processes": ("/@google/gemini-cli",),
@@ -142,8 +148,15 @@ INSTALL: InstallSpec = {
     "handler": {"name": "hookrun", "type": "command", "command": "{command}", "timeout": "{limit}"},
     "per_second": 1000,
     "elsewhere": ("/etc/gemini-cli/settings.json",),
+    "on_demand": {
+        "BeforeModel": "before each request to the model",
+        "AfterModel": "for each part of the model's answer",
+        "PreCompress": "before each request to the model",
+    },
+    "shell_lines": {".gemini/commands/**/*.toml": r"!\{([^}]+)\}"},
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
+    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

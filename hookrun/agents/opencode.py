@@ -74,6 +74,7 @@ MAX_TIMEOUTS = {"": 60.0}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
+    "Shell lines of `.opencode/command/*.md` (``!`...` ``) run without an event: `hookrun doctor` names them.",
     "It has plugins instead of hooks: `hookrun install` writes one, which calls hookrun.",
     "It has no timeout for plugins: the 60 seconds are hookrun's.",
     "Text for the model at `tool.execute.before` reaches it with the tool's result.",
@@ -244,6 +245,8 @@ INSTALL: InstallSpec = {
         "unsafe": "_",
         "servers": (("{home}/.config/opencode/opencode.json", "mcp"), ("{project}/opencode.json", "mcp")),
     },
+    "on_demand": {"experimental.text.complete": "for each text of the model"},
+    "shell_lines": {".opencode/command/**/*.md": r"!`([^`]+)`", ".opencode/commands/**/*.md": r"!`([^`]+)`"},
     "unsent": ("session.deleted",),
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

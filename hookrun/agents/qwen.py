@@ -6,6 +6,8 @@ model and in an interactive run of 0.24.4.
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style
 from hookrun.agents.formats import claude_formats, render_notification
 from hookrun.core.events import CLAUDE_EVENTS
@@ -46,6 +48,7 @@ MAX_TIMEOUTS: dict[str, float] = {}
 EXIT_ZERO_ONLY = False
 
 NOTES = (
+    "Shell lines of `.qwen/commands` (`!{...}`) run without an event: `hookrun doctor` names them.",
     "A `timeout` of 1000 or more in its settings is read as milliseconds.",
     "`UserPromptSubmit` is sent again after each tool call, with an empty prompt: those are not fired.",
     "`SessionEnd` is not sent in `qwen -p`.",
@@ -83,6 +86,9 @@ RESPONSE_FORMATS = claude_formats(
     PostToolUse=render_notification,
 )
 
+# The directory of the administrator's settings, on Linux and macOS.
+MANAGED = ("/etc/qwen-code", "/Library/Application Support/QwenCode")
+
 INSTALL: InstallSpec = {
     "program": "qwen",
     "processes": ("/@qwen-code/qwen-code/",),
@@ -91,8 +97,11 @@ INSTALL: InstallSpec = {
     "project": ".qwen/settings.json",
     "form": "jsonc",
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
-    "settings": (".qwen/settings.json", "{directory}/settings.json"),
+    "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
+    "shell_lines": {f".qwen/commands/**/*.{kind}": r"!\{([^}]+)\}" for kind in ("md", "toml")},
+    "settings": ("/etc/qwen-code/settings.json", ".qwen/settings.json", "{directory}/settings.json"),
     "off": {"disableAllHooks": True},
+    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

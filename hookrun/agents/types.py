@@ -164,8 +164,19 @@ class InstallSpec(TypedDict):
     """Its settings files, highest precedence first; paths as in `elsewhere`."""
     managed: NotRequired[tuple[str, ...]]
     """Globs of the administrator's settings, absolute."""
+    managed_hooks: NotRequired[str]
+    """The file with the administrator's hooks on this system, absolute."""
+    keeps_managed: NotRequired[bool]
+    """Whether a user's settings cannot switch the administrator's hooks off."""
     managed_only: NotRequired[dict[str, tuple[object, ...]]]
     """An administrator's setting (a dotted path) -> the values with which only managed hooks run."""
+    on_demand: NotRequired[dict[str, str]]
+    """Events that are connected only for a hook -> when they are sent, if that is often.
+
+    All others are sent at most once for a tool call, a prompt, a session or a subagent, and change nothing else.
+    """
+    shell_lines: NotRequired[dict[str, str]]
+    """Globs of a project's command files -> the regular expression of shell lines in them, which it runs unasked."""
     unsent: NotRequired[tuple[str, ...]]
     """Events in its documentation or schemas that were never sent."""
     off: NotRequired[dict[str, object]]

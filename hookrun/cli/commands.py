@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.printing import CONFIG_ERRORS, CommandReport
+from hookrun.cli.printing import CONFIG_ERRORS, CommandReport, is_interactive, warn
 from hookrun.core.files import relative_path
 from hookrun.core.state import NoHomeError, home_directory, line_home, named_home
 from hookrun.core.terminal import CHOICES, ColorChoice
@@ -328,6 +328,27 @@ def hooks_named(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()
     if not found:
         raise unknown_hook(name, every, problems)
     return found
+
+
+# --- the user
+
+
+def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
+    """Return whether a user at a terminal, not an agent, runs the command and can be asked.
+
+    `otherwise` is the consequence, of which an agent is warned.
+    """
+    from hookrun.trust.project import NotAllowedError, refuse_if_run_by_agent  # most commands need none of it
+
+    if report.as_json or not is_interactive():
+        return False
+    try:
+        refuse_if_run_by_agent("approve hooks")
+    except NotAllowedError as error:
+        if otherwise:
+            warn(f"{otherwise}: {error}")
+        return False
+    return True
 
 
 # --- agents

@@ -10,15 +10,22 @@ from collections.abc import Collection, Iterator
 import click
 
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import agents_named, command, parse_pairs, report_options, unknown_hook
-from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
+from hookrun.cli.commands import (
+    agents_named,
+    command,
+    parse_pairs,
+    report_options,
+    unknown_hook,
+    user_is_present,
+)
+from hookrun.cli.connecting import connect, connect_missing, events_of
+from hookrun.cli.install import SECOND, choose_agents, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
-from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach, user_is_present
+from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.executed import file_words
 from hookrun.config.load import LoadedConfig
-from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.model import Hook
 from hookrun.core.text import one_of, quote
@@ -174,7 +181,7 @@ class Setup:
         known = set(catalog.names()).intersection(self.recipes.declared())
         shipped = [hook for name in known for hook in catalog.find(name).hooks]
         entries = [*self.config_file.entries, *shipped]
-        events = [event for entry in entries for event in _events(entry, self.config_file.events)]
+        events = [event for entry in entries for event in events_of(entry, self.config_file.events)]
         connect(agents, "user", self.report, trust=False, planned=events)
 
     def write(self, agents: list[Agent], *, agents_missing: bool) -> None:
@@ -221,11 +228,6 @@ class Setup:
                 "show what each hook says to a command",
             )
         yield report.at.next_command("hookrun doctor"), "check that every agent runs the hooks"
-
-
-def _events(entry: object, own: list[str]) -> list[str]:
-    events = entry.get("event") if isinstance(entry, dict) else None
-    return [resolve_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]
 
 
 # --- hookrun new
@@ -279,10 +281,12 @@ def new_command(
     changes = [*made.files, *config_file.changes()]
     if report.dry_run:
         report.show_diff(changes)
+        connect_missing(report, *events_of(config_file.entries[-1], config_file.events))
         return
     apply_all(changes)
     report.show_written(changes)
     note_reach(config_file, report)
+    connect_missing(report)
     if made.stub:
         effect = ", and it blocks every matching call," if made.blocks else ""
         report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail{effect} until you write the check")

@@ -18,6 +18,7 @@ from hookrun.cli.commands import (
     parse_pairs,
     report_options,
 )
+from hookrun.cli.connecting import connect_missing, events_of
 from hookrun.cli.printing import CommandReport, json_text, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
 from hookrun.config.config_file import GitInclude, tree_digest
@@ -251,9 +252,14 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     if report.dry_run:
         if recipes.changes or not any(each.state == FETCHED for each in recipes.statuses):
             report.show_diff(recipes.changes)
+            added = [catalog.find(each.name.partition("@")[0]) for each in recipes.statuses if each.state == ADDED]
+            hooks = [hook for recipe in added for hook in recipe.hooks]
+            connect_missing(report, *(event for hook in hooks for event in events_of(hook)))
     elif recipes.changes:
         report.show_written(recipes.changes)
         note_reach(recipes.config_file, report)
+        if recipes.names(ADDED):
+            connect_missing(report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
             report.next_steps(_next_steps(recipes, report))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import click
@@ -35,6 +35,7 @@ from hookrun.cli.printing import (
     print_lines,
     print_problems,
     print_table,
+    print_wrapped,
 )
 from hookrun.config.load import Declarations
 from hookrun.core import audit_reader
@@ -43,8 +44,18 @@ from hookrun.core.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import home_directory
-from hookrun.doctor.agent_state import NOTE, OK as ALL_WELL, PROBLEM, AgentState, Finding, inspect_agents
+from hookrun.doctor.agent_state import (
+    NOTE,
+    OK as ALL_WELL,
+    PROBLEM,
+    AgentState,
+    Finding,
+    inspect_agents,
+    states,
+    where_unconnected,
+)
 from hookrun.doctor.checks import run_checks
+from hookrun.doctor.own_settings import check_managed_wiring, obstacles
 from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.project import Project
@@ -53,6 +64,8 @@ from hookrun.trust.store import StoreError
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 # Hook states that `hookrun trust` asks about.
 TO_APPROVE = ("not approved", "changed")
+# The state of a hook whose event an agent does not send to hookrun.
+NOT_CONNECTED = "not connected"
 # Hook state -> its terminal style; any other is a warning.
 STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "denied": "error", "disabled": "dim", "off": "dim"}
 # Fields that `list --long` shows differently, or only `list --json` has.
@@ -90,7 +103,9 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
     declarations = project.declarations
     wanted = {name: value for name, value in filters.items() if value is not None}
     hooks = _selected(declarations, **wanted)
-    decisions, states, errors = _inspect_hooks(hooks, project)
+    agents = states(at.location, declarations)
+    unconnected = [where_unconnected(each, agents) for each in hooks]
+    decisions, shown, errors = _inspect_hooks(hooks, project, unconnected)
     problems = [*declarations.problems, *errors]
     if as_json:
         undecided = {"trust": None, "paused": None}
@@ -100,19 +115,24 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
             "events": declarations.events,
             "settings": {name: value for name, value in declarations.settings.items() if name != "claude_env"},
             "problems": declarations.problems,
-            "hooks": [{**to_json(each), **undecided, **made} for each, made in zip(hooks, decisions, strict=True)],
+            "hooks": [
+                {**to_json(each), **undecided, **made, "not_connected": list(missing)}
+                for each, made, missing in zip(hooks, decisions, unconnected, strict=True)
+            ],
         }
         print_json(report)
     elif wanted and not hooks:
         print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
-        rows = list(map(_row, hooks, states))
+        rows = list(map(_row, hooks, shown))
         if details:
             print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
         else:
             print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", "warning")])
+        for line in _remedies(agents, unconnected):
+            print_wrapped(line, style="warning")
     elif not problems:
         print_line(f"no hooks are configured here: run `hookrun init`{ConfigSources(at).overlooked()}")
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
@@ -132,17 +152,28 @@ def _selected(
     return hooks
 
 
-def _inspect_hooks(hooks: Sequence[Hook], project: Project) -> tuple[list[dict[str, str]], list[str], list[str]]:
+def _remedies(agents: Sequence[AgentState], unconnected: Sequence[Mapping[str, list[str]]]) -> Iterator[str]:
+    """Yield for each agent that does not call hooks how to connect it, and for which events."""
+    for agent in agents:
+        events = list(dict.fromkeys(event for each in unconnected for event in each.get(agent.agent.NAME, ())))
+        if events:
+            yield f"{NOT_CONNECTED}: {agent.remedy()} (for {', '.join(events)})"
+
+
+def _inspect_hooks(
+    hooks: Sequence[Hook], project: Project, unconnected: Sequence[Mapping[str, list[str]]]
+) -> tuple[list[dict[str, str]], list[str], list[str]]:
     """Return the decisions about each hook (`trust`, until when `paused`), its state, and any error in reading them.
 
-    If they cannot be read, no hook of a project counts as approved.
+    `unconnected` are the agents that do not call each. If the decisions cannot be read, no hook of a project counts as
+    approved.
     """
     try:
         decisions = [_decisions(each, project) for each in hooks]
     except StoreError as error:
-        unknown = [_state(each, {"trust": "unknown"} if each.layer in UNTRUSTED_LAYERS else {}) for each in hooks]
-        return [{} for _ in hooks], unknown, [str(error)]
-    return decisions, list(map(_state, hooks, decisions)), []
+        decisions = [{"trust": "unknown"} if each.layer in UNTRUSTED_LAYERS else {} for each in hooks]
+        return [{} for _ in hooks], list(map(_state, hooks, decisions, unconnected)), [str(error)]
+    return decisions, list(map(_state, hooks, decisions, unconnected)), []
 
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
@@ -151,7 +182,7 @@ def _decisions(hook: Hook, project: Project) -> dict[str, str]:
     return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
 
 
-def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
+def _state(hook: Hook, decisions: Mapping[str, str], unconnected: Collection[str]) -> str:
     trust = decisions.get("trust", "")
     if hook.error is not None:
         return "error"
@@ -159,7 +190,8 @@ def _state(hook: Hook, decisions: Mapping[str, str]) -> str:
         return "off"
     if trust not in ("", "approved"):
         return "not approved" if trust == "new" else trust
-    return decisions.get("paused") or ("ready" if hook.mode == "enforce" else hook.mode)
+    state = NOT_CONNECTED if unconnected else "ready" if hook.mode == "enforce" else hook.mode
+    return decisions.get("paused") or state
 
 
 def _row(hook: Hook, state: str) -> list[str]:
@@ -200,13 +232,14 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
     hooks = project.declarations.hooks
     errors = [*project.declarations.problems, *(each.error for each in hooks if each.error)]
     agents = [agent for agent in _inspected(at) if agent.is_here or agent.scopes]
-    states = Counter(_inspect_hooks(hooks, project)[1])
+    unconnected = [where_unconnected(each, agents) for each in hooks]
+    by_state = Counter(_inspect_hooks(hooks, project, unconnected)[1])
     try:
         pauses = [each for each in project.store.paused if each["until"] > time.time()]
     except StoreError as error:
         pauses = []
         errors.append(str(error))
-    to_approve = sum(states[state] for state in TO_APPROVE)
+    to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
     try:
         last = _last_run(at.home)
@@ -219,7 +252,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
                 "version": __version__,
                 "project": project.root,
                 "agents": [_connection_to_json(each) for each in agents],
-                "hooks": dict(states),
+                "hooks": dict(by_state),
                 "to_approve": to_approve,
                 "paused": [{"hook": each["hook"], "until": each["until"]} for each in pauses],
                 "servers": [server.to_json() for server in running_servers(at.home)],
@@ -228,7 +261,9 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
             }
         )
     else:
-        print_lines(_lines(project, agents, states, to_approve, "" if states else ConfigSources(at).overlooked()))
+        print_lines(_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked()))
+        for line in _remedies(agents, unconnected):
+            print_wrapped(f"{'':<11}{line}", " " * 11, "warning")
         for each in pauses:
             until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
             print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", "warning")])
@@ -241,7 +276,8 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
 
 def _connection_to_json(agent: AgentState) -> dict[str, object]:
     missing = agent.missing_events if agent.scopes else []
-    return {**agent.to_json(), "connected": agent.scopes, "missing": missing, "unreadable": agent.unreadable}
+    more = {"missing": missing, "unreadable": agent.unreadable, "switched_off": obstacles(agent)}
+    return {**agent.to_json(), "connected": agent.scopes, **more}
 
 
 def _last_run(home: str) -> dict[str, object] | None:
@@ -255,19 +291,21 @@ def _last_run(home: str) -> dict[str, object] | None:
 
 
 def _lines(
-    project: Project, agents: list[AgentState], states: Counter[str], to_approve: int, overlooked: str
+    project: Project, agents: list[AgentState], numbers: Counter[str], to_approve: int, overlooked: str
 ) -> Iterator[Line]:
     home = f"{home_directory()}/"
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
     for index, agent in enumerate(agents):
         yield (f"{'' if index else 'agents':<11}{_agent(agent)}", "ok" if agent.scopes else "warning")
+        yield from ((f"{'':<11}  does not run hooks: {found}", "error") for found in obstacles(agent))
+        yield from ((f"{'':<11}  {each.found}: {each.remedy}", "warning") for each in check_managed_wiring(agent))
     if not agents:
         yield "agents     none found: `hookrun help agents` lists the supported ones", "warning"
-    by_state = ", ".join(f"{number} {state}" for state, number in states.most_common())
-    if not states:
+    by_state = ", ".join(f"{number} {state}" for state, number in numbers.most_common())
+    if not numbers:
         by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
-    yield f"hooks      {states.total()}: {by_state}{overlooked}", ""
+    yield f"hooks      {numbers.total()}: {by_state}{overlooked}", ""
     if to_approve:
         yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", "warning"
 
@@ -334,7 +372,8 @@ def _agent_row(agent: AgentState) -> list[str]:
     scopes = [f"{scope} (by hand)" if scope in by_hand else scope for scope in agent.scopes]
     wired = "unreadable" if agent.unreadable else " and ".join(scopes) or "no"
     events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in agent.all_wired))
-    return [agent.agent.NAME, version, wired, events or "-", ", ".join(agent.missing_events) or "-"]
+    missing = agent.missing_events if agent.scopes else []
+    return [agent.agent.NAME, version, wired, events or "-", ", ".join(missing) or "-"]
 
 
 # --- hookrun doctor

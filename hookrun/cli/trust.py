@@ -12,6 +12,7 @@ import click
 from hookrun.cli.commands import FAILED, Workspace, command, config_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
+    CommandReport,
     Line,
     ProgressBar,
     aligned,
@@ -88,7 +89,8 @@ def trust_command(
         if yes:
             error = f"{quote(paths[0])} is not a digest" if paths else "`--yes` needs a digest"
         raise click.UsageError(f"{error}\nhint: `hookrun trust --digest` prints the digests")
-    project = at.project(os.path.abspath(paths[0] if paths else at.directory))
+    at.directory = os.path.abspath(paths[0] if paths else at.directory)
+    project = at.project(at.directory)
     if list_all:
         _list_all(project, as_json=as_json)
         return 0
@@ -103,6 +105,10 @@ def trust_command(
             click.echo(f"{found.digest or '-':<71}  {found.state:<18}  {escape(found.hook.name)}")
     else:
         hooks = review(project, hooks)
+    if not (as_json or digests) and any(found.state == "approved" for found in hooks):
+        from hookrun.cli.connecting import connect_missing  # all that knows agents' settings
+
+        connect_missing(CommandReport(at, as_json=False, dry_run=False))
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED]
     return FAILED if undecided or project.declarations.problems else 0

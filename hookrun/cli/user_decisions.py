@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hookrun.cli.commands import Workspace, command, config_option, home_option, hooks_named, parse_duration
-from hookrun.cli.printing import CommandReport, count, is_interactive, print_line, print_wrapped, warn
+from hookrun.cli.commands import (
+    Workspace,
+    command,
+    config_option,
+    home_option,
+    hooks_named,
+    parse_duration,
+    user_is_present,
+)
+from hookrun.cli.printing import CommandReport, count, print_line, print_wrapped
 from hookrun.core.files import is_within, read_or_none, relative_path
 from hookrun.core.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
 from hookrun.trust.project import (
-    NotAllowedError,
     Project,
     ProjectHook,
     locked_store,
@@ -146,22 +153,6 @@ def resume_command(hook: str | None, at: Workspace) -> None:
 
 
 # --- approving new hooks
-
-
-def user_is_present(report: CommandReport, *, otherwise: str = "") -> bool:
-    """Return whether a user at a terminal, not an agent, runs the command and can be asked.
-
-    `otherwise` is the consequence, of which an agent is warned.
-    """
-    if report.as_json or not is_interactive():
-        return False
-    try:
-        refuse_if_run_by_agent("approve hooks")
-    except NotAllowedError as error:
-        if otherwise:
-            warn(f"{otherwise}: {error}")
-        return False
-    return True
 
 
 def note_reach(config_file: DeclarationFile, report: CommandReport) -> None:

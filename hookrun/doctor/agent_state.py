@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from hookrun.agents import AGENTS
+from hookrun.agents import AGENTS, load
 from hookrun.agents.base import installed_deadline, timeout_for
 from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
 from hookrun.core import audit_reader
+from hookrun.core.model import Hook
 from hookrun.core.state import NoHomeError, line_home
 from hookrun.core.text import one_line, quote
 from hookrun.edit.file_change import FileError, existing
@@ -22,12 +23,11 @@ from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.launch import launcher_file
 from hookrun.shell import fire_call
-from hookrun.shell.fire_call import fire_calls
 from hookrun.wiring import installations, launchers, plan
 from hookrun.wiring.installations import InstalledAgent
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import EVENT, SCOPES, InstallLocation, WiredEvent, resolve_path
+from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, HookrunProgram, this_program
 
 # Levels of a finding: hooks will not run as declared; worth knowing; all is well.
@@ -100,9 +100,13 @@ class AgentState:
 
     @property
     def missing_events(self) -> list[str]:
-        """The agent's events with a hook but no entry of hookrun."""
+        """The agent's events that hookrun needs but has no entry for."""
+        return self.not_connected(plan.events_to_connect(self.agent, self.declared))
+
+    def not_connected(self, events: Iterable[str]) -> list[str]:
+        """Return those of the agent's events for which hookrun has no entry."""
         have = {each.event for each in self.all_wired}
-        return [event for event in plan.events_for(self.agent, self.declared) if event not in have]
+        return [event for event in events if event not in have]
 
     @property
     def is_here(self) -> bool:
@@ -143,12 +147,35 @@ class AgentState:
 
 def declared_events(agent: Agent, declared: Declarations) -> list[str]:
     """Return the canonical events with a hook for this agent, even a broken one."""
-    events: dict[str, None] = {}
-    for hook in declared.hooks:
-        native = agent.NAME == "claude" and hook.claude is not None and hook.claude.own  # Claude runs it itself
-        if hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents):
-            events.update(dict.fromkeys(hook.events))
-    return list(events)
+    return list(dict.fromkeys(event for hook in declared.hooks for event in _events_in(agent, hook)))
+
+
+def _events_in(agent: Agent, hook: Hook) -> Sequence[str]:
+    """Return the events at which hookrun runs a hook in the agent."""
+    native = agent.NAME == "claude" and hook.claude is not None and hook.claude.own  # Claude runs it itself
+    runs = hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents)
+    return hook.events if runs else ()
+
+
+def states(location: InstallLocation, declarations: Declarations) -> list[AgentState]:
+    """Return the states of all agents without their versions and runs, so that no program is started."""
+    found = []
+    for agent in map(load, AGENTS):
+        program = shutil.which(agent.INSTALL["program"])
+        found.append(_wiring(agent, location, declarations, InstalledAgent(program, None) if program else None))
+    return found
+
+
+def where_unconnected(hook: Hook, agents: Iterable[AgentState]) -> dict[str, list[str]]:
+    """Return the agents that do not call a hook that should run in them, with the events for which they do not.
+
+    They are those that have hookrun; if none has, those on this machine.
+    """
+    wanted = {each.agent.NAME: plan.events_for(each.agent, _events_in(each.agent, hook)) for each in agents}
+    able = [each for each in agents if wanted[each.agent.NAME] and not each.unreadable]
+    asked = [each for each in able if each.scopes] or [each for each in able if each.is_here]
+    missing = {each.agent.NAME: each.not_connected(wanted[each.agent.NAME]) for each in asked}
+    return {name: events for name, events in missing.items() if events}
 
 
 def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarations: Declarations) -> list[AgentState]:
@@ -168,7 +195,12 @@ def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarati
 
 def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations) -> AgentState:
     """Return an agent's state. Its program runs only for `--version`, if no package.json has it."""
-    installed = installations.find_installed(agent.INSTALL["program"])
+    return _wiring(agent, location, declarations, installations.find_installed(agent.INSTALL["program"]))
+
+
+def _wiring(
+    agent: Agent, location: InstallLocation, declarations: Declarations, installed: InstalledAgent | None
+) -> AgentState:
     state = AgentState(agent, location, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
         try:
@@ -209,8 +241,6 @@ def read_settings(path: str) -> Json | Toml:
 
 # --- checks of the installation
 
-TWICE = "each hook runs twice for one event"
-
 
 def check_wired(agent: AgentState) -> Findings:
     """Is hookrun in its settings, and for which events?"""
@@ -242,11 +272,16 @@ def check_matchers(agent: AgentState) -> Findings:
 
 def check_missing_events(agent: AgentState) -> Findings:
     """Is hookrun installed for every event that has a hook?"""
-    if agent.missing_events and agent.all_wired:
-        found = f"not installed for {', '.join(agent.missing_events)}, for which there are hooks"
-        yield Finding(
-            "declared", PROBLEM, found, "the hooks, or hookrun, are newer than the installation", agent.remedy()
-        )
+    unconnected = agent.missing_events if agent.all_wired else []
+    hooks = [each for each in unconnected if each in plan.events_for(agent.agent, agent.declared)]
+    others = [each for each in unconnected if each not in hooks]
+    newer = "the hooks, or hookrun, are newer than the installation"
+    if hooks:
+        found = f"not connected for {', '.join(hooks)}, for which there are hooks"
+        yield Finding("declared", PROBLEM, found, newer, agent.remedy())
+    if others:
+        cause = "messages for you or the model that wait for such an event are lost"
+        yield Finding("declared", NOTE, f"not connected for {', '.join(others)}", cause, agent.remedy())
     unsupported = plan.unsupported_events(agent.agent, agent.declared)
     if unsupported:
         found = f"there are hooks for {', '.join(unsupported)}"
@@ -368,67 +403,3 @@ def check_timeouts(agent: AgentState) -> Findings:
             found = f"{each.path}:{each.line}: {each.event}: the agent waits {theirs:g} s, hookrun's deadline is {mine}"
             cause = "the agent would end hookrun before it answers, and continue without it"
             yield Finding("limits", PROBLEM, found, cause, agent.remedy())
-
-
-def check_double_wiring(agent: AgentState) -> Findings:
-    """Does one event run hookrun twice: by the same file, the other scope, or another file of the agent?"""
-    name = agent.agent.NAME
-    for scope, found in agent.wired.items():
-        for event, count in Counter(each.event for each in found).items():
-            if count > 1:
-                where = found[0].path
-                by_hand = any(not each.is_ours for each in found if each.event == event)
-                remedy = "remove the handwritten line" if by_hand else agent.remedy(scope)
-                yield Finding("twice", PROBLEM, f"{where}: {event} is installed {count} times", TWICE, remedy)
-    if agent.wired.get("user") and agent.wired.get("project"):
-        files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
-        if any(each.command.flags.scope == "user" for each in agent.wired["project"]):
-            yield Finding(
-                "twice", PROBLEM, f"installed in {files}", TWICE, "remove the line from the project's settings"
-            )
-        else:
-            cause = "events that are in your settings are skipped in the project's"
-            yield Finding("twice", NOTE, f"installed in {files}", cause)
-    for path in _other_files(agent):
-        for other in _fired_for(path, agent.spec):
-            if other == name:
-                yield Finding("twice", PROBLEM, f"{path} also runs hookrun", TWICE, "remove hookrun from that file")
-            else:
-                where = f"{agent.title} reads {path} too, where hookrun is installed for {other}"
-                cause = f"hookrun detects the caller, so nothing runs twice while {name} itself is installed"
-                yield Finding("twice", NOTE, where, cause)
-
-
-def _other_files(agent: AgentState) -> list[str]:
-    written = {os.path.realpath(each.path) for each in agent.all_wired}
-    paths = [
-        resolve_path(each.replace(EVENT, event), agent.spec, agent.location)
-        for each in agent.spec.get("elsewhere", ())
-        for event in (agent.agent.EVENTS if EVENT in each else ("",))
-    ]
-    return [path for path in paths if os.path.realpath(path) not in written]
-
-
-def _fired_for(path: str, spec: InstallSpec) -> list[str]:
-    """Return the agents for which a file's hooks run hookrun, none if unreadable."""
-    try:
-        text = existing(path).text()
-    except FileError:
-        return []
-    if spec["form"] == "plugin":
-        parsed = spec["parse_plugin"](text)
-        lines = [shlex.join(parsed["command"])] if parsed is not None else []
-    elif spec["form"] == "script":
-        lines = [text]
-    else:
-        lines = list(_strings(read_settings(path).at(("hooks",))))
-    fired = {call.agent for line in lines for call in fire_calls(line)}
-    return [name for name in AGENTS if name in fired]
-
-
-def _strings(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from glob import glob
+from glob import escape, glob
 
+from hookrun.agents import AGENTS
 from hookrun.agents.callers import CALLERS, UNKNOWN
-from hookrun.agents.types import FolderTrust
+from hookrun.agents.types import InstallSpec
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
 from hookrun.core import audit, state
 from hookrun.core.audit_reader import local_time
-from hookrun.core.files import is_within
-from hookrun.core.model import as_object
-from hookrun.core.text import one_line, quote, shell_quoted
-from hookrun.doctor import agent_state
+from hookrun.core.files import read_or_none
+from hookrun.core.text import quote, shell_quoted
+from hookrun.doctor import agent_state, own_settings
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
 from hookrun.edit.json_edit import Json
-from hookrun.edit.toml_edit import Toml
 from hookrun.launch.running import describe
 from hookrun.recipes.protect_hooks import enforcing_layers
+from hookrun.shell.fire_call import fire_calls
 from hookrun.wiring import plan
-from hookrun.wiring.hook_trust import required_trust, trust_format
-from hookrun.wiring.targets import agent_directory, resolve_path
+from hookrun.wiring.targets import EVENT, resolve_path
 
 Check = Callable[[AgentState], Findings]
 
@@ -96,6 +98,18 @@ def check_approval(agent: AgentState) -> Findings:
         names = ", ".join(f"{name} ({state})" for name, state in agent.unapproved.items())
         cause = "agents run a project's hooks only after you approve them; until then they fail as `untrusted`"
         yield Finding("approved", PROBLEM, f"not approved: {names}", cause, "run `hookrun trust`")
+
+
+def check_shell_lines(agent: AgentState) -> Findings:
+    """Do the project's command files have shell lines, which the agent runs without asking a hook?"""
+    for pattern, line in agent.spec.get("shell_lines", {}).items():
+        for path in sorted(glob(os.path.join(escape(agent.location.project), pattern), recursive=True)):
+            text = (read_or_none(path) or b"").decode("utf-8", "replace")
+            for match in re.finditer(line, text):
+                place = f"{path}:{text[: match.start()].count(chr(10)) + 1}"
+                cause = f"{agent.title} runs shell lines of a command file without asking a hook: no guard sees them"
+                found = f"{place}: the command runs {quote(match[1].strip())}"
+                yield Finding("shell line", NOTE, found, cause, "read it before you use the command")
 
 
 def check_protection(agent: AgentState) -> Findings:
@@ -169,103 +183,73 @@ def check_callers(agent: AgentState) -> Findings:
         yield Finding("also fired by", NOTE, found, cause, "see `hookrun log` for its tools")
 
 
-# --- the agent's own settings
+# --- more than one installation
+
+TWICE = "each hook runs twice for one event"
 
 
-def check_switched_off(agent: AgentState) -> Findings:
-    """Does the deciding file of the agent's settings switch its hooks off?"""
-    for key, off in agent.spec.get("off", {}).items():
-        path, value = _setting(agent, key)
-        if off in value if isinstance(value, list) else value == off:
-            cause = f"{agent.title} then runs none of hookrun's hooks"
-            yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, "remove that setting")
-
-
-def _setting(agent: AgentState, key: str) -> tuple[str, object]:
-    """Return the file that decides a setting (dotted path) and its value, or None."""
-    for each in agent.spec.get("settings", ()):
-        path = resolve_path(each, agent.spec, agent.location)
-        value = read_settings(path).at(tuple(key.split(".")))
-        if value is not None:
-            return path, value
-    return "", None
-
-
-def check_hook_trust(agent: AgentState) -> Findings:
-    """Does the agent trust each of hookrun's hooks, if it requires that?"""
-    form = trust_format(agent.agent)
-    if form is None or not agent.all_wired:
-        return
-    where = os.path.join(agent_directory(agent.spec, agent.location), form.CONFIG)
-    try:
-        config = Toml(existing(where).text())
-    except (FileError, ParseError) as error:
-        cause = f"whether {agent.title} trusts the hooks is unknown"
-        yield Finding("trust", PROBLEM, f"{where}: {one_line(str(error))}", cause, "correct it")
-        return
-    skips = f"{agent.title} silently skips them"
+def check_double_wiring(agent: AgentState) -> Findings:
+    """Does one event run hookrun twice: by the same file, the other scope, or another file of the agent?"""
+    name = agent.agent.NAME
     for scope, found in agent.wired.items():
-        (target,) = agent.request(scope).targets([])
-        trusts = required_trust(target, existing(target.path), agent.agent)
-        events = [each.event for each in trusts if not each.is_granted(config)]
-        if events:
-            missing = f"{agent.title} does not trust the hook{'s' if len(events) > 1 else ''} for {', '.join(events)}"
-            remedy = f"run {agent.request(scope).command('install', '--trust')}, or {form.REMEDY}"
-            yield Finding("trust", PROBLEM, missing, skips, remedy)
-        off = [each.event for each in trusts if each.is_disabled(config)]
-        if off:
-            disabled = f"{where}: the hook for {', '.join(off)} is disabled ({form.ENABLED} = false)"
-            yield Finding("trust", PROBLEM, disabled, skips, f"switch it on: {form.REMEDY}")
-        key, trusted = form.project_trust(agent.location.project)
-        if scope == "project" and found and config.at(key) != trusted:
-            folder = f"{agent.location.project} is not trusted in {where}"
-            yield Finding("trust", PROBLEM, folder, skips, f"trust the project in {agent.title}")
+        for event, count in Counter(each.event for each in found).items():
+            if count > 1:
+                where = found[0].path
+                by_hand = any(not each.is_ours for each in found if each.event == event)
+                remedy = "remove the handwritten line" if by_hand else agent.remedy(scope)
+                yield Finding("twice", PROBLEM, f"{where}: {event} is installed {count} times", TWICE, remedy)
+    if agent.wired.get("user") and agent.wired.get("project"):
+        files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
+        if any(each.command.flags.scope == "user" for each in agent.wired["project"]):
+            yield Finding(
+                "twice", PROBLEM, f"installed in {files}", TWICE, "remove the line from the project's settings"
+            )
+        else:
+            cause = "events that are in your settings are skipped in the project's"
+            yield Finding("twice", NOTE, f"installed in {files}", cause)
+    for path in _other_files(agent):
+        for other in _fired_for(path, agent.spec):
+            if other == name:
+                yield Finding("twice", PROBLEM, f"{path} also runs hookrun", TWICE, "remove hookrun from that file")
+            else:
+                where = f"{agent.title} reads {path} too, where hookrun is installed for {other}"
+                cause = f"hookrun detects the caller, so nothing runs twice while {name} itself is installed"
+                yield Finding("twice", NOTE, where, cause)
 
 
-def check_folder_trust(agent: AgentState) -> Findings:
-    """Does the agent trust the project's folder, if it requires that?"""
-    spec = agent.spec.get("folder_trust")
-    if spec is None or not agent.all_wired or (spec["project_hooks_only"] and not agent.wired.get("project")):
-        return
-    switch, default = spec.get("switch", ("", True))
-    _, switched = _setting(agent, switch) if switch else ("", None)
-    where = os.path.join(agent_directory(agent.spec, agent.location), spec["file"])
-    trusted, distrusted = _folders(spec, read_settings(where).data)
-    project = agent.location.project
-    if not (default if switched is None else switched):
-        return
-    if project in distrusted or not any(is_within(project, folder.rstrip("/")) for folder in trusted):
-        found = f"{project} is {'not trusted' if project in distrusted else 'not yet trusted'} in {where}"
-        level = PROBLEM if agent.wired.get("project") or project in distrusted else NOTE
-        yield Finding("trust", level, found, spec["cause"], spec["remedy"])
+def _other_files(agent: AgentState) -> list[str]:
+    written = {os.path.realpath(each.path) for each in agent.all_wired}
+    paths = [
+        resolve_path(each.replace(EVENT, event), agent.spec, agent.location)
+        for each in agent.spec.get("elsewhere", ())
+        for event in (agent.agent.EVENTS if EVENT in each else ("",))
+    ]
+    return [path for path in paths if os.path.realpath(path) not in written]
 
 
-def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
-    """Return the trusted folders, with all below them, and the untrusted ones."""
-    known = as_object(data)
-    lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
-    trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
-    distrusted = []
-    for folder, level in known.items():
-        meaning = spec.get("levels", {}).get(level) if isinstance(level, str) else None
-        if meaning == "none":
-            distrusted.append(folder)
-        elif meaning is not None:
-            trusted.append(os.path.dirname(folder) if meaning == "parent" else folder)
-    return trusted, distrusted
+def _fired_for(path: str, spec: InstallSpec) -> list[str]:
+    """Return the agents for which a file's hooks run hookrun, none if unreadable."""
+    try:
+        text = existing(path).text()
+    except FileError:
+        return []
+    if spec["form"] == "plugin":
+        parsed = spec["parse_plugin"](text)
+        lines = [shlex.join(parsed["command"])] if parsed is not None else []
+    elif spec["form"] == "script":
+        lines = [text]
+    else:
+        lines = list(_strings(read_settings(path).at(("hooks",))))
+    fired = {call.agent for line in lines for call in fire_calls(line)}
+    return [name for name in AGENTS if name in fired]
 
 
-def check_managed_only(agent: AgentState) -> Findings:
-    """Does the administrator allow managed hooks only?"""
-    for path in sorted(path for pattern in agent.spec.get("managed", ()) for path in glob(pattern)):
-        for key, values in agent.spec.get("managed_only", {}).items():
-            value = read_settings(path).at(tuple(key.split(".")))
-            if any(each in values for each in (value if isinstance(value, list) else [value])):
-                cause = (
-                    f"{agent.title} then runs none of hookrun's hooks, which are in your own or a project's settings"
-                )
-                remedy = "ask your administrator: only their settings can have hooks"
-                yield Finding("switched off", PROBLEM, f"{path}: {key} is {quote(value)}", cause, remedy)
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
 
 
 # --- the table
@@ -282,16 +266,18 @@ CHECKS: tuple[Check, ...] = (
     check_version,
     check_declarations,
     check_approval,
+    check_shell_lines,
     check_protection,
     agent_state.check_program,
     agent_state.check_text,
     agent_state.check_place,
     agent_state.check_timeouts,
-    check_switched_off,
-    check_managed_only,
-    check_hook_trust,
-    check_folder_trust,
-    agent_state.check_double_wiring,
+    own_settings.check_switched_off,
+    own_settings.check_managed_only,
+    own_settings.check_managed_wiring,
+    own_settings.check_hook_trust,
+    own_settings.check_folder_trust,
+    check_double_wiring,
     check_audit,
     check_server,
     check_last_fired,

@@ -30,6 +30,7 @@ from hookrun.core.events import ALIASES
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import Failure, Hook, Outcome, Verdict
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings
+from hookrun.doctor.own_settings import why_not_run
 from hookrun.launch import launcher_file
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.runner import ProcessRunner
@@ -62,6 +63,9 @@ def prove(state: AgentState) -> Findings:
         if reason is not None:
             found = f"not tried: {each.event} through {each.path}:{each.line}"
             yield Finding("proof", NOTE, found, reason, "run the other checks")
+        elif (off := why_not_run(state, each)) is not None:
+            found = f"{each.event} through {each.path}:{each.line}: {state.title} does not run it: {off}"
+            yield Finding("proof", PROBLEM, found, "no hook is asked, whatever it would answer", "run the other checks")
         elif each.event in payloads:
             yield _proof(state, each, payloads[each.event])
         else:

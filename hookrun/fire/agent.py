@@ -220,13 +220,14 @@ class AgentFire:
         """Return the other installation that answers this message, or None: no hook runs twice."""
         if self.wired_as != self.agent.NAME and self._has_own_wiring(self.message.native):
             return f"{self.agent.DISPLAY_NAME} has its own installation for {self.message.native}"
-        if self.options.scope == "project":
-            from hookrun.wiring.presence import user_wiring_answers
+        scope = self.options.scope
+        is_first = scope == "managed" or self.options.probe is not None
+        managed = None if is_first else self.agent.INSTALL.get("managed_hooks")
+        if scope == "project" or (managed is not None and os.path.exists(managed)):
+            from hookrun.wiring.presence import other_wiring
 
             owner = self.agent if self.agent.NAME in agents.AGENTS else agents.load(self.wired_as)
-            reads_it = self.agent.INSTALL.get("reads_user_settings", owner is self.agent)
-            if reads_it and user_wiring_answers(owner, self.message.native, self.invocation.home):
-                return f"the user's settings of {self.agent.DISPLAY_NAME} already fire {self.message.native}"
+            return other_wiring(self.agent, owner, self.message.native, self.invocation.home, managed, scope=scope)
         return None
 
     def _has_own_wiring(self, event: str) -> bool:

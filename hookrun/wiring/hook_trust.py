@@ -92,7 +92,7 @@ class TrustConfig:
 
     @staticmethod
     def _without(config: Toml, trusts: Sequence[HookTrust]) -> Toml:
-        for trust in trusts:
+        for trust in reversed(trusts):  # with a table goes the blank line before it, which the file's first lacks
             if trust.is_granted(config):
                 config = config.remove(trust.table)
         return config

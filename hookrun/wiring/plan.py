@@ -13,7 +13,7 @@ from hookrun.agents.base import deadline_for, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
-from hookrun.edit.file_change import ExistingFile, FileChange, existing, missing_directories
+from hookrun.edit.file_change import ExistingFile, FileChange, FileError, existing, missing_directories
 from hookrun.launch import launcher_file
 from hookrun.wiring import launchers
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
@@ -54,6 +54,15 @@ def events_for(agent: Agent, declared: Iterable[str]) -> list[str]:
 def all_events(agent: Agent) -> list[str]:
     """Return all the agent's events that hookrun can be installed for."""
     return events_for(agent, set(agent.EVENTS.values()))
+
+
+def events_to_connect(agent: Agent, declared: Iterable[str]) -> list[str]:
+    """Return the agent's events to connect: all that are not only for a hook, and what `declared` events need.
+
+    So a message that waits for a later event gets it, and most new hooks need no change of the agent's settings.
+    """
+    needed, often = events_for(agent, declared), agent.INSTALL.get("on_demand", {})
+    return [event for event in all_events(agent) if event in needed or event not in often]
 
 
 def unsupported_events(agent: Agent, declared: Iterable[str]) -> list[str]:
@@ -106,8 +115,8 @@ class InstallRequest:
 
     @property
     def launcher(self) -> str | None:
-        """The launcher in the user's settings, or None: in a project's, or if there can be none."""
-        if self.scope == "project" or launchers.why_unusable(self.location.home) is not None:
+        """The launcher in the user's settings, or None: in other ones, or if there can be none."""
+        if self.scope != "user" or launchers.why_unusable(self.location.home) is not None:
             return None
         return launcher_file.path_in(self.location.home, self.agent.NAME)
 
@@ -127,13 +136,14 @@ class InstallRequest:
             shown = self.agent.INSTALL.get("shows_missing_command", False)
             fallback = None if shown else launchers.fallback_when_removed(self.agent, event, self.launcher)
         else:
-            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), home=self.location.named_home)
+            home = self.location.named_home if self.scope == "user" else None  # else each user's own
+            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope, home)
             command = WiredCommand(flags, self.program)
             fallback = launchers.fallback_when_removed(self.agent, event, self.program.main)
         return WiredLine(command.line(fallback), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
-        """Return the files with these events."""
+        """Return the files with these events, none for an agent without this scope."""
         return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.location, events)
 
 
@@ -188,17 +198,31 @@ def wired_events(request: InstallRequest) -> list[WiredEvent]:
 
 
 def plan_install(
-    request: InstallRequest, events: Iterable[str], ledger: Ledger, when_missing: str | None = None
+    request: InstallRequest,
+    events: Iterable[str],
+    ledger: Ledger,
+    when_missing: str | None = None,
+    *,
+    only: bool = False,
 ) -> list[InstallChange]:
     """Return the changes that install these events and update those installed. Raises FileError.
 
-    `when_missing` is WARN or BLOCK for a project's settings; None keeps the present one, WARN by default.
+    `when_missing` is WARN or BLOCK for a project's settings; None keeps the present one, WARN by default. With `only`,
+    the entries of other events keep their bytes.
     """
     already = [each for each in wired_events(request) if each.is_ours]
-    every = [event for event in request.agent.EVENTS if event in {*events, *(each.event for each in already)}]
+    kept = () if only and request.agent.INSTALL["form"] != "plugin" else {each.event for each in already}
+    every = [event for event in request.agent.EVENTS if event in {*events, *kept}]
     before = {each.command.form.when_missing for each in already if each.command.form is not None}
     lines = {event: request.line(event, when_missing or (BLOCK if BLOCK in before else WARN)) for event in every}
-    return [_plan_add(request, target, lines, ledger) for target in request.targets(every)]
+    return [_plan_add(request, target, lines, ledger) for target in _changed_targets(request, every)]
+
+
+def _changed_targets(request: InstallRequest, events: Iterable[str]) -> list[HookFile]:
+    found = request.targets(events)
+    if not found:
+        raise FileError(f"{request.agent.DISPLAY_NAME} reads no hooks of an administrator: there is no managed scope")
+    return found
 
 
 def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) -> InstallChange | None:
@@ -212,7 +236,7 @@ def plan_trust(request: InstallRequest, hooks: InstallChange, ledger: Ledger) ->
 
 def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChange]:
     """Return the changes that remove hookrun, with its trust, from an agent's scope. Raises FileError."""
-    targets = request.targets(all_events(request.agent))
+    targets = _changed_targets(request, all_events(request.agent))
     changes = [_plan_remove(request, target, ledger) for target in targets]
     config = _trust_config(request, changes[0])
     return changes if config is None else [*changes, _plan_remove(request, config, ledger)]
@@ -221,7 +245,7 @@ def plan_uninstall(request: InstallRequest, ledger: Ledger) -> list[InstallChang
 def _trust_config(request: InstallRequest, hooks: InstallChange) -> TrustConfig | None:
     """Return the agent's configuration with the trust that its hooks need after and before the change."""
     form = trust_format(request.agent)
-    if form is None:
+    if form is None or request.scope == "managed":  # which needs none
         return None
     (target,) = request.targets([])
     before, after = (

@@ -55,14 +55,33 @@ def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     spec = agent.INSTALL
     if not _names_hookrun(f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"):
         return False
+    return _wiring_answers(agent, event, home, "user")
+
+
+def other_wiring(
+    agent: Agent, owner: Agent, event: str, home: str, managed: str | None, *, scope: str | None
+) -> str | None:
+    """Return what answers the agent instead of this scope's entry, or None: `managed` settings, if any, or the user's.
+
+    `owner` is the agent whose settings name hookrun.
+    """
+    if managed is not None and _names_hookrun(managed) and _wiring_answers(agent, event, home, "managed"):
+        return f"the managed settings of {agent.DISPLAY_NAME} already fire {event}"
+    reads_it = agent.INSTALL.get("reads_user_settings", owner is agent)
+    if scope == "project" and reads_it and user_wiring_answers(owner, event, home):
+        return f"the user's settings of {agent.DISPLAY_NAME} already fire {event}"
+    return None
+
+
+def _wiring_answers(agent: Agent, event: str, home: str, scope: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
     from hookrun.wiring.targets import InstallLocation, install_targets
 
     location = InstallLocation(home, "/", {})
     try:
         return any(
-            each.event == event and _answers(each, home) and _is_trusted(agent, location, target, event)
-            for target in install_targets(agent.NAME, agent.INSTALL, "user", location, [event])
+            each.event == event and _answers(each, home, scope) and _is_trusted(agent, location, target, event, scope)
+            for target in install_targets(agent.NAME, agent.INSTALL, scope, location, [event])
             for each in target.wired(existing(target.path))
         )
     except FileError:
@@ -88,18 +107,18 @@ def _names_hookrun(path: str) -> bool:
         return False
 
 
-def _answers(wired: WiredEvent, home: str) -> bool:
+def _answers(wired: WiredEvent, home: str, scope: str) -> bool:
     flags = wired.command.flags
-    return wired.command.answers and not wired.only and flags.scope == "user" and flags.home in (None, home)
+    return wired.command.answers and not wired.only and flags.scope == scope and flags.home in (None, home)
 
 
-def _is_trusted(agent: Agent, location: InstallLocation, target: HookFile, event: str) -> bool:
+def _is_trusted(agent: Agent, location: InstallLocation, target: HookFile, event: str, scope: str) -> bool:
     from hookrun.edit.file_change import existing
     from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
     from hookrun.wiring.targets import agent_directory
 
     form = trust_format(agent)
-    if form is None:
+    if form is None or scope == "managed":
         return True
     path = f"{agent_directory(agent.INSTALL, location)}/{form.CONFIG}"
     config = TrustConfig(path, []).read(existing(path))

@@ -23,7 +23,7 @@ from hookrun.shell.fire_call import handler_line
 from hookrun.wiring import wired_command
 from hookrun.wiring.wired_command import WiredCommand
 
-SCOPES = ("user", "project")
+SCOPES = ("user", "project", "managed")
 EVENT = "{event}"
 TOP: KeyPath = ("hooks",)
 
@@ -63,8 +63,10 @@ def agent_directory(spec: InstallSpec, location: InstallLocation) -> str:
     return named.rstrip("/") if os.path.isabs(named) else os.path.join(location.home, spec["directory"])
 
 
-def hooks_path(spec: InstallSpec, scope: str, location: InstallLocation) -> str:
-    """Return a scope's hooks file, with `{event}` in it if there are several."""
+def hooks_path(spec: InstallSpec, scope: str, location: InstallLocation) -> str | None:
+    """Return a scope's hooks file, with `{event}` in it if there are several; None if the agent has no such scope."""
+    if scope == "managed":
+        return spec.get("managed_hooks")
     if scope == "user":
         return os.path.join(agent_directory(spec, location), spec["user"])
     return os.path.join(location.project, spec["project"])
@@ -145,6 +147,8 @@ def install_targets(
 ) -> list[HookFile]:
     """Return the files that are or may have been written for these events."""
     path = hooks_path(spec, scope, location)
+    if path is None:
+        return []
     if spec["form"] == "script":
         return [ScriptFile(agent, path.replace(EVENT, event), event) for event in events]
     return [PluginFile(agent, path, spec) if spec["form"] == "plugin" else SettingsFile(agent, path, spec)]

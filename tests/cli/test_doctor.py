@@ -71,8 +71,9 @@ def test_a_good_wiring_has_no_problem(project: Project, agent: str) -> None:
     assert hookrun(project, "install", agent, "--trust").status == 0
     done = hookrun(project, "doctor", agent)
     assert done.status == 0, done.stdout
-    events = ", ".join(TOOL_CALLS.get(agent, [BEFORE_TOOL[agent]]))
-    assert f"in the user settings for {events}: {settings_file(project, agent)}" in done.stdout
+    connected = _found(project, agent, "wired", "ok")["found"]
+    assert f" {BEFORE_TOOL[agent]}" in connected
+    assert str(settings_file(project, agent)) in connected
 
 
 def test_a_config_that_cannot_be_read_is_a_problem_without_any_agent_too(project: Project) -> None:
@@ -161,7 +162,7 @@ def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     done = hookrun(project, "doctor", agent, "--prove")
     assert f'{event} reaches hookrun only if matcher "nosuch" matches' in done.stdout.partition("\n")[0]
     assert f"not tried: {event}" in done.stdout
-    assert not any(line.split()[:2] == ["ok", "proof"] for line in done.stdout.splitlines())
+    assert "the probe blocked the call" not in done.stdout
     assert done.status == 1
     explained = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", agent).stdout
     assert 'only where matcher "nosuch" matches' in explained.partition("\n")[0]
@@ -305,6 +306,31 @@ def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, of
     file = project.root.parent / path
     _edit(file, lambda old: off.replace("{OLD", old).replace("OLD", old.removeprefix("{")))
     assert _found(project, agent, "switched off")["found"].startswith(f"{file}: ")
+    assert f"does not run hooks: {file}: " in hookrun(project, "status").stdout
+    proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
+    assert {each["level"] for each in proofs} == {"problem"}
+    assert all(f"does not run it: {file}: " in each["found"] for each in proofs)
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "text", "line"),
+    [
+        ("opencode", ".opencode/command/show.md", "one\n!`git push --force` and !`date`\n", 2),
+        ("opencode", ".opencode/commands/deep/show.md", "!`git push --force`", 1),
+        ("gemini", ".gemini/commands/deep/show.toml", 'prompt = """\n\n!{ git push --force }"""', 3),
+        ("qwen", ".qwen/commands/show.toml", 'prompt = "!{git push --force}"', 1),
+        ("qwen", ".qwen/commands/show.md", "---\n---\n!{git push --force}", 3),
+    ],
+)
+def test_a_shell_line_in_a_command_file(project: Project, agent: str, path: str, text: str, line: int) -> None:
+    """The agent runs it without asking a hook: it is named, with its place, and is no problem of hookrun's."""
+    hookrun(project, "install", agent)
+    assert "shell line" not in {each["check"] for each in _findings(project, agent)}
+    _edit(project.root / path, lambda _: text)
+    found = [each for each in _findings(project, agent) if each["check"] == "shell line"]
+    assert found[0]["found"] == f'{project.root / path}:{line}: the command runs "git push --force"'
+    assert {each["level"] for each in found} == {"note"}
+    assert len(found) == text.count("!")
 
 
 def test_the_setting_that_counts_most_decides(project: Project) -> None:
@@ -321,6 +347,29 @@ def test_codex_with_a_hook_switched_off(project: Project) -> None:
     config = project.home / ".codex" / "config.toml"
     _edit(config, lambda text: text.replace("trusted_hash", "enabled = false\ntrusted_hash"))
     assert "is disabled (enabled = false)" in _found(project, "codex", "trust")["found"]
+    text = f"{config}: the hook for SessionStart, "
+    assert f"does not run hooks: {text}" in hookrun(project, "status").stdout
+    listed = hookrun(project, "status", "--json").json["agents"]
+    assert isinstance(listed, list)
+    assert listed[0]["switched_off"][0].startswith(text)
+
+
+def test_a_guard_that_is_switched_off_in_codex_is_not_called_proven(project: Project) -> None:
+    """The user switches one hook off in `/hooks`: the others are tried as before."""
+    hookrun(project, "install", "codex", "--trust")
+    config = project.home / ".codex" / "config.toml"
+    before, name, after = config.read_text().partition(":pre_tool_use:")
+    _edit(config, lambda _: before + name + after.replace("trusted_hash", "enabled = false\ntrusted_hash", 1))
+    assert f"{config}: the hook for PreToolUse is disabled" in hookrun(project, "status").stdout
+    proofs = [each for each in _findings(project, "codex", "--prove") if each["check"] == "proof"]
+    (off,) = [each for each in proofs if each["level"] == "problem"]
+    assert off["found"].startswith("PreToolUse through ")
+    assert off["found"].endswith(f"Codex CLI does not run it: {config}: it is disabled")
+    assert "ok" in {each["level"] for each in proofs}
+    config.write_text("[")
+    proofs = [each for each in _findings(project, "codex", "--prove") if each["check"] == "proof"]
+    assert {each["level"] for each in proofs} == {"problem"}
+    assert all("does not run it: ~/.codex/config.toml:1:" in each["found"] for each in proofs), proofs
 
 
 def test_codex_in_a_project_that_is_not_trusted(project: Project) -> None:
@@ -471,9 +520,10 @@ def test_the_proof(project: Project, agent: str) -> None:
     """Recorded messages go through the installed line: the probe refuses, and the agent obeys."""
     hookrun(project, "install", agent, "--trust")
     proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
-    assert {each["level"] for each in proofs} == {"ok"}
-    for event, proof in zip(TOOL_CALLS.get(agent, [BEFORE_TOOL[agent]]), proofs, strict=True):
-        assert proof["found"].startswith(f"{event} through {settings_file(project, agent)}:")
+    assert {each["level"] for each in proofs if not each["cause"].startswith("no recorded message")} == {"ok"}
+    for event in TOOL_CALLS.get(agent, [BEFORE_TOOL[agent]]):
+        (proof,) = [each for each in proofs if each["found"].startswith(f"{event} through ")]
+        assert f"{settings_file(project, agent)}:" in proof["found"]
         assert "the probe blocked the call" in proof["found"]
         assert "would not have run the tool" in proof["found"]
 
@@ -512,9 +562,9 @@ def test_the_proof_runs_none_of_ones_own_hooks(project: Project, agent: str) -> 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda line: line.replace("/hookrun/claude", "/else/claude"), "installed  hookrun is not in its settings"),
+        (lambda line: line.replace("/hookrun/claude", "/else/claude"), "not connected for PreToolUse, PreSkill"),
         (lambda line: line.replace("/.local/", "/gone/.local/"), "/gone is not a directory"),
-        (lambda line: f"echo {line}", "installed"),
+        (lambda line: f"echo {line}", "not connected for PreToolUse, PreSkill"),
     ],
     ids=["another program", "gone", "not a fire"],
 )
@@ -558,10 +608,11 @@ def test_agents_are_listed_with_version_and_events(project: Project, tmp_path: P
     (tmp_path / "bin" / "qwen").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "bin" / "qwen").chmod(0o755)
     hookrun(project, "install", "claude")
-    project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})
+    project.hooks({"name": "a", "event": ["pre_tool_use", "assistant_response"], "command": "true"})
     done = hookrun(project, "agents", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
     rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()}
-    assert rows["claude"] == ["claude", "2.1.329", "user", "PreToolUse,", "PreSkillShellCommand", "Stop"]
-    assert rows["gemini"] == ["gemini", "0.61.0", "no", "-", "AfterAgent,", "BeforeTool"]
+    assert rows["claude"][:4] == ["claude", "2.1.329", "user", "SessionStart,"]
+    assert rows["claude"][-2:] == ["PreSkillShellCommand", "MessageDisplay"]
+    assert rows["gemini"] == ["gemini", "0.61.0", "no", "-", "-"]
     assert rows["qwen"][:3] == ["qwen", "?", "no"]
     assert rows["codex"][:3] == ["codex", "not", "found"]

@@ -44,7 +44,7 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     path = agents_on_path(project, "claude")
     session = at_terminal(project, "init", answers=("", "", ""), question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
-    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 2 events", "hookrun try"):
+    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 16 events", "hookrun try"):
         assert text in session.screen
     assert set(states(project).values()) == {"approved"}
     tried = hookrun(project, "try", "rm -rf /usr", "--agent", "claude")

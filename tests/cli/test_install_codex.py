@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.agents import codex
-from hookrun.wiring.plan import all_events
+from hookrun.wiring.plan import events_to_connect
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 from tests.cli.wiring import settings_file
@@ -49,12 +49,12 @@ def test_what_changes_needs_trust_anew(project: Project) -> None:
     """Another event is another hook: without a yes to it the first stays trusted and the new one is reported."""
     hookrun(project, "install", "codex", "--trust")
     trusted = _config(project).read_bytes()
-    project.hooks({"name": "a", "event": ["pre_tool_use", "stop"], "command": "true"})
+    project.hooks({"name": "a", "event": ["pre_tool_use", "before_inference"], "command": "true"})
     done = hookrun(project, "install", "codex")
     assert done.status == 1
     assert _config(project).read_bytes() == trusted
     assert hookrun(project, "install", "codex", "--trust").status == 0
-    assert _config(project).read_text().count("trusted_hash") == 2
+    assert _config(project).read_text().count("trusted_hash") == trusted.decode().count("trusted_hash") + 1
 
 
 def test_a_stale_digest_is_replaced(project: Project) -> None:
@@ -109,7 +109,7 @@ def test_two_projects_trust_is_kept_apart(
     projects = {"first": project, "second": other}
     for each in projects.values():
         assert hookrun(each, "install", "codex", "--scope", "project", "--trust").status == 0
-    assert _config(project).read_text().count("trusted_hash") == 2 * len(all_events(codex))
+    assert _config(project).read_text().count("trusted_hash") == 2 * len(events_to_connect(codex, []))
     out = projects.pop(first_out)
     assert hookrun(out, "uninstall", "codex", "--scope", "project").status == 0
     (left,) = projects.values()

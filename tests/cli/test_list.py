@@ -106,7 +106,7 @@ def test_json_has_every_field_and_no_secret(project: Project) -> None:
     assert (report["root"], report["problems"]) == (str(project.root), [])
     hooks = report["hooks"]
     assert isinstance(hooks, list)
-    assert set(hooks[0]) == {*Hook(name="", events=()).to_dict(), "trust", "paused"}
+    assert set(hooks[0]) == {*Hook(name="", events=()).to_dict(), "trust", "paused", "not_connected"}
     assert hooks[0]["env"] == {"API_TOKEN": "***", "MODE": "fast"}
     assert (hooks[1]["target"], hooks[1]["headers"]) == ("https://***@h/x", {"X-Key": "***"})
     assert "s3cret" not in hookrun(project, "list").stdout

@@ -75,14 +75,14 @@ def test_two_people_write_the_same_bytes(project: Project, tmp_path: Path, agent
 
 
 @pytest.mark.parametrize("agent", ALL)
-def test_all_events_are_wired(project: Project, agent: str) -> None:
-    """A hook for any event needs no new install; nor does the first hook."""
+def test_the_same_events_are_wired_as_for_a_user(project: Project, agent: str) -> None:
+    """A hook for nearly any event needs no new install; nor does the first hook."""
     (project.root / "coder.json").unlink()
     _install(project, agent)
     listed = hookrun(project, "agents", "--json").json["agents"]
     assert isinstance(listed, list)
     (shown,) = [each for each in listed if each["agent"] == agent]
-    assert sorted(shown["wired"]["project"]) == sorted(plan.all_events(load(agent)))
+    assert sorted(shown["wired"]["project"]) == sorted(plan.events_to_connect(load(agent), []))
     assert (shown["hand_written"].get("project"), shown["when_missing"]) == ([], "warn")
 
 
@@ -107,7 +107,7 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
     _install(project, agent)
     event = plan.notifying_event(load(agent))
     messages = {}
-    for each in plan.all_events(load(agent)):
+    for each in plan.events_to_connect(load(agent), []):
         line = wired_line(project, agent, each, "project")
         done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
         assert (done.returncode, done.stderr) == (0, b"")

@@ -310,6 +310,13 @@ def _doctor(agent: str, *options: str) -> Callable[[Project], Done]:
     return bring_about
 
 
+def _unconnected(project: Project) -> Done:
+    hookrun(project, "install", "claude")
+    path = project.home / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace('"PreToolUse"', '"Another"'))
+    return hookrun(project, "list")
+
+
 def _newer_version(project: Project) -> Done:
     program = project.root.parent / "bin" / "gemini"
     program.write_text("#!/bin/sh\necho 99.0.0\n")
@@ -379,6 +386,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         _doctor("claude", "--scope", "project"),
         "hookrun install claude --scope project",
     ),
+    "list, not connected": (_unconnected, "hookrun install claude"),
     "doctor, a newer version": (_newer_version, "hookrun doctor gemini --prove"),
     "doctor, not installed": (_asked("doctor", "gemini"), "hookrun install gemini"),
     "explain, not installed": (
@@ -443,7 +451,8 @@ def test_commands_that_are_put_together_are_taken(project: Project) -> None:
         and not (isinstance(node.func.value, ast.Name) and node.func.value.id == "click")
     ]
     assert len(calls) > 2
-    for (scope, home), (verb, *options) in itertools.product((("user", None), ("project", "/a b")), calls):
+    scopes = (("user", None), ("managed", None), ("project", "/a b"))
+    for (scope, home), (verb, *options) in itertools.product(scopes, calls):
         spot = InstallLocation(home or "/", str(project.root), {} if home else {"HOME": "/"})
         text = InstallRequest(load("claude"), scope, spot, this_program()).command(verb, *options)
         check(shlex.split(text.strip("`"))[1:])

@@ -153,8 +153,7 @@ def _text(name: str, text: str) -> Setup:
 
 
 def _fallen_behind(project: Project) -> None:
-    declared()(project)
-    assert hookrun(project, "install", "claude").status == 0
+    _edited(lambda settings: settings["hooks"].pop("Stop"))(project)
     approved({"name": "guard", "command": "true"}, {"name": "tests", "event": "stop", "command": "true"})(project)
 
 
@@ -418,7 +417,7 @@ WAYS = (
     ),
     Way(
         "The event is not connected",
-        "not installed for Stop, for which there are hooks",
+        "not connected for Stop, for which there are hooks",
         "Run `hookrun install claude` again.",
         setup=_fallen_behind,
         command=("doctor", "claude"),
@@ -446,7 +445,7 @@ WAYS = (
     ),
     Way(
         "Codex does not trust its hooks",
-        "Codex CLI does not trust the hook for PreToolUse",
+        "Codex CLI does not trust the hooks for SessionStart, ",
         "Run `hookrun install codex --trust`.",
         setup=_not_trusted_by_codex,
         command=("doctor", "codex"),

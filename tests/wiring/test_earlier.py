@@ -43,7 +43,8 @@ def test_it_is_recognised_and_repaired(project: Project, agent: str) -> None:
     done = hookrun(project, "doctor", agent, "--prove")
     events = TOOL_CALLS.get(agent, [BEFORE_TOOL[agent]])
     assert (done.status, done.stdout.count("the probe blocked the call")) == (0, len(events)), done.stdout
-    assert f"in the user settings for {', '.join(events)}: " in done.stdout
+    assert "  ok    installed  in the user settings for " in done.stdout
+    assert "not connected" not in done.stdout
 
 
 WHOLE_FILE = ("copilot", "cline", "opencode")

@@ -30,7 +30,7 @@ class Machine:
         self.home = Path(directory) / "home"
         self.home.mkdir()
         self.wish = InstallRequest(load(agent), "user", InstallLocation(str(self.home), directory, {}), this_program())
-        self.settings = Path(hooks_path(self.wish.agent.INSTALL, "user", self.wish.location))
+        self.settings = Path(hooks_path(self.wish.agent.INSTALL, "user", self.wish.location) or "")
         self.settings.parent.mkdir(parents=True)
 
     def install(self, events: list[str]) -> list[InstallChange]:

@@ -1,0 +1,205 @@
+"""Write hookrun into agents' settings: all that `hookrun install` connects, or the events that a new hook needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hookrun.agents.types import Agent
+from hookrun.cli.commands import user_is_present
+from hookrun.cli.printing import CommandReport, confirm, count
+from hookrun.core.events import resolve_event
+from hookrun.core.files import relative_path
+from hookrun.doctor.agent_state import declared_events, states
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileError
+from hookrun.launch import launcher_file
+from hookrun.wiring import launchers, plan
+from hookrun.wiring.installations import ephemeral_directory, lasting_installation
+from hookrun.wiring.launchers import LauncherChange
+from hookrun.wiring.ledger import Ledger
+from hookrun.wiring.plan import InstallChange, InstallRequest
+from hookrun.wiring.targets import SCOPES, WiredEvent
+from hookrun.wiring.wired_command import program_of, this_program
+
+if TYPE_CHECKING:
+    from hookrun.config.load import Declarations
+
+
+def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust: bool, **options: Any) -> list[str]:
+    """Install into agents, or show the changes; return the names of those with errors, which are reported.
+
+    With `trust`, the hooks are marked as trusted unasked; `options` are those of Installation.
+    """
+    declarations, failed = report.at.agents_config().declarations, []
+    if not declarations.hooks and declarations.problems:
+        report.fail("the config has errors, so none of its hooks run\nhint: run `hookrun validate`")
+    elif not declarations.hooks and "planned" not in options:
+        report.warn("no hooks are configured here\nhint: add some with `hookrun init`")
+    for agent in agents:
+        try:
+            Installation(agent, scope, report, declarations, **options).add(trust=trust)
+        except FileError as error:
+            report.fail(f"{agent.NAME}: {error}")
+            failed.append(agent.NAME)
+    return failed
+
+
+def connect_missing(report: CommandReport, *planned: str) -> None:
+    """Connect the agents that have hookrun to the events that they need besides, and report them.
+
+    Their other entries keep their bytes. `planned` are events of hooks not yet written.
+    """
+    declarations = report.at.agents_config().declarations
+    for state in states(report.at.location, declarations):
+        name, events = state.agent.NAME, {*state.declared, *planned}
+        missing = state.not_connected(plan.events_to_connect(state.agent, events))
+        scope = next((scope for scope in SCOPES if any(each.is_ours for each in state.wired.get(scope, ()))), None)
+        if scope is None or not missing:
+            continue
+        unconnected = f"{name}: not connected for {', '.join(missing)}"
+        if {each.command.program for each in state.wired[scope]} - {state.program, None}:
+            report.warn(f"{unconnected}: another hookrun is installed there\nhint: {state.remedy()}")
+            continue
+        try:
+            Installation(state.agent, scope, report, declarations, only=missing).add(trust=False)
+        except FileError as error:
+            report.warn(f"{unconnected}: {error}")
+
+
+def events_of(entry: object, own: Iterable[str] = ()) -> list[str]:
+    """Return the canonical events of a config entry; `own` are a program's."""
+    events = entry.get("event") if isinstance(entry, dict) else None
+    return [resolve_event(str(each), own) for each in (events if isinstance(events, list) else [events]) if each]
+
+
+class Installation:
+    """The installation in one agent and scope."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        scope: str,
+        report: CommandReport,
+        declarations: Declarations,
+        *,
+        all_events: bool = False,
+        from_here: bool = False,
+        when_missing: str | None = None,
+        planned: Iterable[str] = (),
+        only: Sequence[str] = (),
+    ) -> None:
+        """Choose the events. Raises FileError if hookrun is in a cache.
+
+        `declarations` are what agents use here, `planned` are events of hooks not yet written. With `only`, these of
+        the agent's events are added to an installation.
+        """
+        self.report = report
+        self.agent = agent
+        self.when_missing = when_missing
+        self.request = InstallRequest(agent, scope, report.at.location, this_program())
+        self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
+        self.unknown = plan.unsupported_events(agent, self.declared)
+        needed = plan.all_events(agent) if all_events else plan.events_to_connect(agent, self.declared)
+        self.only, self.events = only, only or needed
+        self.from_here = not only and self._choose_from_here(wanted=from_here)
+
+    def _choose_from_here(self, *, wanted: bool) -> bool:
+        """Return whether to record that the user installs hookrun from a cache or temporary directory.
+
+        Raises FileError unless the user has asked for that, now or before.
+        """
+        program, home = self.request.program, self.request.location.home
+        directory = ephemeral_directory(program, home) if self.request.scope != "project" else None
+        if directory is None:
+            return False
+        if wanted or program.main in Ledger(home).from_here:
+            return True
+        raise FileError(
+            f"this hookrun is in {directory}, which may be deleted at any time, and no hook would run then\n"
+            f"hint: install it with {lasting_installation()}, then run {self.request.command('install')}\n"
+            f"hint: or install this one anyway with {self.request.command('install', '--from-here')}"
+        )
+
+    def add(self, *, trust: bool) -> None:
+        """Install, or show the changes. Raises FileError."""
+        if self.report.dry_run:
+            self._show_diff()
+        else:
+            self._run(trust=trust)
+
+    def _planned(self, ledger: Ledger) -> list[InstallChange]:
+        return plan.plan_install(self.request, self.events, ledger, self.when_missing, only=bool(self.only))
+
+    def _show_diff(self) -> None:
+        ledger = Ledger(self.request.location.home)
+        changes = self._planned(ledger)
+        trust = plan.plan_trust(self.request, changes[0], ledger)
+        every = [*launchers.plan_launcher(self.request), *changes, *([trust] if trust is not None else [])]
+        self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
+
+    def _run(self, *, trust: bool) -> None:
+        ledger = Ledger(self.request.location.home)
+        with ledger.locked():
+            changes = self._planned(ledger)
+            if self.from_here:
+                ledger.keep_from_here(self.request.program.main)
+            before = program_of(launcher_file.path_in(self.request.location.home, self.agent.NAME))
+            launcher = launchers.plan_launcher(self.request)
+            for file in launcher:
+                file.write()
+            for each in changes:
+                _write(each, ledger)
+            self._report(changes, launcher)
+            if (note := launchers.describe(self.request, before)) is not None:
+                self.report.note(f"{self.agent.NAME}: {note}")
+            self._trust(plan.plan_trust(self.request, changes[0], ledger), ledger, agreed=trust)
+
+    def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
+        name, wired = self.agent.NAME, plan.wired_events(self.request)
+        events = count(len({each.event for each in wired if each.is_ours}), "event")
+        self.report.add_files([*launcher, *changes])
+        files = ", ".join(dict.fromkeys(relative_path(each.path) for each in changes))
+        if self.only:
+            self.report.note(f"{name}: connected for {', '.join(self.only)} too, in {files}")
+            return
+        state = "installed" if any(each.has_effect for each in [*launcher, *changes]) else "already installed"
+        self.report.note(f"{name}: {state} for {events} in {files}")
+        if self.request.scope == "project":
+            self.report.note(f"{name}: commit this file to share it; everyone who works here needs hookrun")
+        warn_of_lines_by_hand(self.report, wired, "each hook runs twice")
+        unsent = plan.unsent_events(self.agent, self.declared)
+        if unsent:
+            self.report.note(f"{name}: never sends {', '.join(unsent)}; hooks for that do not run there")
+        if self.unknown:
+            self.report.note(f"{name}: has no event for {', '.join(self.unknown)}; such hooks do not run there")
+
+    def _trust(self, needed: InstallChange | None, ledger: Ledger, *, agreed: bool) -> None:
+        """Mark the hooks as trusted if the user agrees; otherwise the agent skips them."""
+        if needed is None or not needed.has_effect:
+            return
+        name, path = self.agent.NAME, relative_path(needed.path)
+        question = f"{name} runs only hooks that are marked as trusted. Mark hookrun's in {path}?"
+        if agreed or (user_is_present(self.report) and confirm(question)):
+            _write(needed, ledger)
+            self.report.add_files([needed])
+            self.report.note(f"{name}: hooks marked as trusted in {path}")
+            return
+        self.report.ok = self.report.ok and bool(self.only)
+        trusting = self.request.command("install", "--trust")
+        self.report.warn(
+            f"{name}: silently skips hooks that are not trusted\nhint: run {trusting}, or /hooks in {name}"
+        )
+
+
+def _write(each: InstallChange, ledger: Ledger) -> None:
+    plan.record_original(each, ledger)
+    file_change.apply(each)
+
+
+def warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
+    """Warn of handwritten lines that run hookrun, which are never changed."""
+    for each in wired:
+        if not each.is_ours:
+            where = f"{relative_path(each.path)}:{each.line}"
+            report.warn(f"{where}: {each.event} runs hookrun by a handwritten line, so {consequence}\nhint: remove it")
