@@ -14,7 +14,14 @@ from hookrun.cli.commands import agents_named, command, parse_pairs, report_opti
 from hookrun.cli.install import SECOND, choose_agents, connect, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
-from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach, user_is_present
+from hookrun.cli.user_decisions import (
+    APPROVE_IT,
+    APPROVE_THEM,
+    approve_written,
+    let_removed_go,
+    note_reach,
+    user_is_present,
+)
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.executed import file_words
 from hookrun.config.load import LoadedConfig
@@ -385,6 +392,7 @@ def _remove(
     if not hooks:
         recipes.remove(name)
     where, changes = relative_path(file.path), recipes.changes
+    before = {hook.name for hook in loaded.declarations.hooks}
     if not report.dry_run:
         apply_all(changes)  # may fail, so before any message
     report.add_hook(name, f"{'would be ' * report.dry_run}removed from {where}")
@@ -394,6 +402,7 @@ def _remove(
         report.show_diff(changes)
         return
     report.show_written(changes)
+    let_removed_go(before - {hook.name for hook in report.at.load().declarations.hooks}, report)
     left = sorted({path for hook, _ in hooks for path in _files_of(hook, config_file.root)})
     if left:
         report.note(f"not removed: {', '.join(map(relative_path, left))}")

@@ -104,7 +104,7 @@ def trust_command(
     else:
         hooks = review(project, hooks)
     print_problems(project.declarations.problems)
-    undecided = [found for found in hooks if found.state not in DECIDED]
+    undecided = [found for found in hooks if found.state not in DECIDED] or project.missing()
     return FAILED if undecided or project.declarations.problems else 0
 
 
@@ -186,9 +186,25 @@ def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
             if answer in ("a", "q"):
                 break
     hooks = project.hooks()
+    _review_missing(project, hooks, interactive=interactive)
     if not interactive and any(found.state in UNDECIDED for found in hooks):
         warn("nothing was approved\nhint: run `hookrun trust` in a terminal, or `hookrun trust --yes DIGEST`")
     return hooks
+
+
+def _review_missing(project: Project, hooks: list[ProjectHook], *, interactive: bool) -> None:
+    """Show the approved guards that are gone or narrowed and, on a terminal, ask whether to let them go."""
+    for guard, change in project.missing():
+        name = guard.hook.name
+        now = [found for found in hooks if found.hook.name == name]
+        texts = {snapshots.DECLARATION: _declaration(now[0].hook)} if now else {}
+        print_line("")
+        print_line(f"{name}: {change}   (approved in {relative_path(guard.hook.source)})")
+        _show_lines(differences({snapshots.DECLARATION: _declaration(guard.hook)}, texts))
+        if interactive and not any(found.state in UNDECIDED for found in now):
+            refuse_if_run_by_agent("let a guard go")
+            if click.confirm(f"  let the approved {escape(name)} go?"):
+                project.let_go({name}, [found.hook for found in now if found.state == "approved"])
 
 
 def _show_lines(lines: Iterable[str]) -> None:
@@ -353,15 +369,15 @@ def _conditions(hook: Hook) -> str:
 
 def approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration and its files' texts."""
-    fields = {
-        name: value
-        for name, value in found.hook.to_dict().items()
-        if name not in FROM_OTHERS and value != HOOK_DEFAULTS.get(name)
-    }
-    texts = {snapshots.DECLARATION: json_text(as_written(fields), 2)}
+    texts = {snapshots.DECLARATION: _declaration(found.hook)}
     for file in found.inspection.files:
         texts[file.label] = snapshots.text_of(file.path)
     return texts
+
+
+def _declaration(hook: Hook) -> str:
+    said = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
+    return json_text(as_written({name: each for name, each in said.items() if name not in FROM_OTHERS}), 2)
 
 
 def as_written(fields: Mapping[str, object]) -> dict[str, object]:

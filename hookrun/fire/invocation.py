@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
+    from hookrun.agents.base import Message
+    from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks, Place
     from hookrun.core.engine import HookChain
     from hookrun.core.model import Hook, Outcome
     from hookrun.process.coprocess import Coprocesses
@@ -49,7 +50,8 @@ class FireInvocation:
 
     `agent` is the calling agent's name, None for the user or a program. A project may set an agent's environment, so
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
-    one per line; `kept` are those of files that count as they last could be read; `warnings` are for people only.
+    one per line; `kept` are those of files that count as they last could be read, `gone` the guards that are no longer
+    configured; `warnings` are for people only.
     `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
     `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
@@ -73,6 +75,7 @@ class FireInvocation:
         self.events: list[str] = []
         self.problems: list[str] = []
         self.kept: list[str] = []
+        self.gone: list[str] = []
         self.warnings: list[str] = []
         self.config_files: ConfigFiles | None = None
         self.compiled: CompiledConfig | None = None
@@ -103,12 +106,17 @@ class FireInvocation:
 
                 self.compiled = compile_once(found)
         if self.compiled is not None:
-            self.kept = self.compiled.kept
+            self.kept, self.gone = self.compiled.kept, self.compiled.gone
             self.problems += [each for each in self.compiled.problems if each not in self.kept]
             self.settings = self.compiled.settings
             self.events = self.compiled.events
         if self.worker is not None:
             self.worker.settings = self.settings
+
+    def other_places(self, message: Message) -> list[Place]:
+        """Return where a message's session began, and where its call is made, if that is not here."""
+        found = self.config_files
+        return found.other_places(message.session_id, message.roots[:1]) if found is not None else []
 
     def read_context(
         self, source: str, event: str | None = None, take: contexts.Take | None = None

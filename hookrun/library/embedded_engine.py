@@ -158,6 +158,8 @@ class Engine:
             raise DeclarationError("\n".join(problems))
         for problem in problems:
             LOG.error("%s", problem)
+        for notice in compiled.gone if compiled is not None else ():
+            LOG.warning("%s", notice)
         services.problems = problems
         services.take_settings(compiled.settings if compiled is not None else {})
         services.project = found.project_root(compiled.root if compiled is not None else None)
