@@ -48,9 +48,7 @@ def read(home: str, root: str) -> list[ApprovedGuard] | None:
         data = json.loads(state.read_own(guards_file(home, root)))
     except FileNotFoundError:
         return None
-    if data["root"] != root:  # whose file has the same name
-        raise ValueError("they are another project's")
-    return [ApprovedGuard(_hook(each["hook"]), float(each["time"]), str(each["commit"])) for each in data["guards"]]
+    return [ApprovedGuard(_hook(each["hook"]), float(each["time"]), str(each["commit"])) for each in data]
 
 
 def _hook(fields: dict[str, object]) -> Hook:
@@ -67,7 +65,7 @@ def write(home: str, root: str, guards: Iterable[ApprovedGuard]) -> None:
     for hook, when, commit in guards:
         fields = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
         kept.append({"hook": fields, "time": when, "commit": commit})
-    _write(guards_file(home, root), {"root": root, "guards": kept})
+    _write(guards_file(home, root), kept)
 
 
 def _write(path: str, data: object) -> None:
@@ -129,7 +127,6 @@ def _compare_users(loaded: LoadedConfig) -> None:
     declared.gone += [f"guard {name} is no longer in the user's own config" for name in sorted(known - now)]
     if now - known:
         _write(path, sorted(known | now))
-    declared.files.append(path)
 
 
 def _with_guards(loaded: LoadedConfig) -> LoadedConfig:

@@ -12,7 +12,7 @@ import sys
 
 from hookrun import __version__
 from hookrun.core.conditions import matching
-from hookrun.core.fastjson import dumps, loads, scan_own
+from hookrun.core.fastjson import scan_own
 from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
 from hookrun.core.state import (
     CONFIG_DIR,
@@ -22,7 +22,6 @@ from hookrun.core.state import (
     identity,
     identity_of,
     read_cached,
-    read_own,
 )
 
 TYPE_CHECKING = False
@@ -54,13 +53,13 @@ CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "d
 # Claude Code's settings in a project: shared and the user's own.
 CLAUDE_FILES = ("settings.json", "settings.local.json")
 
-# Directory of the approved guards, a file for each project's root; added to the path of the home directory.
+# Directory of the approved guards, with the paths of their projects' roots; added to the path of the home directory.
 GUARDS = DATA_DIR + "/guards"
 # The file with the names of the user's own guards.
 USERS_GUARDS = GUARDS + "/user.json"
 
-# Directory of the places where sessions began, a file for each.
-BEGAN = STATE_DIR + "/began"
+# Directory of the places where sessions began, a file for each; bytes of a path (PATH_MAX, limits.h).
+BEGAN, LONGEST_PATH = STATE_DIR + "/began", 4096
 
 # The identity of a file that cannot be examined.
 UNKNOWN = (0, 0, 0, 0, 0)
@@ -107,21 +106,23 @@ class ConfigFiles:
 
         A session that has not been in one begins here.
         """
-        here = [self.cwd, self.repository]
         places: list[Place] = [(each, None) for each in directories if each != self.cwd and os.path.isdir(each)]
         if session is None:
             return places
-        path = f"{self.home}{BEGAN}/{file_name_for(session)}"
+        path, here = f"{self.home}{BEGAN}/{file_name_for(session)}", f"{self.repository or ''}//{self.cwd or ''}"
         try:
-            began = loads(read_own(path).decode())
-        except (OSError, ValueError):  # none, or damaged
-            began = None
-        if isinstance(began, list) and len(began) == len(here):
-            return places if began == here else [(began[0], began[1]), *places]
-        if self.approved:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            began = os.read(fd, 2 * LONGEST_PATH).decode("utf-8", "surrogateescape")
+            os.close(fd)
+        except OSError:
+            began = ""
+        if "//" not in began and self.approved:
             from hookrun.core.session import keep_place  # once a session
 
-            keep_place(path, dumps(here))
+            keep_place(path, here)
+        elif "//" in began and began != here:
+            repository, _, cwd = began.partition("//")
+            places.append((cwd or None, repository or None))
         return places
 
     def add(self, layer: str, path: str, *, named: bool = False) -> bool:
@@ -171,8 +172,7 @@ def find(
             if found.files:  # only our own files can include them
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
                 found.claude += [path for path in paths if os.path.exists(path)]
-            if os.path.isdir(home + GUARDS):
-                found.approved = [each for each in directories if found.add("approved", guards_file(home, each))]
+            found.approved = [each for each in directories if found.add("approved", guards_file(home, each))]
     if config is not None:
         found.add("project", config, named=True)
     return found
@@ -180,7 +180,7 @@ def find(
 
 def guards_file(home: str, root: str) -> str:
     """Return the path of the file with a project's approved guards."""
-    return f"{home}{GUARDS}/{file_name_for(root)}.json"
+    return f"{home}{GUARDS}{root}/guards.json"
 
 
 def find_user_layer(home: str) -> ConfigFiles:

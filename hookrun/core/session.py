@@ -53,7 +53,7 @@ def keep_place(path: str, place: str) -> None:
     """Store where a session began, ignoring failure."""
     try:
         fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.write(fd, place.encode("ascii"))
+        os.write(fd, os.fsencode(place))
         os.close(fd)
     except OSError:
         return

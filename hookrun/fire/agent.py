@@ -177,7 +177,8 @@ class AgentFire:
 
     def _fire_elsewhere(self, event: str, call: CanonicalCall) -> None:
         """Fire a call at the guards of other projects: of the one its session began in, and of where it is made."""
-        places = self.invocation.other_places(self.message) if self.options.probe is None else []
+        found = self.invocation.config_files if self.options.probe is None else None
+        places = found.other_places(self.message.session_id, self.message.roots[:1]) if found is not None else []
         if places and not self.invocation.interrupted:
             from hookrun.fire.places import fire_in  # rarely needed
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from hookrun.agents.base import Message
-    from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks, Place
+    from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
     from hookrun.core.engine import HookChain
     from hookrun.core.model import Hook, Outcome
     from hookrun.process.coprocess import Coprocesses
@@ -112,11 +111,6 @@ class FireInvocation:
             self.events = self.compiled.events
         if self.worker is not None:
             self.worker.settings = self.settings
-
-    def other_places(self, message: Message) -> list[Place]:
-        """Return where a message's session began, and where its call is made, if that is not here."""
-        found = self.config_files
-        return found.other_places(message.session_id, message.roots[:1]) if found is not None else []
 
     def read_context(
         self, source: str, event: str | None = None, take: contexts.Take | None = None

@@ -135,8 +135,8 @@ def test_what_the_user_has_switched_off_stays_off(guarded: Stranger) -> None:
 
 def test_a_damaged_record_shuts_the_gate(guarded: Stranger) -> None:
     """Which guards there were is not known."""
-    for path in (guarded.project.home / ".local/share/hookrun/guards").iterdir():
-        path.write_text("{")
+    [record] = (guarded.project.home / ".local/share/hookrun/guards").rglob("guards.json")
+    record.write_text("{")
     declare(guarded.project.root)
     answer = guarded.fire()
     assert answer.blocked
