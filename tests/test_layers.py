@@ -290,9 +290,9 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4050, "launch": 2000, "config": 5540, "agents": 5000, "shell": 3240, "process": 3640, "trust": 1900,
+    "core": 4050, "launch": 2000, "config": 5560, "agents": 5000, "shell": 3240, "process": 3640, "trust": 2030,
     "fire": 2110, "wiring": 1810, "doctor": 990, "scaffold": 860, "edit": 800, "library": 3010, "cli": 6550,
-    "testing": 1980, "recipes": 5800, "compat": 3480, "rest": 90,
+    "testing": 1980, "recipes": 5870, "compat": 3480, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 
