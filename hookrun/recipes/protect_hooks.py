@@ -84,11 +84,12 @@ INTERPRETERS = frozenset((*having("interprets"), *having("evaluates")))
 
 IN_CODE = rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b"
 
-CHANGES = ("changes", "onto_last", "writes_last", "in_place", "output", "modes")
+CHANGES = ("changes", "onto_last", "writes_last", "in_place", "output", "modes", "covers")
 
 # Programs that can change files named in the line.
-_CHANGING = (*(each for fact in (*CHANGES, "covers") for each in having(fact)), "find", "tar")
-PROGRAMS = (*_CHANGING, *git_programs((*OF_GIT, "clean", "reset")))
+PROGRAMS = (
+    *(each for fact in CHANGES for each in having(fact)), "find", "tar", *git_programs((*OF_GIT, "clean", "reset")),
+)  # fmt: skip
 
 # Words of package managers that take a program away.
 UNINSTALLING = frozenset({"uninstall", "remove", "purge", "erase"})
