@@ -129,6 +129,7 @@ def approve(project: Path) -> None:
     ).stdout
     digest = next(word for word in listed.split() if word.startswith("sha256:"))
     subprocess.run([*command, "--yes", digest], cwd=project, env=environment, capture_output=True, check=True)
+    time.sleep(ANY_CHANGE)
 
 
 def main() -> None:

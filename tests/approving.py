@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from hookrun.config.cache_writer import load_compiled
+import time
+
+from hookrun.config.approved_guards import ApprovedGuard, head, is_guard, write
 from hookrun.config.discovery import find
-from hookrun.core.model import UNTRUSTED_LAYERS
+from hookrun.config.load import load_config
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.digest import HookInspector
 from hookrun.trust.project import approval, locked_store
@@ -15,9 +18,8 @@ def approve_all(root: str, home: str) -> list[str]:
 
     A hook that cannot be approved is left out.
     """
-    approved = []
-    compiled = load_compiled(find(root, home))
-    declared = compiled.hooks() if compiled is not None else []
+    approved: list[Hook] = []
+    declared = load_config(find(root, home)).declarations.hooks
     hooks = [hook for hook in declared if hook.layer in UNTRUSTED_LAYERS and hook.error is None]
     if hooks:
         inspector = HookInspector(home, root, HookEnvironment({}, project=root, request_id="", home=home))
@@ -26,6 +28,8 @@ def approve_all(root: str, home: str) -> list[str]:
                 inspection = inspector.inspect(hook)
                 if inspection.problem is None:
                     store.approved[inspection.digest] = approval(hook, root, home)
-                    approved.append(hook.name)
+                    approved.append(hook)
+            guards = [ApprovedGuard(hook, time.time(), head(root)) for hook in approved if is_guard(hook)]
+            write(home, root, guards)
         inspector.cache.keep()
-    return approved
+    return [hook.name for hook in approved]

@@ -97,6 +97,16 @@ def caller_needs_zero() -> bool:
         return True
 
 
+def end_with_zero() -> None:
+    """End silently on signals, for an agent that takes any exit status but 0 for a refusal."""
+    import _signal  # type: ignore[import-not-found]  # see process/child.py
+    from os import _exit
+
+    for number in (1, 2, 15):
+        if _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, lambda _number, _frame: _exit(0))
+
+
 def env_markers() -> tuple[str, ...]:
     """Return the environment variables that agents set for the commands they run."""
     others = (each for markers in MARKERS_OF_OTHERS.values() for each in markers)

@@ -22,7 +22,7 @@ from hookrun.cli.connecting import connect, connect_missing, events_of
 from hookrun.cli.install import SECOND, choose_agents, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
-from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
+from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, let_removed_go, note_reach
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.executed import file_words
 from hookrun.config.load import LoadedConfig
@@ -389,6 +389,7 @@ def _remove(
     if not hooks:
         recipes.remove(name)
     where, changes = relative_path(file.path), recipes.changes
+    before = {hook.name for hook in loaded.declarations.hooks}
     if not report.dry_run:
         apply_all(changes)  # may fail, so before any message
     report.add_hook(name, f"{'would be ' * report.dry_run}removed from {where}")
@@ -398,6 +399,7 @@ def _remove(
         report.show_diff(changes)
         return
     report.show_written(changes)
+    let_removed_go(before - {hook.name for hook in report.at.load().declarations.hooks}, report)
     left = sorted({path for hook, _ in hooks for path in _files_of(hook, config_file.root)})
     if left:
         report.note(f"not removed: {', '.join(map(relative_path, left))}")

@@ -82,6 +82,8 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
     for run in found:
         _show(run, as_json=as_json)
     _note_gap(runs, found)
+    for note in () if as_json else runs.missing_notes():
+        print_message(note, "note")
     seen = {run.request_id for run in found}
     for run in _ended_runs(runs.home, last) if follow else ():
         if runs.selects(run) and (run.fire is None or run.request_id not in seen):

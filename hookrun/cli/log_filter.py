@@ -104,6 +104,10 @@ class RunFilter:
         """Whether new runs are not logged: the log's latest may not be the last."""
         return self._at.load().declarations.settings.get("audit") is False
 
+    def missing_notes(self) -> list[str]:
+        """Return a line for each guard that was approved here and is no longer configured."""
+        return self._at.project().missing_notes()
+
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
         """Return the hints if no run is shown: a command that shows some, or why none."""
         if self.is_off:

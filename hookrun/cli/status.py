@@ -254,6 +254,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
                 "agents": [_connection_to_json(each) for each in agents],
                 "hooks": dict(by_state),
                 "to_approve": to_approve,
+                "missing_guards": [guard.hook.name for guard, _ in project.missing()],
                 "paused": [{"hook": each["hook"], "until": each["until"]} for each in pauses],
                 "servers": [server.to_json() for server in running_servers(at.home)],
                 "last_run": last,
@@ -308,6 +309,7 @@ def _lines(
     yield f"hooks      {numbers.total()}: {by_state}{overlooked}", ""
     if to_approve:
         yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", "warning"
+    yield from ((f"approvals  {note}", "warning") for note in project.missing_notes())
 
 
 def _agent(agent: AgentState) -> str:

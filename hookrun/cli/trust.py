@@ -51,9 +51,6 @@ HAS_OWN_LINE = (
     | {"kind", "target", "allowed_env", "env_policy", "on_failure"}
 )
 
-# Limit on the lines shown of a file or its difference.
-MAX_LINES = 200
-
 
 @command(
     "trust",
@@ -79,8 +76,9 @@ def trust_command(
     """Approve hooks of the project in PATH (default: here): shows what each runs, and asks. Runs nothing.
 
     Agents run only the hooks of a project that you have approved. Until then, a hook with `on_failure: block` blocks
-    every matching call. Any change to a hook's declaration, or to a file that
-    it names, needs a new approval.
+    every matching call. A change to a hook's config entry, or to the code that
+    it names, needs a new approval. So does removing or narrowing an approved guard:
+    until then it stays in force.
     """
     to_approve = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
@@ -110,7 +108,7 @@ def trust_command(
 
         connect_missing(CommandReport(at, as_json=False, dry_run=False))
     print_problems(project.declarations.problems)
-    undecided = [found for found in hooks if found.state not in DECIDED]
+    undecided = [found for found in hooks if found.state not in DECIDED] or project.missing()
     return FAILED if undecided or project.declarations.problems else 0
 
 
@@ -159,11 +157,13 @@ def _approve_exactly(project: Project, hooks: list[ProjectHook], digests: list[s
 # --- asking the user
 
 
+# The answer that approves files that cannot be shown.
+UNSEEN = "unseen"
 ANSWERS = {"yes": "y", "no": "n", "all": "a", "show": "s", "diff": "d", "never": "v", "quit": "q"}
 HELP = (
     "  y  approve it",
     "  n  leave it undecided",
-    "  a  approve it and all that follow",
+    "  a  approve it; then show all that follow, and ask about them together",
     "  s  show all of it",
     "  d  show what changed since it was approved",
     "  v  never run it",
@@ -188,13 +188,29 @@ def review(project: Project, hooks: list[ProjectHook]) -> list[ProjectHook]:
             number = undecided.index(found) + 1
             answer = _decide(project, found, texts, f"{number} of {len(undecided)}")
             if answer == "a":
-                _approve_all(project, undecided[number - 1 :])
+                _approve_all(project, undecided[number - 1], undecided[number:])
             if answer in ("a", "q"):
                 break
     hooks = project.hooks()
+    _review_missing(project, hooks, interactive=interactive)
     if not interactive and any(found.state in UNDECIDED for found in hooks):
         warn("nothing was approved\nhint: run `hookrun trust` in a terminal, or `hookrun trust --yes DIGEST`")
     return hooks
+
+
+def _review_missing(project: Project, hooks: list[ProjectHook], *, interactive: bool) -> None:
+    """Show the approved guards that are gone or narrowed and, on a terminal, ask whether to let them go."""
+    for guard, change in project.missing():
+        name = guard.hook.name
+        now = [found for found in hooks if found.hook.name == name]
+        texts = {snapshots.DECLARATION: _declaration(now[0].hook)} if now else {}
+        print_line("")
+        print_line(f"{name}: {change}   (approved in {relative_path(guard.hook.source)})")
+        _show_lines(differences({snapshots.DECLARATION: _declaration(guard.hook)}, texts))
+        if interactive and not any(found.state in UNDECIDED for found in now):
+            refuse_if_run_by_agent("let a guard go")
+            if click.confirm(f"  let the approved {escape(name)} go?"):
+                project.let_go({name}, [found.hook for found in now if found.state == "approved"])
 
 
 def _show_lines(lines: Iterable[str]) -> None:
@@ -232,11 +248,13 @@ def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> s
             _show_lines((*_facts_of(found, project), *whole(texts)))
         elif answer == "d":
             _show_lines([*_changes(found, project, texts)] or ["  no changes: it was never approved here"])
-        elif answer not in ANSWERS.values():
+        elif answer in ("y", "a") and (unseen := _unseen(texts)):
+            print_line(f"  not shown: {', '.join(map(escape, unseen))}; answer `{UNSEEN}` to approve it nevertheless")
+        elif answer not in (*ANSWERS.values(), UNSEEN):
             _show_lines((f"  unknown answer {quote(answer)}; choose one of", *HELP))
         else:
             break
-    if answer == "y":
+    if answer in ("y", UNSEEN):
         print_lines([_approve(project, found, texts)])
     elif answer == "v":
         project.deny(found)
@@ -254,14 +272,24 @@ def _approve(project: Project, found: ProjectHook, texts: Texts) -> Line:
     return f"  not approved: {changed} changed while you looked; run `hookrun trust` again", "warning"
 
 
-def _approve_all(project: Project, hooks: Sequence[ProjectHook]) -> None:
-    lines: list[Line] = []
-    with ProgressBar("approving") as bar:
-        bar.begin(len(hooks))
-        for found in hooks:
-            refuse_if_run_by_agent("approve hooks")
-            lines.append(_approve(project, found, approved_texts(found)))
-            bar.step()
+def _unseen(texts: Texts) -> list[str]:
+    return [name for name, text in texts.items() if not snapshots.is_shown(text)]
+
+
+def _approve_all(project: Project, shown: ProjectHook, others: Sequence[ProjectHook]) -> None:
+    """Approve a hook that was shown and, after showing them, the others that can be shown."""
+    lines = [_approve(project, shown, approved_texts(shown))]
+    texts = {id(found): approved_texts(found) for found in others}
+    for found in others:
+        _show_lines(_description(found, project, texts[id(found)]))
+    seen = [(found, texts[id(found)]) for found in others if not _unseen(texts[id(found)])]
+    if seen and click.confirm(f"  approve these {len(seen)}?"):
+        with ProgressBar("approving") as bar:
+            bar.begin(len(seen))
+            for found, shown_texts in seen:
+                refuse_if_run_by_agent("approve hooks")
+                lines.append(_approve(project, found, shown_texts))
+                bar.step()
     print_lines(lines)
 
 
@@ -307,7 +335,7 @@ def _changes(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str
     if before is not None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(project.store.approved[last]["time"]))
         yield f"  changed since the approval of {when} (- approved, + now):"
-        yield from limited([*differences(before, texts)])
+        yield from differences(before, texts)
 
 
 def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
@@ -323,8 +351,10 @@ def _facts(found: ProjectHook, project: Project) -> Iterator[tuple[str, str]]:
     data, unknown = project.uncovered(found)
     if data:
         yield "not covered", f"{', '.join(data)} (data, which may change; list it in `files` to cover it)"
-    if unknown:
-        yield "unknown", f"{', '.join(unknown)} (may name files, known only when the hook runs)"
+    loads = ["what these files load or start, but for files beside them that they load by name"] if files else []
+    if unknown or loads:
+        names = [f"{', '.join(unknown)} (may name files, known only when the hook runs)"] if unknown else []
+        yield "unknown", "; ".join([*names, *loads])
     inherits = project.environment.env_policy(hook)
     if hook.allowed_env:
         inherits += f", and {', '.join(hook.allowed_env)}"
@@ -359,15 +389,15 @@ def _conditions(hook: Hook) -> str:
 
 def approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration and its files' texts."""
-    fields = {
-        name: value
-        for name, value in found.hook.to_dict().items()
-        if name not in FROM_OTHERS and value != HOOK_DEFAULTS.get(name)
-    }
-    texts = {snapshots.DECLARATION: json_text(as_written(fields), 2)}
+    texts = {snapshots.DECLARATION: _declaration(found.hook)}
     for file in found.inspection.files:
         texts[file.label] = snapshots.text_of(file.path)
     return texts
+
+
+def _declaration(hook: Hook) -> str:
+    said = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
+    return json_text(as_written({name: each for name, each in said.items() if name not in FROM_OTHERS}), 2)
 
 
 def as_written(fields: Mapping[str, object]) -> dict[str, object]:
@@ -406,14 +436,7 @@ def whole(texts: Texts) -> Iterator[str]:
     """Yield a hook's declaration and files."""
     for name, text in texts.items():
         yield f"  {name}:"
-        yield from limited([f"    {line}" for line in text.splitlines()])
-
-
-def limited(lines: list[str]) -> Iterator[str]:
-    """Yield the lines, at most MAX_LINES."""
-    yield from lines[:MAX_LINES]
-    if len(lines) > MAX_LINES:
-        yield f"    ... and {len(lines) - MAX_LINES} more lines, which an approval covers too: read the file"
+        yield from (f"    {line}" for line in text.splitlines())
 
 
 def shipped_recipe(found: ProjectHook) -> Recipe | None:

@@ -25,6 +25,7 @@ from hookrun.core.text import quote
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
 from hookrun.trust.project import (
+    NotAllowedError,
     Project,
     ProjectHook,
     locked_store,
@@ -150,6 +151,20 @@ def resume_command(hook: str | None, at: Workspace) -> None:
     if hook is not None and not ended:
         raise click.ClickException(f"{quote(hook)} is not paused\nhint: `hookrun status` lists the pauses")
     print_line(f"ended {count(ended, 'pause')}" if ended else "nothing is paused")
+
+
+def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
+    """Let the approved guards go that the user has just removed, if that is the user, else say how."""
+    project = report.at.project()
+    gone = {guard.hook.name for guard, _ in project.missing()}.intersection(removed)
+    if not gone:
+        return
+    try:
+        require_terminal("let a guard go")
+    except NotAllowedError:
+        report.next_steps([(report.at.next_command("hookrun trust"), "let it go; it stays in force until then")])
+        return
+    project.let_go(gone)
 
 
 # --- approving new hooks

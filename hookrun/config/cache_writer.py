@@ -86,9 +86,9 @@ def build(found: ConfigFiles) -> str:
     A cache that cannot be written (full disk, read-only home) is no failure: the next run compiles again.
     """
     from hookrun.config import last_readable
-    from hookrun.config.load import load_config  # with all readers of config files: a run that waits needs none
+    from hookrun.config.approved_guards import load_in_force  # with all readers of config files: others need none
 
-    loaded = load_config(found)
+    loaded = load_in_force(found)
     declarations = loaded.declarations
     for file in loaded.files:
         if file.was_read and file.since is None and not file.unread:
@@ -130,6 +130,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
         "problems": declarations.problems,
         "unread": declarations.unread,
         "kept": declarations.kept,
+        "gone": declarations.gone,
         "settings": declarations.settings,
         "events": declarations.events,
         "root": declarations.root,

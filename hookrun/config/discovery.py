@@ -15,14 +15,25 @@ from hookrun import __version__
 from hookrun.core.conditions import matching
 from hookrun.core.fastjson import scan_own
 from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
-from hookrun.core.state import CONFIG_DIR, identity, identity_of, read_cached
+from hookrun.core.state import (
+    CONFIG_DIR,
+    DATA_DIR,
+    STATE_DIR,
+    file_name_for,
+    identity,
+    identity_of,
+    read_cached,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any, TypedDict
 
     from hookrun.core.state import Identity
+
+    # A working directory and the repository around it, if known.
+    Place = tuple[str | None, str | None]
 
     class Row(TypedDict):
         """A hook in the table of its event, for what comes before it is parsed; `conditions` are those it has."""
@@ -42,6 +53,14 @@ CLAUDE_DIRECTORY = ".claude"
 CLAUDE_MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 # Claude Code's settings in a project: shared and the user's own.
 CLAUDE_FILES = ("settings.json", "settings.local.json")
+
+# Directory of the approved guards, with the paths of their projects' roots; added to the path of the home directory.
+GUARDS = DATA_DIR + "/guards"
+# The file with the names of the user's own guards.
+USERS_GUARDS = GUARDS + "/user.json"
+
+# Directory of the places where sessions began, a file for each; bytes of a path (PATH_MAX, limits.h).
+BEGAN, LONGEST_PATH = STATE_DIR + "/began", 4096
 
 # The identity of a file that cannot be examined.
 UNKNOWN = (0, 0, 0, 0, 0)
@@ -63,10 +82,11 @@ class ConfigFiles:
 
     `repository` is the root of the git repository around `cwd`, or None; `searched` are the directories searched for
     project files. `claude` has the directory of the user's Claude Code settings, then the project's existing settings
-    files, the nearest first. `claude_managed` is the directory of the administrator's.
+    files, the nearest first. `claude_managed` is the directory of the administrator's. `approved` are the searched
+    directories that are the root of a project with approvals; their guards' files are of the layer "approved".
     """
 
-    __slots__ = ("claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
+    __slots__ = ("approved", "claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
 
     def __init__(self, cwd: str | None, home: str) -> None:
         self.cwd = cwd
@@ -75,14 +95,39 @@ class ConfigFiles:
         self.claude_managed = CLAUDE_MANAGED
         self.repository: str | None = None
         self.searched: list[str] = []
+        self.approved: list[str] = []
         self.files: list[tuple[str, str, Identity]] = []
 
     def project_root(self, configured: str | None) -> str:
         """Return the project's root: `configured`, else the repository, else the working directory."""
-        return configured or self.repository or self.cwd or "/"
+        return configured or next(iter(self.approved), None) or self.repository or self.cwd or "/"
 
-    def add(self, layer: str, path: str, *, named: bool = False) -> None:
-        """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown."""
+    def other_places(self, session: str | None, directories: Iterable[str]) -> list[Place]:
+        """Return where a session first was in a project with approvals, and of the directories those, other than here.
+
+        A session that has not been in one begins here.
+        """
+        places: list[Place] = [(each, None) for each in directories if each != self.cwd and os.path.isdir(each)]
+        if session is None:
+            return places
+        path, here = f"{self.home}{BEGAN}/{file_name_for(session)}", f"{self.repository or ''}//{self.cwd or ''}"
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            began = os.read(fd, 2 * LONGEST_PATH).decode("utf-8", "surrogateescape")
+            os.close(fd)
+        except OSError:
+            began = ""
+        if "//" not in began and self.approved:
+            from hookrun.core.session import keep_place  # once a session
+
+            keep_place(path, here)
+        elif "//" in began and began != here:
+            repository, _, cwd = began.partition("//")
+            places.append((cwd or None, repository or None))
+        return places
+
+    def add(self, layer: str, path: str, *, named: bool = False) -> bool:
+        """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown. Return whether."""
         own, is_absent = UNKNOWN, not named
         try:
             status = os.lstat(path)
@@ -90,18 +135,26 @@ class ConfigFiles:
             own = identity_of(os.stat(path) if S_ISLNK(status.st_mode) else status)
         except OSError as error:
             if is_absent and isinstance(error, (FileNotFoundError, NotADirectoryError)):
-                return
+                return False
         self.files.append((layer, path, own))
+        return True
 
 
 def find(
-    cwd: str | None, home: str, *, config: str | None = None, managed: str | None = None, own_environment: bool = False
+    cwd: str | None,
+    home: str,
+    *,
+    config: str | None = None,
+    managed: str | None = None,
+    own_environment: bool = False,
+    repository: str | None = None,
 ) -> ConfigFiles:
     """Return the configuration files for a process in `cwd`, None if its working directory is gone.
 
     `config` replaces the project's files, whether it exists or not. With `own_environment`, which no project has set,
     CLAUDE_CONFIG_DIR may name the user's Claude Code settings directory. `managed` replaces /etc/hookrun; its
-    subdirectory `claude-code` then has the administrator's Claude Code settings.
+    subdirectory `claude-code` then has the administrator's Claude Code settings. `repository` is one around `cwd`
+    that is not the nearest.
     """
     found = ConfigFiles(cwd, home)
     if own_environment and os.environ.get("HOME", "").rstrip("/") == home.rstrip("/"):
@@ -110,21 +163,26 @@ def find(
         found.claude_managed = f"{managed}/claude-code"
     _add_layer(found, "managed", managed or MANAGED_DIRECTORY)
     _add_layer(found, "user", home + CONFIG_DIR)
+    found.add("approved", home + USERS_GUARDS)
     if cwd is not None:
-        directories = _up_to_repository(found, cwd)
+        directories = _up_to_repository(found, cwd, repository)
         if config is None:
             found.searched = directories
             bases = ["" if directory == "/" else directory for directory in directories]
             for base in bases:
-                for name in PROJECT_FILES:
-                    found.add("project", f"{base}/{name}")
-                found.add("local", f"{base}/{LOCAL_FILE}")
+                _add_project(found, base)
             if found.files:  # only our own files can include them
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
                 found.claude += [path for path in paths if os.path.exists(path)]
+            found.approved = [each for each in directories if found.add("approved", guards_file(home, each))]
     if config is not None:
         found.add("project", config, named=True)
     return found
+
+
+def guards_file(home: str, root: str) -> str:
+    """Return the path of the file with a project's approved guards."""
+    return f"{home}{GUARDS}{root}/guards.json"
 
 
 def find_user_layer(home: str) -> ConfigFiles:
@@ -134,18 +192,25 @@ def find_user_layer(home: str) -> ConfigFiles:
     return found
 
 
+def _add_project(found: ConfigFiles, base: str) -> None:
+    for name in PROJECT_FILES:
+        found.add("project", f"{base}/{name}")
+    found.add("local", f"{base}/{LOCAL_FILE}")
+
+
 def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
     for name in LAYER_FILES:
         found.add(layer, f"{directory}/{name}")
 
 
-def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
+def _up_to_repository(found: ConfigFiles, cwd: str, repository: str | None) -> list[str]:
     """Return `cwd` and its parents up to the repository's root, which is recorded; without one, only `cwd`."""
     directories = []
     directory = cwd
     while True:
         directories.append(directory)
-        if os.path.exists((directory if directory != "/" else "") + "/.git"):
+        git = (directory if directory != "/" else "") + "/.git"
+        if directory == repository if repository is not None else os.path.exists(git):
             found.repository = directory
             return directories
         parent = directory.rpartition("/")[0] or "/"
@@ -156,16 +221,19 @@ def _up_to_repository(found: ConfigFiles, cwd: str) -> list[str]:
 
 # --- the compiled configuration
 
-FORMAT = 9
+FORMAT = 10
 
 
 class CompiledConfig:
     """The effective configuration. `problems` are errors of whole files, `root` is the project file's directory.
 
     `kept` are those of files that cannot be read now but could be: what they held then counts. `unread` are the layers
-    of the other ones whose hooks are unknown. `events` are the host program's; `settings` hold `on_error`,
+    of the other ones whose hooks are unknown. `gone` says which guards are no longer configured. `events` are the host
+    program's; `settings` hold `on_error`,
     `audit`, `record_context` where set.
     """
+
+    guards_only = False  # of the project
 
     def __init__(self, text: str) -> None:
         """Parse the header. Raises ValueError, KeyError or TypeError if foreign or of another version."""
@@ -182,6 +250,7 @@ class CompiledConfig:
         self.problems: list[str] = header["problems"]
         self.unread: list[str] = header["unread"]
         self.kept: list[str] = header["kept"]
+        self.gone: list[str] = header["gone"]
         self.settings: dict[str, object] = header["settings"]
         self.events: list[str] = header["events"]
         self.root: str | None = header["root"]
@@ -201,6 +270,9 @@ class CompiledConfig:
         rows, _ = scan_own(self._text, self._base + self._index[event])
         if not isinstance(rows, list):
             raise TypeError("a damaged table")
+        if self.guards_only:
+            projects = [row for row in rows if row["enforcing"] and LAYERS[row["layer"]] in UNTRUSTED_LAYERS]
+            rows = [row for row in projects if self.hook(row["offset"]).on_failure == "block"]
         for row in rows:
             if "claude" in row["conditions"]:
                 row["conditions"]["claude"] = ClaudeForm(row["conditions"]["claude"])

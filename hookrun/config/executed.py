@@ -3,8 +3,9 @@
 Declarations are compiled with references `KIND:VALUE`, whose files `trust.hook_files` finds before each run. KIND is
 `path` (a file, or a directory that a program enters), `program` (a file to start; without a slash, one on the PATH),
 `node` (what `require` takes), `maybe` (covered only if a file looks like code or configuration), `module`
-(`DIRECTORY:NAME`, for Python), `up` (`DIRECTORY:NAME`, in the directory or one above), or `unread` (why the command
-cannot be read, so not approved). The first four may be globs.
+(`DIRECTORY:NAME`, for Python), `up` (`DIRECTORY:NAME`, in the directory or one above), `option` (a directory whose code
+is), `git` (a directory in a repository whose settings may name programs), or `unread` (why the command cannot be read,
+so not approved). The first four may be globs.
 
 A word is code if its file looks like code, unless the program only handles data. The tables of `interpreters` say what
 a look cannot tell: which words are code whatever their names, and which files a program finds itself.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from shlex import quote
 from typing import NamedTuple
 
@@ -155,8 +157,12 @@ class CodeReader(References):
         if data:
             self._options(name, words, directory)
         if not data or ("/" in words[0].text and not words[0].text.startswith(SYSTEM)):
-            for word in words[1:]:  # a project's program may be anything, whatever its name
+            for before, word in pairwise(words):  # a project's program may be anything, whatever its name
                 self.maybe(word, directory)
+                if word.text[:1] == "-" or before.text[:1] == "-":
+                    self.path(argument(word.text), directory, "option")
+        if name == "git":
+            self.add("git", located(".", directory))
         self._finds(name, words[1:], directory)
         line = nested_line(command.program, words, command.stdin)
         if line is not None and line.text is None and not self._redirected(command):  # it runs its input
@@ -290,7 +296,11 @@ class CodeReader(References):
             elif "/" in value or "." in value:
                 self.pieces(value, directory)
 
-    def _library(self, library: str, pattern: str, directory: str | None) -> None:
+    def _library(self, library: str, patterns: str, directory: str | None) -> None:
+        first, *others = patterns.split()
+        for pattern in others:
+            self._library(library, pattern, directory)
+        pattern = first
         if located(library, directory).strip("./") not in {"", "${HOOKRUN_PROJECT_DIR}", "${CLAUDE_PROJECT_DIR}"}:
             self.path(library, directory)
             self.path(f"{library}/{pattern}", directory)

@@ -107,6 +107,12 @@ DIRECTORIES = {
     "ZDOTDIR": ".z*",
     "GIT_EXEC_PATH": "*",
     "GIT_TEMPLATE_DIR": "hooks/*",
+    "GIT_DIR": "config hooks/*",
+    "GIT_COMMON_DIR": "config hooks/*",
+    "HOME": ".*rc .*profile .gitconfig .netrc .config/** .local/lib/**",
+    "XDG_CONFIG_HOME": "**",
+    "XDG_CONFIG_DIRS": "**",
+    "XDG_DATA_HOME": "**",
 }
 # Those with options -> a program that takes them.
 OPTIONS = {

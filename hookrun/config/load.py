@@ -28,7 +28,8 @@ class Declarations:
 
     `hooks` are in running order: by layer, priority, position. An invalid one keeps its place, with an `error`.
     `problems` are errors of whole files, a line each. `kept` are those of files that cannot be read now but could be:
-    what they held then counts. `unread` are the layers of the other ones whose hooks are unknown. `settings` are the
+    what they held then counts. `unread` are the layers of the other ones whose hooks are unknown. `gone` says which
+    guards are no longer configured. `settings` are the
     effective TRUSTED_SETTINGS, `events` the host program's. `root` is the project file's directory or None. `files` are
     all that affect the configuration, or would if they existed.
     """
@@ -37,6 +38,7 @@ class Declarations:
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     settings: dict[str, object] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
     root: str | None = None

@@ -49,6 +49,17 @@ def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
     return True
 
 
+def keep_place(path: str, place: str) -> None:
+    """Store where a session began, ignoring failure."""
+    try:
+        fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.write(fd, os.fsencode(place))
+        os.close(fd)
+    except OSError:
+        return
+    state.remove_oldest(os.path.dirname(path), MAX_SESSION_FILES)
+
+
 def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
     """Count another consecutive block of a stop; return whether it has effect (the first MAX_STOP_BLOCKS do).
 

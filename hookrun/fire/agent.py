@@ -61,7 +61,7 @@ def run(
         print_for_agent(one_line(usage_error or unknown or report_bug(error, options.home)))
         return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.EXIT_ZERO_ONLY:
-        end_with_zero()
+        agents.end_with_zero()
     fire = (kind or AgentFire)(agent, options, usage_error, worker)
     try:
         return fire.run()
@@ -172,8 +172,18 @@ class AgentFire:
                 call.fields["stop_hook_active"] = was
             # One answer, but for each canonical call a fire with its own request id, chain and records.
             self.fires.append(invocation.fire(event, call.fields))
+            self._fire_elsewhere(event, call)
             if invocation.interrupted:
                 return
+
+    def _fire_elsewhere(self, event: str, call: CanonicalCall) -> None:
+        """Fire a call at the guards of other projects: of the one its session began in, and of where it is made."""
+        found = self.invocation.config_files if self.options.probe is None else None
+        places = found.other_places(self.message.session_id, self.message.roots[:1]) if found is not None else []
+        if places and not self.invocation.interrupted:
+            from hookrun.fire.places import fire_in  # rarely needed
+
+            self.fires += fire_in(places, self.invocation, event, call.fields)
 
     def _take(self, data: bytes, where: str) -> dict[str, object]:
         """Return the message in these bytes, or its readable parts. Raises ContextError."""
@@ -327,6 +337,7 @@ class AgentFire:
         return bool(
             self.errors
             or self.invocation.problems
+            or self.invocation.gone
             or (self.invocation.kept and self.message.event in GATES)
             or any(_has_effect(fire, verdict) for fire, verdict in self.fires)
         )
@@ -439,12 +450,3 @@ def _has_effect(fire: EventFire, verdict: Verdict) -> bool:
         return False
     texts = verdict.message or verdict.additional_context or verdict.system_message
     return bool(verdict.action != "continue" or texts or fire.event in STOP_EVENTS)
-
-
-def end_with_zero() -> None:
-    """End silently on signals, for an agent that takes any exit status but 0 for a refusal."""
-    import _signal  # type: ignore[import-not-found]  # see process/child.py
-
-    for number in (1, 2, 15):
-        if _signal.getsignal(number) != _signal.SIG_IGN:
-            _signal.signal(number, lambda _number, _frame: os._exit(0))

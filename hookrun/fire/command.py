@@ -234,7 +234,7 @@ class ProgramFire:
 
             for problem in self.invocation.problems:
                 print_message(problem_message(problem))
-        for each in self.invocation.kept:
+        for each in (*self.invocation.kept, *self.invocation.gone):
             print_message(each, "warning")
         for each in self.fire.trust.switched_off() if self.fire.trust is not None else ():
             print_message(f"hook {each}", "warning")

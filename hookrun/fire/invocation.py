@@ -49,8 +49,9 @@ class FireInvocation:
 
     `agent` is the calling agent's name, None for the user or a program. A project may set an agent's environment, so
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
-    one per line; `kept` are those of files that count as they last could be read; `warnings` are for people only. If it
-    `lacks_home`, the home that was named is gone, and with it the user's files.
+    one per line; `kept` are those of files that count as they last could be read, `gone` the guards that are no longer
+    configured; `warnings` are for people only. If it `lacks_home`, the home that was named is gone, and with it the
+    user's files.
     `events` are the host program's own. If it `asks_approval`, a
     project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
     `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
@@ -75,6 +76,7 @@ class FireInvocation:
         self.events: list[str] = []
         self.problems: list[str] = []
         self.kept: list[str] = []
+        self.gone: list[str] = []
         self.warnings: list[str] = []
         self.config_files: ConfigFiles | None = None
         self.compiled: CompiledConfig | None = None
@@ -105,7 +107,7 @@ class FireInvocation:
 
                 self.compiled = compile_once(found)
         if self.compiled is not None:
-            self.kept = self.compiled.kept
+            self.kept, self.gone = self.compiled.kept, self.compiled.gone
             self.problems += [each for each in self.compiled.problems if each not in self.kept]
             self.settings = self.compiled.settings
             self.events = self.compiled.events

@@ -9,6 +9,7 @@ import os
 
 from hookrun.agents.formats import STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.config.discovery import USERS_GUARDS
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.session import keep_texts, take_text
 from hookrun.core.state import KEPT_TEXTS_DIR, home_option
@@ -30,8 +31,10 @@ def response_to(message: AgentFire) -> AgentResponse:
 
             reply = limited(reply, home, session, fire.event, fire.context)
         replies.append(reply)
-    notice = message.notice if message.notice and message.first_time(message.notice) else None
-    replies += [_kept_texts(message), message.own_failure(), Reply(user_message=notice)]
+    notices = [each for each in (message.notice, *message.invocation.gone) if each and message.first_time(each)]
+    if not set(message.invocation.gone).isdisjoint(notices) and os.path.exists(users := home + USERS_GUARDS):
+        os.unlink(users)  # what is gone from the user's config is said once
+    replies += [_kept_texts(message), message.own_failure(), Reply(user_message="\n".join(notices) or None)]
     answer = build_response(
         message.agent,
         message.message,

@@ -18,11 +18,10 @@ import socket
 import sys
 import time
 
-from hookrun.agents import status_without_hooks
+from hookrun.agents import end_with_zero, status_without_hooks
 from hookrun.core.nesting import CALLER
 from hookrun.core.state import CurrentRun
 from hookrun.fire import command
-from hookrun.fire.agent import end_with_zero
 from hookrun.launch import caller
 from hookrun.launch.call_watch import CallWatch
 from hookrun.process.child import WATCHER

@@ -170,6 +170,8 @@ class Engine:
             raise DeclarationError("\n".join(problems))
         for problem in problems:
             LOG.error("%s", problem)
+        for notice in compiled.gone if compiled is not None else ():
+            LOG.warning("%s", notice)
         services.problems = problems
         services.unread = compiled.unread if compiled is not None else []
         services.take_settings(compiled.settings if compiled is not None else {})

@@ -48,6 +48,8 @@ RECIPE = Recipe(
           also those for `apply_patch`.
         - Shell commands that remove or move a directory with one of these files, such as `~/.config`: `rm -r`, `find
           -delete`, `rsync --delete`, `tar --remove-files`, and `git clean` if git does not track it.
+        - `git stash` and `git reset --hard`, if they would take away changes in one of these files.
+        - Mounts over these files, and commands that kill or uninstall hookrun, such as `pkill` and `pip uninstall`.
         - `hookrun` commands that only the user may run, such as `hookrun trust`, and those that change the config, such
           as `hookrun remove` and `hookrun update` (allowed with `--dry-run` or `--list`).
         - The same behind `cd`, `sudo`, `uvx`, `xargs` and similar, in `bash -c`, `$(...)`, functions, loops and
@@ -82,10 +84,20 @@ INTERPRETERS = frozenset((*having("interprets"), *having("evaluates")))
 
 IN_CODE = rf"\bhookrun\b\W+(?:{'|'.join(sorted(DECIDING))})\b"
 
-CHANGES = ("changes", "onto_last", "writes_last", "in_place", "output", "modes")
+CHANGES = ("changes", "onto_last", "writes_last", "in_place", "output", "modes", "covers")
 
 # Programs that can change files named in the line.
-PROGRAMS = (*(each for fact in CHANGES for each in having(fact)), "find", "tar", *git_programs((*OF_GIT, "clean")))
+PROGRAMS = (
+    *(each for fact in CHANGES for each in having(fact)), "find", "tar", *git_programs((*OF_GIT, "clean", "reset")),
+)  # fmt: skip
+
+# Words of package managers that take a program away.
+UNINSTALLING = frozenset({"uninstall", "remove", "purge", "erase"})
+
+# Options of `git reset` that change files, and of `git stash` for untracked ones; its commands that take no file away.
+RESETTING = frozenset({"--hard", "--merge", "--keep"})
+UNTRACKED = frozenset({"-u", "-a", "--include-untracked", "--all"})
+NOT_TAKING = frozenset({"list", "show", "drop", "clear", "branch", "create", "store", "pop", "apply"})
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -171,6 +183,9 @@ class Watch:
             yield from self._of_changes(command)
             if git is not None:
                 yield from self._of_cleaning(git)
+                yield from self._of_taking(git)
+            elif _ends(command, line):
+                yield "Only the user may end or uninstall hookrun"
         yield from unreadable(parsed, self._may_change)
 
     def _of_changes(self, command: SimpleCommand) -> Iterator[str]:
@@ -182,7 +197,8 @@ class Watch:
             if not file.written or path is None:
                 continue
             if file.word.globs:  # find's matches may be further down
-                yield from self._of_pattern(path, deep=command.program == "find" or "find" in command.wrappers)
+                deep = command.program == "find" or "find" in command.wrappers
+                yield from self._of_pattern(path, deep=deep, removed=file.removed)
             else:
                 yield from self._of_file(os.path.join(directory, file.path))
             if file.removed or (file.restored and path != self._root):
@@ -191,17 +207,24 @@ class Watch:
         for word in command.words[1:] if command.program in having("modes") else ():
             if (path := absolute(word.text, directory)) is not None:
                 yield from self._of_file(path)
+        for word in command.words[1:] if command.program in having("covers") else ():
+            if (path := absolute(self._from_home(word.text), directory)) is not None:
+                yield from self._of_tree(path)
+                yield from self._of_file(f"{path}/*" if os.path.isdir(path) else path)
 
-    def _of_pattern(self, pattern: str, *, deep: bool) -> Iterator[str]:
-        """Yield why a pattern's files must not be changed."""
+    def _of_pattern(self, pattern: str, *, deep: bool, removed: bool) -> Iterator[str]:
+        """Yield why a pattern's files must not be changed, or their directories `removed`."""
         directory, _, name = pattern.rpartition("/")
         for path in self._held():
             if deep:
-                matches = glob(name, path.rpartition("/")[2]) and is_within(path, directory)
+                names = [each for each in _names_below(path) if is_within(os.path.dirname(each) or "/", directory)]
+                reached = any(glob(name, each.rpartition("/")[2]) for each in names)
             else:
-                matches = path.count("/") == pattern.count("/") and glob(pattern, path)
-            if matches and os.path.lexists(path):
-                yield from self._of_file(path)
+                parts, own = pattern.split("/"), path.split("/")
+                reached = len(parts) >= len(own) or removed
+                reached = reached and all(_matches(part, each) for part, each in zip(parts, own, strict=False))
+            if reached and os.path.lexists(path):
+                yield f"{pattern} reaches {path}, which only the user may change"
         for path in self._links.of(pattern):
             yield from self._of_file(path)
 
@@ -225,6 +248,26 @@ class Watch:
             if len(held) > len(here) or (here and run(self._root, "ls-files", "--others", "--", *here)):
                 yield f"{full} contains {held[0]}, which only the user may change"
 
+    def _of_taking(self, git: GitCall) -> Iterator[str]:
+        """Yield why `git stash` and `git reset --hard` must not run: they take changes of files away."""
+        words = [*dict.fromkeys(git.texts)]
+        operands = [each for each in words if each[:1] != "-" and each != "push"]
+        commit = operands[0] if git.command == "reset" and operands else "HEAD"
+        takes = git.command == "reset" and not RESETTING.isdisjoint(words)
+        takes = takes or (git.command == "stash" and NOT_TAKING.isdisjoint(words[:1]))
+        top = git.start or self._directory
+        if not takes or not (is_within(top, self._root) or is_within(self._root, top)):
+            return
+        from hookrun.recipes.git_repository import run
+
+        here = [each for each in self._held() if is_within(each, self._root)]
+        others = "normal" if not UNTRACKED.isdisjoint(words) else "no"
+        changed = here and run(self._root, "status", "--porcelain", f"--untracked-files={others}", "--", *here)
+        if here and not changed and commit != "HEAD":
+            changed = run(self._root, "diff-tree", "-r", "--name-only", commit, "HEAD", "--", *here)
+        if changed:
+            yield f"git {git.command} would take away changes of {changed.split()[-1]}, which only the user may change"
+
     def _may_change(self, text: str) -> bool:
         """Return whether an unparsed part of a line may be one to block."""
         import re
@@ -241,6 +284,28 @@ class Watch:
         yield from (f"{self._home}/{each}" for each in anywhere)
         here = (*(f"{self._root}/{each}" for each in anywhere), *absolute)
         yield from (each for each in here if os.path.lexists(each))
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Return whether a part of a path matches a shell's pattern, which begins hidden names with a dot."""
+    return glob(pattern, name) and (name[:1] != "." or pattern[:1] == ".")
+
+
+def _names_below(path: str) -> Iterator[str]:
+    """Yield a path and those of the files below it."""
+    yield path
+    for directory, _, names in os.walk(path):
+        yield from (f"{directory}/{name}" for name in names)
+
+
+def _ends(command: SimpleCommand, line: str) -> bool:
+    """Return whether a command ends processes of hookrun, or uninstalls it."""
+    texts = [word.text for word in command.words]
+    if command.program in having("ends"):
+        made_up = bool(command.wrappers) or any(UNKNOWN in text for text in texts)
+        return any("hookrun" in text for text in texts) or (made_up and "hookrun" in line)
+    named = any(text.partition("[")[0].rpartition("/")[2] == "hookrun" for text in texts[1:])
+    return named and command.program != "git" and (command.program == "rm" or not UNINSTALLING.isdisjoint(texts[1:]))
 
 
 def _decides(command: SimpleCommand) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 # data: it only handles data; passes_on: and prints or copies it; unseen: and shows nothing of it; prints: what.
 # changes, removes, modes: it writes or removes all its files, or sets who may. onto_last: it writes the last;
 # targeted: or an option's.
+# ends: it ends processes. covers: it mounts one directory over another, or takes such a one away.
 # in_place: the options to write its files; output: to write one; attached: with a file in the same word.
 # pattern_first: its first operand is no file unless these are given.
 ROWS = r"""
@@ -188,7 +189,10 @@ chattr chflags setfacl setfattr xattr :: modes
 basename dirname du file locate mkdir readlink realpath sleep ssh-add ssh-keygen stat tree whereis ::
     data unseen
 apply_patch :: unseen
-: [ alias exit export false hash kill read test true :: builtin data unseen
+: [ alias exit export false hash read test true :: builtin data unseen
+kill :: builtin data unseen ends
+killall pkill :: data ends
+fusermount fusermount3 mount umount :: covers
 cd :: builtin enters data unseen
 fd :: passes_on unseen
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
@@ -210,9 +214,9 @@ Rscript :: flags long_flags=--vanilla
     clang-format clang-tidy clear cmp codespell colordiff cpio cppcheck cpplint csplit csvcut dasel date delta
     detect-secrets df dialog diff diff3 dig dir dprint eslint espeak exa expand eza factor ffplay flake8 fmt fswatch
     fuser fx gh gitleaks glab gofmt gofumpt goimports golangci-lint gpg2 gron groups hadolint hexdump hg host hostname
-    httpie id inotifywait isort jj jo jshint jsonlint killall ktlint kubectl lockfile logger logrotate look lsd lsof
+    httpie id inotifywait isort jj jo jshint jsonlint ktlint kubectl lockfile logger logrotate look lsd lsof
     luacheck lz4 mail mailx markdownlint markdownlint-cli2 md5 md5sum mdformat miller mkfifo mlr mpg123 mpv mypy nc ncat
-    notify-send nslookup numfmt od open osd_cat oxlint paplay pbcopy pbpaste pgrep php-cs-fixer phpcs phpstan ping pkill
+    notify-send nslookup numfmt od open osd_cat oxlint paplay pbcopy pbpaste pgrep php-cs-fixer phpcs phpstan ping
     play prettier printenv ps pycodestyle pydocstyle pylint pyright pyupgrade recode redis-cli reset rubocop ruff
     rustfmt say sdiff semgrep sendmail seq sftp sha1sum sha256sum sha512sum shasum shellcheck shfmt shuf spd-say split
     sqlfluff standard standardrb staticcheck stty stylelint stylua svn swiftformat swiftlint sync taplo telnet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from hookrun import agents
 from hookrun.config.cache_writer import load_compiled
@@ -48,7 +49,15 @@ def guarded_files(directory: str | None = None) -> dict[str, str]:
                 for each in (os.path.normpath(path), os.path.realpath(path)):
                     if not each.startswith(SYSTEM) or is_within(each, directory):
                         found.setdefault(each, HOOK)
+                        found |= dict.fromkeys(_shadows(each), HOOK)
     return found
+
+
+def _shadows(path: str) -> Iterator[str]:
+    """Yield the paths of files that a Python hook would load as standard modules: it looks beside itself first."""
+    directory, slash, name = path.rpartition("/")
+    for each in sys.stdlib_module_names if name.endswith((".py", ".pyw")) else ():
+        yield from (f"{directory}{slash}{each}.py", f"{directory}{slash}{each}/__init__.py")
 
 
 def _files(hook: Hook, environment: HookEnvironment) -> Iterator[str]:

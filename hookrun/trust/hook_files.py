@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from errno import ENAMETOOLONG
 from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
@@ -34,6 +35,13 @@ LONGEST_NAME = 255
 UNCHECKED = 1
 
 SHEBANG_LINE = 256
+
+# Signs of a line of a script that loads another file, in any language, and the bytes of such names.
+LOADING = ("import", "from ", "source ", ". ", "use ", "require", "load", "include", "do ")
+NAME_BYTES = bytes(byte if chr(byte).isalnum() or byte in b"_-./" else ord(" ") for byte in range(256))
+# Bytes read of a script for such lines.
+LARGEST_SCRIPT = 256 << 10
+
 # Interpreters of interpreters that are followed.
 MAX_DEPTH = 4
 
@@ -76,6 +84,11 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
         for path in finder.matching(expand(pattern, environment, root)):
             if not finder.is_state(path):
                 finder.add(path)
+    looked: set[str] = set()
+    while new := [file for label, file in finder.found.items() if label not in looked]:  # those load others
+        looked |= {file.label for file in new}
+        for file in new:
+            finder.loaded_by(file.path, cwd)
     return list(finder.found.values())
 
 
@@ -142,6 +155,13 @@ class _Finder:
 
     def _interpreter(self, path: str, cwd: str, depth: int) -> None:
         words = _start(path).partition(b"\n")[0][2:].decode("utf-8", "surrogateescape").split()
+        if words and words[0].rpartition("/")[2] == "env" and words[1:] and words[1][:2] == "-S":
+            from hookrun.config.executed import executed  # rarely needed: it is a command line
+
+            for reference in executed("command", " ".join((words[1][2:], *words[2:])).strip()).code:
+                kind, _, value = reference.partition(":")
+                FINDERS[kind](self, value, cwd)
+            return
         if words and words[0].rpartition("/")[2] == "env":
             words = [word for word in words[1:] if word[:1] != "-" and "=" not in word]
         for index, word in enumerate(words):
@@ -191,6 +211,49 @@ class _Finder:
         for path in self._paths(value, cwd):
             self._if_code(path)
 
+    def option(self, value: str, cwd: str) -> None:
+        """Add the code in a directory that an option names."""
+        directory = self.expand(value, cwd)
+        if directory.rstrip("/") not in ("", self._root) and os.path.isdir(directory):
+            for name, is_directory in _entries(directory, self._looked_at):
+                if not is_directory and name.rpartition(".")[2] in CODE_SUFFIXES:
+                    self.add(f"{directory}/{name}", sure=False)
+
+    def git(self, value: str, cwd: str) -> None:
+        """Add the repository's settings if they name programs."""
+        from hookrun.trust.git_files import settings_with_programs
+
+        if (path := settings_with_programs(os.path.normpath(self.expand(value, cwd)))) is not None:
+            self.add(path)
+
+    def loaded_by(self, path: str, cwd: str) -> None:
+        """Add the files beside a script of the project that it loads by name, or would load as a standard module."""
+        if not within(path, self._root):
+            return
+        lines = text_of_script(path).splitlines()
+        loading = " ".join(line for line in lines if any(sign in line for sign in LOADING))
+        words = {*loading.encode("utf-8", "surrogateescape").translate(NAME_BYTES).decode("utf-8", "replace").split()}
+        names = {part for word in words for part in (word.rpartition("/")[2], *word.split("."))}
+        is_python = path.endswith((".py", ".pyw")) or (lines and lines[0][:2] == "#!" and "python" in lines[0])
+        standard = sys.stdlib_module_names if is_python else frozenset[str]()
+        for directory in dict.fromkeys((os.path.dirname(path), os.path.dirname(os.path.realpath(path)))):
+            for word in words:
+                if "/" in word.strip("/"):
+                    self._loaded(f"{directory}/{word.lstrip('/')}")
+                    self._loaded(os.path.join(cwd, word))
+                elif is_python and "." in word.strip("."):
+                    self._loaded(f"{directory}/{word.strip('.').replace('.', '/')}.py")
+            for name, is_directory in _entries(directory, self._looked_at):
+                stem, _, suffix = name.partition(".")
+                is_code = is_directory or suffix.rpartition(".")[2] in CODE_SUFFIXES
+                if name in names or (is_code and (stem in names or stem in standard)):
+                    self._loaded(f"{directory}/{name}/__init__.py" if is_directory else f"{directory}/{name}")
+
+    def _loaded(self, path: str) -> None:
+        if not self.is_state(path) and within(os.path.normpath(path), self._root):
+            for suffix in ("", ".js", ".py", ".rb"):
+                self.add(os.path.normpath(path) + suffix, sure=False)
+
     def unread(self, value: str, cwd: str) -> None:  # noqa: ARG002  # for the table
         raise UnfitFilesError(value)
 
@@ -215,23 +278,10 @@ class _Finder:
         self.add(path, sure=False)
 
     def _is_tracked(self, path: str) -> bool:
-        if self._index is None:
-            self._index = _git_index(self._root)
-        top, data = self._index
-        if not within(path, top):
-            return False
-        name = os.fsencode(path[len(top.rstrip("/")) + 1 :])
-        if data[4:8] == COMPRESSED:  # version 4 stores only the ends of names
-            return name.rpartition(b"/")[2] + b"\0" in data
-        length = min(len(name), 0xFFF)
-        at = data.find(name + b"\0")
-        while at > 0:
-            # A name follows two bytes of length; entries with more flags have those in between.
-            flags = (data[at - 2 : at], data[at - 4 : at - 2])
-            if any(int.from_bytes(each, "big") & 0xFFF == length for each in flags):
-                return True
-            at = data.find(name + b"\0", at + 1)
-        return False
+        from hookrun.trust.git_files import git_index, is_tracked
+
+        self._index = self._index or git_index(self._root)
+        return is_tracked(path, *self._index)
 
     def matching(self, path: str) -> Iterator[str]:
         """Yield a glob's files. `*` matches in one directory, `**` in any below; a directory means all in it."""
@@ -239,14 +289,11 @@ class _Finder:
 
 
 _KINDS = (_Finder.path, _Finder.program, _Finder.node, _Finder.module, _Finder.up, _Finder.maybe, _Finder.unread)
-FINDERS = {each.__name__: each for each in _KINDS}
+FINDERS = {each.__name__: each for each in (*_KINDS, _Finder.option, _Finder.git)}
 
 _CONFIGURATION = "json jsonc json5 yaml yml toml ini cfg conf config xml properties env rules hcl tf rc plist"
 # Suffixes of configuration.
 CONFIGURATION = frozenset(_CONFIGURATION.split())
-
-COMPRESSED = (4).to_bytes(4, "big")
-LARGEST_INDEX = 64 << 20
 
 
 def _plain(path: str) -> str:
@@ -295,6 +342,19 @@ def _start(path: str) -> bytes:
     return data if data[:2] == b"#!" else b""
 
 
+def text_of_script(path: str) -> str:
+    """Return the beginning of a text file, "" for any other."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        try:
+            data = os.read(fd, LARGEST_SCRIPT)
+        finally:
+            os.close(fd)
+    except OSError:
+        return ""
+    return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
+
+
 def _main_of(path: str) -> str | None:
     from hookrun.core.fastjson import loads
 
@@ -305,24 +365,6 @@ def _main_of(path: str) -> str | None:
         return None
     main = data.get("main") if isinstance(data, dict) else None
     return main if isinstance(main, str) and "\0" not in main else None
-
-
-def _git_index(root: str) -> tuple[str, bytes]:
-    """Return the top of the repository around a directory, and its index; both empty without one."""
-    top = root
-    while not os.path.lexists(f"{top}/.git"):
-        if top == "/":
-            return "", b""
-        top = os.path.dirname(top)
-    directory = f"{top}/.git"
-    try:
-        if os.path.isfile(directory):  # a worktree or a submodule
-            with open(directory, encoding="utf-8", errors="surrogateescape") as file:
-                directory = os.path.join(top, file.read(4096).partition("gitdir:")[2].strip())
-        with open(f"{directory}/index", "rb") as index:
-            return top, index.read(LARGEST_INDEX)
-    except (OSError, ValueError):
-        return top, b""
 
 
 def _modules(name: str, directory: str) -> Iterator[str]:

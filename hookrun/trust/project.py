@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hookrun.config import approved_guards
+from hookrun.config.approved_guards import ApprovedGuard, is_guard
 from hookrun.config.executed import executed, file_words
 from hookrun.config.load import Declarations
 from hookrun.core import files
-from hookrun.core.events import GATES
 from hookrun.core.files import is_within, relative_path
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import DATA_DIR, make_private_dir
 from hookrun.core.terminal import is_terminal
-from hookrun.core.text import UserError, did_you_mean, quote, truncate
+from hookrun.core.text import UserError, did_you_mean, quote, shell_quoted, truncate
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.trust import snapshots, store as stores
@@ -126,6 +127,24 @@ class Project:
         """Return the digest last approved for the hook in this project, or None."""
         return self._inspector.last_approved(hook, self.store)
 
+    def guards(self) -> list[ApprovedGuard]:
+        """Return the guards as last approved; the damaged ones are none: only approving them again helps."""
+        try:
+            return approved_guards.read(self.home, self.root) or []
+        except Exception:
+            return []
+
+    def missing(self) -> list[tuple[ApprovedGuard, str]]:
+        """Return the approved guards that the config no longer has, or has for less, and the change."""
+        return list(approved_guards.missing(self.guards(), self.declarations.hooks))
+
+    def missing_notes(self) -> list[str]:
+        """Return a line for each of these guards."""
+        then = f"review: `hookrun trust {shell_quoted(self.root)}`"
+        return [
+            f"approved guard {guard.hook.name} is not configured ({change}); {then}" for guard, change in self.missing()
+        ]
+
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the command's words that name data, which may change, and those known only at run time."""
         hook = found.hook
@@ -168,6 +187,7 @@ class Project:
         """Approve a hook as inspected; `texts` is what the user saw."""
         with self.changing() as store:
             self._lift(store, found)
+            self._keep_guards({found.hook.name}, [found.hook])
             store.approved[found.digest] = approval(found.hook, self.root, self.home)
         self._inspector.cache.keep()
         snapshots.keep(self.home, found.digest, texts)
@@ -176,6 +196,7 @@ class Project:
         """Deny a hook: it never runs."""
         with self.changing() as store:
             self._lift(store, found)
+            self._keep_guards({found.hook.name})
             store.approved.pop(found.digest, None)
             store.denied.append(self._refused(found))
 
@@ -190,6 +211,21 @@ class Project:
         with self.changing() as store:
             return self._lift(store, found) > 0
 
+    @cached_property
+    def _head(self) -> str:
+        return approved_guards.head(self.root)
+
+    def let_go(self, names: Container[str], hooks: Iterable[Hook] = ()) -> None:
+        """Let the approved guards of these names go, which the config no longer has; approved `hooks` replace them."""
+        with self.changing():
+            self._keep_guards(names, hooks)
+
+    def _keep_guards(self, gone: Container[str], hooks: Iterable[Hook] = ()) -> None:
+        """Replace the approved guards of some names by these hooks, as far as they are guards."""
+        kept = [each for each in self.guards() if each.hook.name not in gone]
+        now = [ApprovedGuard(hook, time.time(), self._head) for hook in hooks if is_guard(hook)]
+        approved_guards.write(self.home, self.root, [*kept, *now])
+
     def forget(self, *, digests: set[str], roots: set[str]) -> int:
         """Forget the decisions about these digests and the projects at these roots; return their number."""
 
@@ -200,6 +236,9 @@ class Project:
             gone = [digest for digest, each in store.approved.items() if is_meant(digest, each["root"])]
             for digest in gone:
                 del store.approved[digest]
+            self._keep_guards(
+                {each.hook.name for each in self.guards()} if os.path.realpath(self.root) in roots else ()
+            )
             return len(gone) + _drop(store, lambda each: is_meant(each["digest"], each["root"]))
 
     def _lift(self, store: Store, found: ProjectHook) -> int:
@@ -218,7 +257,7 @@ def approval(hook: Hook, root: str, home: str) -> Approved:
         "time": time.time(),
         "declaration": sum_of_text(declaration(hook, root, home)),
         "rule": stores.RULE,
-        "guards": hook.enforcing and hook.on_failure == "block" and not GATES.isdisjoint(hook.events),
+        "guards": is_guard(hook),
     }
 
 

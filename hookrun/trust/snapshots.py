@@ -50,6 +50,11 @@ def text_of(path: str) -> str:
     return f"[binary, {len(data)} bytes]\n[sha256 {digest}]"
 
 
+def is_shown(text: str) -> bool:
+    """Return whether a result of `text_of` is the file's text."""
+    return text[:1] != "[" or ("]\n[sha256 " not in text and not text.startswith("[cannot be read: "))
+
+
 def keep(home: str, digest: str, texts: Mapping[str, str]) -> None:
     """Store what was approved. Failure is ignored: the next review shows everything."""
     from hookrun.config.cache_writer import write  # rarely needed

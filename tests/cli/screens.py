@@ -81,7 +81,7 @@ STEPS: tuple[Step, ...] = (
     ("resume", ("resume",), ()),
     ("untrust", ("untrust",), ()),
     ("agents", ("agents",), ()),
-    ("install", ("install", "claude"), ("a",)),
+    ("install", ("install", "claude"), ("a", "y")),
     ("status", ("status",), ()),
     ("doctor", ("doctor", "claude"), ()),
     ("uninstall", ("uninstall", "claude"), ()),
@@ -110,7 +110,7 @@ def screens(width: int) -> dict[str, str]:
                 "GIT_CONFIG_GLOBAL": "/dev/null",
                 "HISTFILE": "",
             }
-            session = at_terminal(project, *arguments, answers=answers, env=environment, columns=width)
+            session = at_terminal(project, *arguments, answers=answers, question="[y", env=environment, columns=width)
             lines = [line.rstrip() for line in normalized(session.screen, directory).rstrip().split("\n")]
             shown = " ".join(f'"{word}"' if " " in word else word for word in arguments)
             found[name] = "\n".join(

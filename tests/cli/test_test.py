@@ -376,12 +376,17 @@ def test_ctrl_c_ends_every_hook(project: Project) -> None:
 @pytest.mark.slow
 def test_a_progress_bar_at_a_terminal_only(project: Project) -> None:
     """While many tests run, and while many hooks are approved; nothing of it where output is piped."""
-    project.hooks(GUARD, {"name": "two", "event": "stop", "command": "true"}, {"name": "three", "command": "true"})
+    project.hooks(
+        GUARD,
+        {"name": "two", "event": "stop", "command": "true"},
+        {"name": "three", "command": "true"},
+        {"name": "four", "command": "true"},
+    )
     write(project, *({**LIST, "name": f"n{number}", "expect": {"action": "continue"}} for number in range(5)))
     screen = at_terminal(project, "test", env={"TERM": "xterm"}).screen
     assert "0/5" in screen
     assert "tests" in screen.partition("0/5")[0]
     done = hookrun(project, "test")
     assert (done.status, "/5" in done.stdout + done.stderr) == (0, False)
-    screen = at_terminal(project, "trust", answers=("a",), env={"TERM": "xterm"}).screen
+    screen = at_terminal(project, "trust", answers=("a", "y"), question="[y", env={"TERM": "xterm"}).screen
     assert "approving" in screen.partition("0/3")[0]

@@ -97,13 +97,13 @@ def test_a_hook_of_that_name_in_another_project_is_another_hook(declared: Projec
     assert "changed since" not in shown
 
 
-@pytest.mark.parametrize("answers", [("y", "q"), ("a",)])
+@pytest.mark.parametrize("answers", [("y", "q"), ("a", "n")])
 def test_a_script_that_changes_while_a_person_looks_is_not_approved(
     declared: Project, answers: tuple[str, ...]
 ) -> None:
     """A yes is for the text on the screen, and so is one for all."""
     change = lambda: declared.script("hooks/guard.sh", GUARD + "# more\n")  # noqa: E731  # what happens in between
-    session = at_terminal(declared, "trust", answers=answers, meanwhile=change)
+    session = at_terminal(declared, "trust", answers=answers, question="? [y", meanwhile=change)
     assert ".sh changed while you looked; run `hookrun trust` again" in session.screen
     assert states(declared)["guard"] == "new"
 
@@ -173,13 +173,23 @@ def test_a_hook_that_cannot_be_approved_says_why(declared: Project) -> None:
 
 
 def test_a_binary_or_large_file_is_told_by_its_size(declared: Project) -> None:
-    """Binary content is not written to the terminal; long content is cut, with a note."""
+    """Binary content is not written to the terminal, nor is what is larger than 64 KiB; all else is shown whole."""
     (declared.root / "hooks" / "guard.sh").write_bytes(b"\x7fELF\0" + b"x" * 100)
     assert "[binary, 105 bytes]" in hookrun(declared, "trust").stdout
-    (declared.root / "hooks" / "guard.sh").write_text("x\n" * 500)
-    assert "300 more lines, which an approval covers too" in hookrun(declared, "trust").stdout
+    (declared.root / "hooks" / "guard.sh").write_text("x\n" * 5000 + "rm -rf ~\n")
+    assert "    rm -rf ~\n" in hookrun(declared, "trust").stdout
     (declared.root / "hooks" / "guard.sh").write_text("x\n" * 50_000)
     assert "[100000 bytes: too large to show]" in hookrun(declared, "trust").stdout
+
+
+def test_a_file_that_is_not_shown_is_not_approved_by_a_yes(declared: Project) -> None:
+    """Only by an answer that says so; one for all leaves it out."""
+    (declared.root / "hooks" / "guard.sh").write_bytes(b"\x7fELF\0" + b"x" * 100)
+    screen = at_terminal(declared, "trust", answers=("y", "a", "q")).screen
+    assert screen.count("not shown: hooks/guard.sh; answer `unseen` to approve it nevertheless") == 2
+    assert states(declared)["guard"] == "new"
+    at_terminal(declared, "trust", answers=("unseen", "q"))
+    assert states(declared)["guard"] == "approved"
 
 
 def test_no_change_is_hidden_by_what_is_not_shown(declared: Project) -> None:

@@ -37,7 +37,8 @@ def test_the_question_names_the_hook_and_its_number(declared: Project) -> None:
     assert "approve guard (1 of 4)? [y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit: " in screen
     assert "approve new1 (3 of 4)?" in screen
     assert states(declared) == {"old": "approved", "guard": "new", "new0": "approved", "new1": "new", "new2": "new"}
-    screen = at_terminal(declared, "trust", answers=("n", "a")).screen
+    screen = at_terminal(declared, "trust", answers=("n", "a", "y"), question="? [y").screen
+    assert "\nnew2: new " in screen.partition("approve these 1?")[0]
     assert "  approved new1\n  approved new2\n" in screen
     assert states(declared)["guard"] == "new"
     assert states(declared)["new2"] == "approved"
@@ -49,7 +50,7 @@ def test_an_unknown_answer_asks_again(declared: Project, answer: str) -> None:
     """It decides nothing, and the answers are explained."""
     session = at_terminal(declared, "trust", answers=(answer, "q"))
     assert session.screen.count("approve guard (1 of 4)?") == 2
-    assert "a  approve it and all that follow" in session.screen
+    assert "a  approve it; then show all that follow" in session.screen
     assert set(states(declared).values()) == {"approved", "new"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,6 +68,16 @@ def test_a_file_that_guards_the_agent_is_not_edited(guarded: Project, tool: str)
     assert {path: answer for path, answer in answers.items() if "Ask the user" not in str(answer["message"])} == {}
 
 
+def test_a_file_that_a_hook_would_load_as_a_standard_module_is_not_written(guarded: Project) -> None:
+    """No hook names it, as it does not exist yet: Python looks beside the script first."""
+    guarded.script("hooks/check.py", "import json\n")
+    guarded.hooks({"name": "check", "command": "python3 hooks/check.py"})
+    for path in ("hooks/json.py", "hooks/re.py", "hooks/json/__init__.py"):
+        assert blocks(guarded.root, "write", file_path=path), path
+        assert blocks(guarded.root, "bash", command=f"cp x {path}"), path
+    assert not blocks(guarded.root, "write", file_path="hooks/other.py")
+
+
 def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
     """A file that is a link to a hook's script is the script, under whatever name and through whatever directory."""
     (guarded.root / "notes.txt").symlink_to("hooks/guard.sh")
@@ -99,7 +110,51 @@ CHANGES = (
         "cd / && git --git-dir=ROOT/.git --work-tree=ROOT rm coder.json", "cd hooks; git --work-tree .. rm guard.sh",
         "git --work-tree=$DIR rm coder.json", "git --git-dir=x --work-tree=$HOME clean -fdx",
         "sudo rm hooks/guard.sh", "sh -c 'echo > coder.json'", "truncate -s0 .claude/settings.json",
+        "rm -f ~/.config/hookrun/*.json", "rm ~/.config/hookrun/h*", "rm -rf ~/.config/h*", "rm -rf h*",
+        "rm ~/.config/*/hooks.json", "cd ~/.config && rm -rf hook?un", "find ~/.config/hookrun -name '*.json' -delete",
+        "find ~ -name hooks.json -delete", "mount --bind /x ~/.config/hookrun", "sudo mount -t tmpfs t ~/.config",
+        "mount -o bind /dev/null coder.json", "umount ~/.config/hookrun", "pkill -f hookrun", "killall hookrun-client",
+        "kill $(pgrep -f hookrun)", "pgrep hookrun | xargs kill -9", "pip uninstall -y hookrun",
+        "python3 -m pip uninstall hookrun", "uv tool uninstall hookrun", "pipx uninstall hookrun",
+        "brew remove hookrun", "rm ~/.local/bin/hookrun", "rm $(which hookrun)",
 )  # fmt: skip
+
+
+def test_what_git_would_take_away_of_them_stays(guarded: Project) -> None:
+    """`git stash` and `git reset --hard` are allowed unless one of these files would change."""
+    (guarded.root / ".git").rmdir()
+    config = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *config, *words], cwd=guarded.root, check=True, capture_output=True)
+
+    guarded.script("src/a.py", "1\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "1")
+    taking = ["git stash", "git stash push -m x", "git reset --hard", "cd hooks && git stash -u", "git stash save x"]
+    guarded.script("src/a.py", "2\n")
+    assert [line for line in taking if blocks(guarded.root, "bash", command=line)] == []
+    guarded.script("hooks/guard.sh", "#!/bin/sh\nexit 2\n")
+    assert [line for line in taking if not blocks(guarded.root, "bash", command=line)] == []
+    harmless = ["git stash list", "git reset", "git reset --soft HEAD", "git stash show"]
+    assert [line for line in harmless if blocks(guarded.root, "bash", command=line)] == []
+    git("commit", "-qam", "2")
+    assert blocks(guarded.root, "bash", command="git reset --hard HEAD~1")
+    assert not blocks(guarded.root, "bash", command="git reset --hard HEAD")
+    guarded.script("coder.local.json", "{}")
+    assert blocks(guarded.root, "bash", command="git stash --include-untracked")
+    assert not blocks(guarded.root, "bash", command="git stash")
+
+
+def test_what_only_looks_like_it_is_allowed(guarded: Project) -> None:
+    """Other files, other programs, other mounts."""
+    lines = (
+        "rm -f *.pyc", "rm -rf build/*", "find . -name '*.pyc' -delete", "mount", "mount --bind a /mnt", "kill 1234",
+        "pgrep hookrun", "pkill node", "pip uninstall flask", "pip install hookrun", "apt remove nano", "rm ~/Down*",
+        "ps aux | grep hookrun", "git rm src/hookrun.py", "find ~/src -name '*.json' -delete",
+    )  # fmt: skip
+    assert [line for line in lines if blocks(guarded.root, "bash", command=line)] == []
 
 
 def test_a_command_that_plainly_changes_what_guards_the_agent_is_not_run(guarded: Project) -> None:
