@@ -290,8 +290,8 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4040, "launch": 2000, "config": 5250, "agents": 4990, "shell": 3240, "process": 3640, "trust": 1860,
-    "fire": 2060, "wiring": 1810, "doctor": 990, "scaffold": 860, "edit": 800, "library": 3010, "cli": 6500,
+    "core": 4060, "launch": 2065, "config": 5250, "agents": 5000, "shell": 3240, "process": 3640, "trust": 1990,
+    "fire": 2085, "wiring": 1820, "doctor": 990, "scaffold": 860, "edit": 800, "library": 3010, "cli": 6500,
     "testing": 1980, "recipes": 5800, "compat": 3480, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
