@@ -206,6 +206,14 @@ def test_a_package_that_comes_back_in_time(launcher: Launcher) -> None:
     assert (process.returncode, stdout.endswith("a message")) == (0, True)
 
 
+def test_a_second_start_is_like_the_first(launcher: Launcher) -> None:
+    """Nothing of the first is left: neither what it wrote nor blocked signals."""
+    guard(launcher)
+    second = "import signal, sys\nprint(signal.pthread_sigmask(signal.SIG_BLOCK, []))\nsys.exit(80)\n"
+    cold_run(launcher, f"print('half'); open(sys.argv[0], 'w').write({second!r}); sys.exit(75)")
+    assert launcher.run("PreToolUse") == (0, "set()\n", "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("prepare", [guard, Launcher.renew])
 def test_a_package_that_does_not_come_back(launcher: Launcher, prepare: Callable[[Launcher], None]) -> None:

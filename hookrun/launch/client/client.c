@@ -533,5 +533,7 @@ int main(int argc, char **argv) {
     }
     if (guarded)
         refuse();
-    fail("hookrun: the server ended before it answered\n", blocks ? 2 : 1);
+    if (blocks)
+        fail("hookrun: the server ended before it answered\n", REFUSED);
+    fail_without_hooks("hookrun: the server ended before it answered\n");
 }

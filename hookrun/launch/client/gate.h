@@ -125,8 +125,6 @@ static _Noreturn void refuse(void) {
     char *status = lost ? strchr(lost, ' ') : NULL, *text = status ? strchr(status + 1, ' ') : NULL;
     leave_note();
     signal(SIGPIPE, SIG_IGN);
-    if (text)
-        *text = '\n'; /* and the one that ends it is where the line's was */
     if (!text || !put_out(STDOUT_FILENO, text + 1, strlen(text + 1)) || !put_out(STDOUT_FILENO, "\n", 1) || atoi(status))
         refuse_by_status();
     _exit(0);
@@ -246,8 +244,11 @@ static void run_below(char *reason) {
     while (read_output(out[0]) > 0)
         continue;
     close(out[0]);
-    if (status != -1 && code == NOT_LOADED && !passed)
+    if (status != -1 && code == NOT_LOADED && !passed) {
+        output_size = 0;
+        sigprocmask(SIG_SETMASK, &before, NULL);
         return;
+    }
     if (status != -1 && (code == ANSWERED || code == REFUSED)) {
         signal(SIGPIPE, SIG_IGN);
         _exit(put_out(STDOUT_FILENO, output, output_size) && code == ANSWERED ? 0 : REFUSED);
