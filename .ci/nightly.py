@@ -123,6 +123,7 @@ TESTS = (
     Stage("variables", "hostile variables and git settings", f"{HOSTILE_GIT}env {HOSTILE_VARIABLES} {PYTEST}"),
     Stage("account", "another account, in a clone of its own", OTHER_ACCOUNT),
     Stage("shuffled", "in an order of the commit's", f"{PYTEST} --shuffle $(git rev-parse HEAD)"),
+    Stage("faults", "one failing system call after the other", ".venv/bin/python -m tests.torture.inject_faults"),
     Stage("nice", "with little of the processor", f"nice -n 19 {PYTEST}"),
     Stage("without-cc", "without a C compiler", WITHOUT_CC),
     *(Stage(f"load-{run}", f"beside {LOAD} busy loops", UNDER_LOAD) for run in (1, 2, 3)),

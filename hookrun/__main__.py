@@ -12,6 +12,8 @@ import sys
 DEPENDENCIES = ("click", "orjson", "rich", "tree_sitter", "tree_sitter_bash", "yaml")
 # ENOMEM, ENFILE and EMFILE.
 SCARCE = (12, 23, 24)
+# The exit status below a launcher that stays (launch/client/gate.h): nothing of the message was read, so try again.
+NOT_LOADED = 75
 
 
 def main() -> None:
@@ -48,6 +50,8 @@ def _fire(argv: list[str]) -> int:
     except KeyboardInterrupt as interrupt:
         return 130 if status_without_hooks(argv, interrupt) else 0
     except Exception as error:  # hookrun is being replaced or incomplete, or no descriptor is free
+        if "--answered" in argv:
+            return NOT_LOADED
         status = status_without_hooks(argv, error)
         try:
             os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())

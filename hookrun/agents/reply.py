@@ -205,6 +205,18 @@ def build_response(
     return AgentResponse(form.render(reply, message), reply, names, deferred, needs_status=needs_status)
 
 
+# The exit status that refuses in every agent.
+REFUSED = 2
+
+
+def refusing_answer(agent: Agent, message: Message, text: str) -> tuple[int, bytes, bytes]:
+    """Return the exit status, stdout and stderr that refuse an agent's message at one of GATES."""
+    answer = build_response(agent, message, [Reply("block", text)])
+    if answer.needs_status or not answer.data:
+        return REFUSED, answer.stdout(), f"{text}\n".encode()
+    return 0, answer.stdout(), b""
+
+
 def static_answer(agent: Agent, event: str, reply: Reply) -> str:
     """Return the line with a reply at an agent's event, for any message; "" if it cannot be expressed."""
     return build_response(agent, placeholder_message(agent, event), [reply]).stdout().decode()

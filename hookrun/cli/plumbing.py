@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
@@ -10,6 +11,7 @@ from hookrun.cli.commands import Workspace, command, home_option, json_option
 from hookrun.cli.printing import print_json, print_line
 from hookrun.core.state import make_private_dir
 from hookrun.fire.command import TAKE_VALUE, main
+from hookrun.launch import launcher_file
 from hookrun.launch.server_socket import socket_base, socket_here
 
 # --- hookrun fire
@@ -77,6 +79,10 @@ def serve_command(
 
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:
+    found = launcher_file.read(launcher_file.path_in(home)) if socket is None else None
+    if found is not None and sys.orig_argv[: len(found.command) - 1] != found.command[:-1]:
+        options = [] if idle is None else ["--idle", str(idle)]  # launchers know a server by its command line
+        os.execv(found.command[0], [*found.command[:-1], "serve", "--foreground", "--home", home, *options])
     from hookrun.launch.watched_package import WatchedPackage
 
     package = WatchedPackage()  # before its modules are loaded

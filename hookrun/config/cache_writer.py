@@ -15,6 +15,7 @@ from hookrun.core import files, state
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import HOOK_DEFAULTS, LAYERS, Hook
 from hookrun.core.state import YOUNG, cache_file, seal
+from hookrun.launch import launcher_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def build(found: ConfigFiles) -> str:
             write(seal(text), cache_file(*cached_as(found)))
         except OSError:
             pass
+    launcher_file.note_change(found.home)
     return text
 
 

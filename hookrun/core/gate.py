@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 # What the user can do besides mending the cause; agents cannot.
 WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
 
+# What a launcher says that is left alone: the run ended without an answer, or hookrun was removed.
+UNANSWERED, REMOVED = "hookrun ended before it answered", "hookrun is no longer installed"
+# The script that `install` writes for a user without hookrun; its directory is DATA_DIR.
+DISCONNECT = "disconnect"
+# Gate -> what a refusal means there, if not NO_CALL.
+NOT_RUN = {"user_prompt_submit": "the prompt was not sent"}
+NO_CALL = "the call was not run"
+
 
 def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
     """Return whether such a call is refused.
@@ -25,6 +33,14 @@ def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
         return may_be_guarded()
     except Exception:  # what failed before may fail again
         return True
+
+
+def alone(event: str, cause: str, script: str) -> str:
+    """Return the reason of a launcher's refusal at a gate; `script` is the path of DISCONNECT."""
+    what = f"{cause}, so {NOT_RUN.get(event, NO_CALL)}"
+    if cause == REMOVED:
+        return f"{what}; the user can install it again, or run `{script}` in a terminal of their own"
+    return f"{what}; try again; {WAY_OUT}, or `{script}`"
 
 
 def refusal(cause: str) -> str:

@@ -24,6 +24,8 @@ KEPT_TEXTS_DIR = STATE_DIR + "/kept"
 CACHE_DIR = "/.cache/hookrun"
 # Of the user's decisions (the trust store).
 DATA_DIR = "/.local/share/hookrun"
+# Of what the next run does for launchers: lines `changed`, or time, agent and event of a refusal that one gave alone.
+PENDING = DATA_DIR + "/pending"
 # The file of the user's approvals and other decisions about hooks.
 TRUST_STORE = DATA_DIR + "/trust.json"
 

@@ -64,7 +64,8 @@ def run(
         agents.end_with_zero()
     fire = (kind or AgentFire)(agent, options, usage_error, worker)
     try:
-        return fire.run()
+        status = fire.run()
+        return options.answered if status == CONTINUE else status
     except KeyboardInterrupt:
         return CONTINUE if agent.EXIT_ZERO_ONLY else 130
     except Exception as error:  # without free descriptors not even modules can be loaded

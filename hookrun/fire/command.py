@@ -46,6 +46,8 @@ Options:
                       hookrun doctor --prove does
   --cold REASON       for the log: why a launcher started Python; may start the
                       server
+  --answered STATUS   with --agent: exit with this status instead of 0, which a
+                      launcher takes for no answer
   --trust DIGEST,...  project hooks to treat as approved; only --agent
                       requires approval
   --explain           on stderr: every hook, why it ran or not, its answer and
@@ -87,13 +89,14 @@ class FireOptions:
         self.probe: str | None = None
         self.scope: str | None = None
         self.explain = False
+        self.answered = 0
         self.trust: list[str] = []
 
 
 # Why a launcher starts this process after the server ended with its request in hand.
 LOST = "lost"
 TAKE_VALUE = frozenset(
-    {"--agent", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"}
+    {"--agent", "--answered", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"}
 )
 
 
@@ -156,7 +159,7 @@ def _seconds(text: str) -> float:
 
 
 # Options whose value is not a string -> their parser.
-CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds}
+CONVERTERS: dict[str, Callable[[str], object]] = {"--deadline": _seconds, "--answered": int}
 
 
 def agent_named(argv: list[str]) -> str | None:

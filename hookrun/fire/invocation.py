@@ -162,6 +162,10 @@ class FireInvocation:
             self.write_audit([record for fire, verdict, more in ended for record in fire.records(verdict, **more)])
         for runner in self.runners:
             runner.reap()
+        if self.home and os.path.exists(self.home + state.PENDING):
+            from hookrun.fire.lost import settle
+
+            self.write_audit(settle(self.home))
         settled = self.cold == "off" and self.settings.get("warm") == "off"  # no socket is known or wanted
         if self.cold is not None and not settled and self.worker is None:
             from hookrun.launch.server_start import after_cold_run

@@ -1,13 +1,18 @@
 """The answer for a run that is lost: the server, or its worker, ends with the request in hand.
 
-At a gate the agent is refused, in its own form: whether the call may run is not known.
+At a gate the agent is refused, in its own form: whether the call may run is not known. Refusals that a launcher gave
+alone are in the log after the next run.
 """
 
 from __future__ import annotations
 
-from hookrun.agents.formats import Reply
-from hookrun.agents.reply import build_response
-from hookrun.core.events import GATES
+import os
+from time import gmtime, strftime
+
+from hookrun.agents.reply import refusing_answer
+from hookrun.core.events import EVENTS, GATES
+from hookrun.core.gate import NO_CALL, NOT_RUN, UNANSWERED
+from hookrun.core.state import PENDING, read_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,22 +20,34 @@ if TYPE_CHECKING:
     from hookrun.agents.types import Agent
 
 CAUSE = "hookrun: its server ended before it answered"
-# Gate -> what that means there, if not NO_CALL.
-NOT_RUN = {"user_prompt_submit": "the prompt was not sent; send it again"}
-NO_CALL = "the call was not run; try again"
-# The exit status for a caller without a form of its own.
-REFUSED = 2
 
 
 def refusal(agent: Agent, message: Message) -> tuple[int, bytes, bytes]:
     """Return the exit status, stdout and stderr that refuse an agent's message at one of GATES."""
-    text = reason(message.event)
-    answer = build_response(agent, message, [Reply("block", text)])
-    if answer.needs_status or not answer.data:
-        return REFUSED, answer.stdout(), f"{text}\n".encode()
-    return 0, answer.stdout(), b""
+    return refusing_answer(agent, message, reason(message.event))
 
 
 def reason(event: str) -> str:
     """Return the reason that the agent gets."""
-    return f"{CAUSE}, so {NOT_RUN.get(event, NO_CALL)}" if event in GATES else f"{CAUSE}: no hook ran"
+    return f"{CAUSE}, so {NOT_RUN.get(event, NO_CALL)}; try again" if event in GATES else f"{CAUSE}: no hook ran"
+
+
+def settle(home: str) -> list[dict[str, object]]:
+    """Do what launchers left for the next run; return the log's records of their refusals, each once."""
+    from hookrun.core.audit import record
+    from hookrun.trust.launcher_gate import renew
+
+    taken = f"{home}{PENDING}.{os.getpid()}"
+    try:
+        os.rename(home + PENDING, taken)  # of runs that end together one takes it
+        lines = [line.split(" ") for line in read_own(taken).decode("ascii").splitlines()]
+        os.unlink(taken)
+    except (OSError, ValueError):
+        return []
+    renew(home)
+    records = []
+    for when, agent, event in (words for words in lines if len(words) == len(("time", "agent", "event"))):
+        context = {"event": EVENTS.get(event, event), "agent": agent}
+        found = record("fire", context, action="block", hooks=0, error=f"{UNANSWERED}: its launcher refused")
+        records.append({**found, "time": strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime(int(when)))})
+    return records

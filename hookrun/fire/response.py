@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 
 from hookrun.agents.formats import STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.agents.reply import DEGRADATIONS, REFUSED, build_response
 from hookrun.config.discovery import USERS_GUARDS
+from hookrun.core.events import GATES
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.session import keep_texts, take_text
 from hookrun.core.state import KEPT_TEXTS_DIR, home_option
@@ -45,6 +46,12 @@ def response_to(message: AgentFire) -> AgentResponse:
     if session and (answer.deferred.context or answer.deferred.user_message):
         texts = (("context", answer.deferred.context), ("user_message", answer.deferred.user_message))
         keep_texts(home, session, texts)
+    if message.invocation.worker is not None and message.message.event in GATES:
+        from hookrun.fire.lost import reason
+
+        # From now on part of the answer may be out: then the exit status must be enough.
+        lost = f"{reason(message.message.event)}\n".encode()
+        message.invocation.worker.answer_if_lost(REFUSED, b"", lost)
     return answer
 
 

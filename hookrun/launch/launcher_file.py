@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.core.state import DATA_DIR
+from hookrun.core.state import DATA_DIR, PENDING, open_private
 
 # The file's name, in the launchers' directory.
 NAME = "launcher.conf"
@@ -18,22 +18,29 @@ VERSION = "hookrun-launcher 1"
 # The required `st_mode`: a regular file that only its owner reads.
 PRIVATE_FILE = 0o100600
 
-MAX_BYTES = 1 << 14
+MAX_BYTES = 1 << 18
+
+# The lines with what a launcher answers without hookrun: see client/gate.h, and trust/launcher_gate.py for the script.
+GATE = frozenset({"guard", "place", "lost", "gone", "because"})
 
 
 class LauncherFile:
-    """A launcher's settings: the words of the cold command up to `fire`, and the server's socket, None for never."""
+    """A launcher's settings: the words of the cold command up to `fire`, and the server's socket, None for never.
 
-    __slots__ = ("command", "socket")
+    `gate` are the lines with what it answers alone.
+    """
 
-    def __init__(self, command: list[str], socket: str | None = None) -> None:
+    __slots__ = ("command", "gate", "socket")
+
+    def __init__(self, command: list[str], socket: str | None = None, gate: list[str] | None = None) -> None:
         self.command = command
         self.socket = socket
+        self.gate = gate or []
 
     def text(self) -> str:
         """Return the file's text. Raises ValueError for a value that does not fit on a line."""
         lines = [VERSION] if self.socket is None else [VERSION, f"socket {self.socket}"]
-        lines += [f"exec {word}" for word in self.command]
+        lines += [f"exec {word}" for word in self.command] + self.gate
         if any("\n" in line or "\0" in line for line in lines):
             raise ValueError("a path has a line break")
         return "\n".join(lines) + "\n"
@@ -50,14 +57,18 @@ def parse(text: str) -> LauncherFile | None:
     if first != VERSION or not text.endswith("\n"):
         return None
     values: dict[str, list[str]] = {"socket": [], "exec": []}
+    gate = []
     for line in lines[:-1]:
         key, space, value = line.partition(" ")
+        if key in GATE:
+            gate.append(line)
+            continue
         if key not in values or not space or not value:
             return None
         values[key].append(value)
     if not values["exec"] or len(values["socket"]) > 1:
         return None
-    return LauncherFile(values["exec"], next(iter(values["socket"]), None))
+    return LauncherFile(values["exec"], next(iter(values["socket"]), None), gate)
 
 
 def read(path: str) -> LauncherFile | None:
@@ -74,6 +85,17 @@ def read(path: str) -> LauncherFile | None:
     except OSError:
         return None
     finally:
+        os.close(fd)
+
+
+def note_change(home: str) -> None:
+    """Have the next run write again what a home's launchers answer alone, if it has any."""
+    if os.path.exists(path_in(home)):
+        try:
+            fd = open_private(home + PENDING, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
+        except OSError:  # a full disk, a home that cannot be written
+            return
+        os.write(fd, b"changed\n")
         os.close(fd)
 
 
@@ -95,8 +117,20 @@ def update_socket(path: str, command: list[str], socket: str | None, renewed: li
 
     A launcher that starts another hookrun is left alone. Raises OSError.
     """
-    found, wanted = read(path), LauncherFile(renewed or command, socket)
-    if found is None or found.command != command or found.text() == wanted.text():
+    found = read(path)
+    if found is None or found.command != command:
+        return False
+    return _replace(path, found, LauncherFile(renewed or command, socket, found.gate))
+
+
+def update_gate(path: str, lines: list[str]) -> bool:
+    """Make launchers answer so without hookrun; return whether the file had to change. Raises OSError."""
+    found = read(path)
+    return found is not None and _replace(path, found, LauncherFile(found.command, found.socket, lines))
+
+
+def _replace(path: str, found: LauncherFile, wanted: LauncherFile) -> bool:
+    if found.text() == wanted.text():
         return False
     write(path, os.fsencode(wanted.text()))
     return True

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 
 from hookrun.agents import AGENTS
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
+from hookrun.core.files import read_or_none
 from hookrun.core.nesting import parent_of
-from hookrun.launch import launcher_file
-from hookrun.launch.server_socket import end_server, servers
+from hookrun.launch import caller, launcher_file
+from hookrun.launch.launcher_file import LauncherFile
+from hookrun.launch.server_socket import directory_of, end_server, listening, servers, socket_here
 from hookrun.launch.server_start import lock_path
 
 KILOBYTE = 1024
+# Bytes shown of a command line.
+MAX_COMMAND = 100
 
 
 class RunningServer:
@@ -52,8 +57,12 @@ def warm_setting(home: str) -> str:
 
 def describe(home: str) -> tuple[bool, str]:
     """Return whether a home's server is well, and its state in words, "" if no launcher uses one."""
-    if launcher_file.read(launcher_file.path_in(home)) is None:
+    found = launcher_file.read(launcher_file.path_in(home))
+    if found is None:
         return True, ""
+    foreign = foreign_server(found)
+    if foreign is not None:
+        return False, f"{foreign} answers at hookrun's socket and is not its server, so no launcher asks it"
     running = [each.to_json() for each in running_servers(home)]
     texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
     if warm_setting(home) == "off":
@@ -64,9 +73,30 @@ def describe(home: str) -> tuple[bool, str]:
     if _launchers_are_scripts(home):
         return True, "not used: hookrun was installed without its compiled client, so every run starts Python"
     failure = last_failure(home)
-    if failure is not None:
-        return False, f"cannot start: {failure}"
-    return True, "not running; the next run of an agent starts it"
+    text = f"cannot start: {failure}" if failure is not None else "not running; the next run of an agent starts it"
+    return failure is None, text
+
+
+def foreign_server(found: LauncherFile) -> str | None:
+    """Return what answers at the socket of launchers without being their server, as they see it; None if nothing."""
+    if found.socket is None:
+        return None
+    path = socket_here(found.socket)
+    try:
+        with socket.socket(socket.AF_UNIX) as client, directory_of(path) as name:
+            client.settimeout(1)
+            client.connect(name)
+            pid, _ = caller.credentials(client)
+    except OSError:
+        return None
+    words, holder = (read_or_none(f"/proc/{pid}/cmdline") or b"").split(b"\0"), listening(path)
+    wanted = [*map(os.fsencode, found.command[:-1]), b"serve"]
+    is_known = not os.path.exists("/proc/self/exe") or (
+        words[: len(wanted)] == wanted and os.path.samefile(f"/proc/{pid}/exe", found.command[0])
+    )
+    if is_known and holder is not None and holder[0] == pid:
+        return None
+    return f"pid {pid} ({b' '.join(words)[:MAX_COMMAND].decode(errors='replace').strip()})"
 
 
 def _launchers_are_scripts(home: str) -> bool:

@@ -21,7 +21,6 @@ from hookrun.launch import caller
 from hookrun.launch.call_watch import CallWatch
 from hookrun.launch.server_socket import directory_of, release_lock, sign_lock
 from hookrun.launch.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
-from hookrun.process.loop import ENDING
 from hookrun.process.runner import catch_signals, release_signals
 
 if TYPE_CHECKING:
@@ -328,10 +327,7 @@ class Server:
         self.last_call = monotonic()
 
     def _bury(self, seat: Seat) -> None:
-        """Reap a worker; answer for one that its caller's signal or the agent's own ending has ended.
-
-        One that ended within a recipe gives no answer, not even by its exit status: the caller refuses where it can.
-        """
+        """Reap a worker. Of one that ended within a run there is no answer; its caller knows what it passed on."""
         self.poll.unregister(seat.control)
         del self.seats[seat.control.fileno()]
         seat.control.close()
@@ -343,13 +339,7 @@ class Server:
                 self.fork_after = monotonic() + PAUSE
             return
         self._count_run()
-        with seat.connection as connection:
-            if seat.watch.deadline() or status == NO_ANSWER or (status < 0 and -status not in ENDING):
-                return
-            try:
-                connection.send(caller.answer(status if status >= 0 else caller.INTERRUPTED - status))
-            except OSError:  # its caller was killed
-                return
+        seat.connection.close()
 
 
 def _say(connection: socket.socket, words: bytes) -> None:

@@ -161,6 +161,10 @@ def _is_at(fd: int, path: str) -> bool:
 
 def sign_lock(fd: int, home: str) -> None:
     """Write into the lock which process listens, and for which home. Raises OSError."""
+    if sys.platform == "linux":
+        import fcntl
+
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its owner can be asked of the system: clients do
     os.pwrite(fd, os.fsencode(f"{os.getpid()}\n{_process_numbers()}\n{home}"), 0)
 
 

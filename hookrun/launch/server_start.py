@@ -76,6 +76,9 @@ def _mend_launcher_file(home: str) -> None:
     try:
         if os.path.exists(f"{home}{DATA_DIR}/gone") and launcher_file.read(path) is None:
             launcher_file.write(path, os.fsencode(launcher_file.LauncherFile(sys.orig_argv[: fire + 1]).text()))
+            from hookrun.trust.launcher_gate import renew
+
+            renew(home)
     except (OSError, ValueError):
         return
 

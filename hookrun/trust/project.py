@@ -23,7 +23,7 @@ from hookrun.core.terminal import is_terminal
 from hookrun.core.text import UserError, did_you_mean, quote, shell_quoted, truncate
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
-from hookrun.trust import snapshots, store as stores
+from hookrun.trust import launcher_gate, snapshots, store as stores
 from hookrun.trust.ancestry import what_runs_this
 from hookrun.trust.approvals import active_pause, clock, is_about
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
@@ -291,6 +291,7 @@ def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
         shown = relative_path(error.filename) if isinstance(error.filename, str) else "the store"
         fault = f"{shown}: cannot be written ({error.strerror}), so nothing was changed"
         raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
+    launcher_gate.renew(home)
 
 
 def _text(store: Store) -> str:

@@ -14,19 +14,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hookrun.agents import AGENTS, load
+from hookrun.agents import AGENTS, env_markers, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
-from hookrun.core import files
-from hookrun.core.state import DATA_DIR, make_private_dir
+from hookrun.core import files, gate
+from hookrun.core.nesting import NESTING
+from hookrun.core.state import DATA_DIR, PENDING, STATE_DIR, make_private_dir
 from hookrun.edit.file_change import FileChange, FileError, existing, remove_file
 from hookrun.launch import launcher_file
 from hookrun.launch.client import compiled_client
 from hookrun.launch.launcher_file import LauncherFile
 from hookrun.launch.server_socket import end_server, servers, socket_base
+from hookrun.trust.launcher_gate import gate_lines
 from hookrun.wiring.ledger import Ledger
-from hookrun.wiring.wired_command import HookrunProgram, fallback_commands
+from hookrun.wiring.wired_command import HookrunProgram, fallback_commands, this_program
 
 if TYPE_CHECKING:
     from hookrun.wiring.plan import InstallRequest
@@ -113,9 +115,10 @@ def plan_launcher(request: InstallRequest) -> list[LauncherChange]:
     agent, home, program = request.agent, request.location.home, request.program
     socket, command = socket_base(home, program.python), program.cold_command()
     contents = {
-        GONE: (_gone_script(program), 0o700),
+        GONE: (_gone_script(program, home), 0o700),
+        gate.DISCONNECT: (_disconnect_script(home), 0o700),
         agent.NAME: (_launcher(agent, command), 0o700),
-        launcher_file.NAME: (os.fsencode(LauncherFile(command, socket).text()), 0o600),
+        launcher_file.NAME: (os.fsencode(LauncherFile(command, socket, gate_lines(home, [agent.NAME])).text()), 0o600),
     }
     return [_change(home, name, data, mode) for name, (data, mode) in contents.items()]
 
@@ -179,7 +182,7 @@ def _filled(name: str, command: list[str], **values: object) -> bytes:
     return text.format(**words, **values).encode()
 
 
-def _gone_script(program: HookrunProgram) -> bytes:
+def _gone_script(program: HookrunProgram, home: str) -> bytes:
     """Return the script with all agents' answers, each different one once."""
     patterns: dict[str, list[str]] = {}
     for agent in map(load, AGENTS):
@@ -187,7 +190,15 @@ def _gone_script(program: HookrunProgram) -> bytes:
             answer = fallback_when_removed(agent, event, program.main)
             patterns.setdefault(answer, []).append(f"{agent.NAME}:{event}")
     cases = [f"    {'|'.join(words)}) {answer} ;;" for answer, words in patterns.items()]
-    return _filled("gone.txt", program.cold_command(), cases="\n".join(cases))
+    removed = shlex.quote(gate.alone("pre_tool_use", gate.REMOVED, launcher_file.path_in(home, gate.DISCONNECT)))
+    return _filled("gone.txt", program.cold_command(), cases="\n".join(cases), removed=removed)
+
+
+def _disconnect_script(home: str) -> bytes:
+    """Return the script that takes hookrun out of the settings without it."""
+    places = {"directory": shlex.quote(home + DATA_DIR), "backups": shlex.quote(f"{home}{STATE_DIR}/backups")}
+    markers = " ".join((*env_markers(), NESTING.decode()))
+    return _filled("disconnect.txt", this_program().cold_command(), **places, markers=markers, names=" ".join(AGENTS))
 
 
 def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[FileChange]) -> list[LauncherChange]:
@@ -204,7 +215,8 @@ def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[File
     ):
         return []
     others = [launcher_file.path_in(home, name) for name in AGENTS if name != agent.NAME]
-    shared = () if any(map(os.path.lexists, others)) else (GONE, "server.lock", launcher_file.NAME)
+    every = (GONE, gate.DISCONNECT, os.path.basename(PENDING), "server.lock", launcher_file.NAME)
+    shared = () if any(map(os.path.lexists, others)) else every
     removals = [_change(home, name, None) for name in (agent.NAME, *shared)]
     return [each for each in removals if each.has_effect]
 

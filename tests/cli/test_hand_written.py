@@ -174,7 +174,7 @@ def test_a_launcher_that_a_line_by_hand_names_stays(project: Project, line: str)
     assert launcher_conf(project).exists()
 
     path.write_text("{}")
-    files = [str(kept), str(kept.with_name("gone")), str(launcher_conf(project))]
+    files = [str(kept), *(str(kept.with_name(name)) for name in ("gone", "disconnect", "launcher.conf"))]
     assert hookrun(project, "uninstall", "claude", "--dry-run", "--json").json["removed"] == files
     done = hookrun(project, "uninstall", "claude", "--json")
     assert done.json["removed"] == files

@@ -34,7 +34,7 @@ def paths(done: Done, key: str) -> list[str]:
 
 def launchers(project: Project) -> dict[str, bytes | str | None]:
     """Return the files that hookrun creates for agents to start, and the files that those read."""
-    names = ("claude", "gemini", "gone", "launcher.conf")
+    names = ("claude", "gemini", "gone", "disconnect", "launcher.conf")
     return {str(path): path.read_bytes() for path in (launcher(project, name) for name in names) if path.exists()}
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.client.fake_server import FakeServer
+from tests.client.fake_server import FakeServer, listen
 from tests.compiler import compiler
 from tests.python_launcher import socket_path
 from tests.waiting import limit
@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["compiler"]
 
 SOURCE = Path(__file__).resolve().parents[2] / "hookrun" / "launch" / "client" / "client.c"
-RECORDER = """\
-import sys
-print("cold", *sys.argv[1:], sep="|")
-print(sys.stdin.read() if sys.stdin else "no stdin", end="")
-sys.exit(7)
-"""
+RECORDER = Path(__file__).with_name("programs").joinpath("recorder.py").read_text()
 GONE = 'echo "gone|$*"\n'
 
 
@@ -62,9 +57,12 @@ class Launcher:
 
     def lines(self) -> list[str]:
         """Return the lines of a conf that is as it should be."""
-        words = [sys.executable, "-I", str(self.start), "fire"]
         socket = f"socket {self.run_directory / '0123456789abcdef'}"
-        return ["hookrun-launcher 1", socket, *(f"exec {word}" for word in words)]
+        return ["hookrun-launcher 1", socket, *(f"exec {word}" for word in (*self.words(), "fire"))]
+
+    def words(self) -> list[str]:
+        """Return the cold command without `fire`: with `serve` it is the server."""
+        return [sys.executable, "-I", str(self.start)]
 
     def write_conf(self, lines: list[str]) -> None:
         """Write the conf, whole and with its mode."""
@@ -76,9 +74,17 @@ class Launcher:
         """Have this as the cold command."""
         self.write_conf([*self.lines()[:2], *(f"exec {word}" for word in words)])
 
-    def serve(self, serve: Callable[[socket.socket], None], *, backlog: int = 8) -> FakeServer:
-        """Start a server where the client looks for one."""
-        self._server = FakeServer(self.socket, serve, backlog=backlog)
+    def serve(
+        self,
+        serve: Callable[[socket.socket], None],
+        *,
+        command: list[str] | None = None,
+        executable: Path | None = None,
+        lock: Path | None = None,
+    ) -> FakeServer:
+        """Start a server where the client looks for one: this one's, or one of another command, program or lock."""
+        listening = listen(command or self.words(), self.socket, lock, executable)
+        self._server = FakeServer(listening, serve)
         return self._server
 
     def renew(self) -> None:

@@ -6,6 +6,7 @@ import array
 import os
 import socket
 import struct
+import subprocess
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Serve = Callable[[socket.socket], None]
+    Process = subprocess.Popen[bytes]
 
 
 def ended(connection: socket.socket) -> bool:
@@ -71,13 +73,23 @@ def answering(answer: bytes, *, greeting: bytes = b"go 0\n", argv: list[bytes] |
     return serve
 
 
-class FakeServer:
-    """Listens at the path and serves every connection with `serve`, in turn. An error there is raised by `close`."""
+def listen(
+    command: list[str], path: Path, lock: Path | None = None, executable: Path | None = None
+) -> tuple[socket.socket, Process]:
+    """Return a socket that a process of this command line listens at, and the process, which holds its lock."""
+    ours, its = socket.socketpair()
+    with ours, its:
+        words = [*command, "serve", str(path), str(lock or f"{path}.lock"), str(its.fileno())]
+        process = subprocess.Popen(words, executable=executable, stdin=subprocess.PIPE, pass_fds=[its.fileno()])
+        _, [number], _, _ = socket.recv_fds(ours, 1, 1)
+    return socket.socket(fileno=number), process
 
-    def __init__(self, path: Path, serve: Serve, *, backlog: int = 8) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(path))
-        self._socket.listen(backlog)
+
+class FakeServer:
+    """Serve every connection with `serve`, in turn. An error there is raised by `close`."""
+
+    def __init__(self, listening: tuple[socket.socket, Process], serve: Serve) -> None:
+        self._socket, self._process = listening
         self._serve = serve
         self._error: BaseException | None = None
         self.served = 0
@@ -103,6 +115,8 @@ class FakeServer:
         """Stop listening; raise what `serve` raised."""
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+        self._process.kill()
+        self._process.wait()
         self._thread.join(limit())
         assert not self._thread.is_alive()
         if self._error is not None:

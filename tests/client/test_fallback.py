@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client.fake_server import Request, ended
+from tests.client.fake_server import Request, ended, listen
 from tests.python_launcher import LONGEST_GREETING
 from tests.waiting import until, vary
 
@@ -230,9 +231,8 @@ def test_a_server_that_closes_when_it_has_greeted(launcher: Launcher) -> None:
 def killed_after(launcher: Launcher, greeting: bytes, read: int, answer: bytes) -> tuple[int, str, str]:
     """Run the launcher with a server that is killed after so many exchanges."""
     launcher.socket.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(launcher.socket))
-        listener.listen()
+    listener, process = listen(launcher.words(), launcher.socket)
+    with listener, process:
         pid = os.fork()
         if not pid:
             connection, _ = listener.accept()
@@ -242,8 +242,9 @@ def killed_after(launcher: Launcher, greeting: bytes, read: int, answer: bytes) 
                 heard += len(connection.recv(read - heard))
             connection.sendall(answer)
             os.kill(os.getpid(), signal.SIGKILL)
-    result = launcher.run("Stop", "--deadline", "5", env={"A": "1"})
-    os.waitpid(pid, 0)
+        result = launcher.run("Stop", "--deadline", "5", env={"A": "1"})
+        os.waitpid(pid, 0)
+        process.kill()
     return result
 
 
@@ -288,10 +289,13 @@ def test_no_descriptor_is_left_open(launcher: Launcher) -> None:
 
 
 def test_no_descriptor_is_free(launcher: Launcher) -> None:
-    """Without descriptors not even the conf can be read."""
+    """Without descriptors not even the conf can be read: whether it has a guard is not known."""
     limit = (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     result = launcher.run("Stop", before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
-    assert result == (1, "", "hookrun: no descriptor is free, so no hook has run\n")
+    message = "hookrun: no descriptor is free, so no hook has run\n"
+    assert result == (1, "", message)
+    result = launcher.run("PreToolUse", before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+    assert result == (2, "", message)
 
 
 def test_a_working_directory_that_is_gone(launcher: Launcher, tmp_path: Path) -> None:
@@ -308,6 +312,12 @@ def test_a_working_directory_that_is_gone(launcher: Launcher, tmp_path: Path) ->
 
     launcher.serve(serve)
     assert launcher.run("Stop", cwd=here, before=here.rmdir).status == 0
+
+
+def no_program(launcher: Launcher) -> None:
+    """Remove the program, some time ago: it is not being replaced."""
+    launcher.start.unlink()
+    os.utime(launcher.start.parent, (0, 0))
 
 
 def conf_link(launcher: Launcher) -> None:
@@ -346,11 +356,11 @@ DAMAGES: dict[str, Callable[[Launcher], object]] = {
     "a relative command": lambda launcher: launcher.write_conf(
         [*launcher.lines()[:2], "exec relative", "exec x", "exec fire"]
     ),
-    "a long line": lambda launcher: launcher.write_conf([*launcher.lines(), "x" * 40_000]),
+    "a long line": lambda launcher: launcher.write_conf([*launcher.lines(), "x" * 300_000]),
     "many words": lambda launcher: launcher.write_conf([*launcher.lines()[:2], *["exec /x"] * 100, "exec fire"]),
     "a NUL": lambda launcher: launcher.write_conf([*launcher.lines(), "a\0b"]),
     "no end of its last line": lambda launcher: launcher.conf.write_text(launcher.conf.read_text().rstrip("\n")),
-    "no program": lambda launcher: launcher.start.unlink(),
+    "no program": no_program,
     "no Python": lambda launcher: launcher.write_conf(
         [*launcher.lines()[:2], "exec /no/python", *launcher.lines()[-2:]]
     ),
@@ -448,3 +458,31 @@ def test_a_link_to_the_launcher(launcher: Launcher, tmp_path: Path) -> None:
     (launcher.data / "codex").symlink_to("claude")
     done = subprocess.run(["./codex", "Stop"], capture_output=True, text=True, check=False, cwd=launcher.data)
     assert done.stdout.startswith("cold|fire|--agent|codex|--cold|no-server|Stop\n")
+
+
+def go(connection: socket.socket) -> None:
+    """Greet as a server does, and see the client leave without a byte."""
+    connection.sendall(b"go 0\n")
+    assert ended(connection)
+
+
+def test_a_server_of_another_command_line(launcher: Launcher) -> None:
+    """A program of this account that listens at the socket, and holds its lock: it could answer anything."""
+    launcher.serve(go, command=[sys.executable, str(launcher.start)])
+    assert run(launcher) == cold("foreign-server")
+
+
+def test_a_server_of_another_interpreter(launcher: Launcher, tmp_path: Path) -> None:
+    """The command line is what a program says of itself; the system says what it runs."""
+    other = tmp_path / "python"
+    shutil.copy(os.path.realpath(sys.executable), other)
+    if subprocess.run([other, "-c", ""], capture_output=True, check=False).returncode:
+        pytest.skip("a copy of this Python does not start")
+    launcher.serve(go, command=launcher.words(), executable=other)
+    assert run(launcher) == cold("foreign-server")
+
+
+def test_a_server_without_the_lock(launcher: Launcher, tmp_path: Path) -> None:
+    """It is not the one that started first."""
+    launcher.serve(go, command=launcher.words(), lock=tmp_path / "lock")
+    assert run(launcher) == cold("foreign-server")

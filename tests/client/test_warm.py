@@ -107,9 +107,10 @@ def test_a_server_that_ends_before_it_answers(launcher: Launcher) -> None:
 
 def test_a_server_that_ends_without_a_cold_command(launcher: Launcher) -> None:
     """The status is that of a failed run, under `on_error`."""
-    launcher.start.unlink()
     for greeting, number in ((b"go 0\n", 1), (b"go 1\n", 2)):
+        launcher.renew()
         launcher.serve(answering(b"", greeting=greeting))
+        launcher.start.unlink()
         assert launcher.run("Stop") == (number, "", ENDED)
         launcher.close()
 

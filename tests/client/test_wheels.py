@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.client.fake_server import FakeServer, answering
+from tests.client.conftest import RECORDER
+from tests.client.fake_server import FakeServer, answering, listen
 from tests.python_launcher import socket_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,11 +99,14 @@ def check_runs(client: str, directory: Path) -> None:
     launcher.chmod(0o755)
 
     with tempfile.TemporaryDirectory(prefix="hookrun-") as run:  # a socket's path must be short
-        conf.write_text(f"hookrun-launcher 1\nsocket {run}/s\nexec /bin/false\nexec /dev/null\nexec fire\n")
+        program = Path(run) / "program.py"
+        program.write_text(RECORDER)
+        command = [sys.executable, "-I", str(program)]
+        words = "".join(f"exec {word}\n" for word in (*command, "fire"))
+        conf.write_text(f"hookrun-launcher 1\nsocket {run}/s\n{words}")
         conf.chmod(0o600)
-        server = FakeServer(
-            Path(socket_path(f"{run}/s")), answering(b"X\x2a", argv=[b"fire", b"--agent", b"claude", b"Stop"])
-        )
+        serve = answering(b"X\x2a", argv=[b"fire", b"--agent", b"claude", b"Stop"])
+        server = FakeServer(listen(command, Path(socket_path(f"{run}/s"))), serve)
         assert subprocess.run([launcher, "Stop"], check=False).returncode == 42
         server.close()
 
@@ -196,7 +200,7 @@ def test_an_sdist_and_an_editable_install(builder: Builder, tmp_path: Path) -> N
     check_runs(str(tree / PROGRAM), tmp_path)
     assert os.access(tree / WATCHER, os.X_OK)
     assert {path.name for path in (tree / "hookrun/launch/client").iterdir() if path.is_file()} == {
-        *("__init__.py", "client.c", "watcher.c", "hookrun-client", "hookrun-watcher")
+        *("__init__.py", "client.c", "gate.h", "watcher.c", "hookrun-client", "hookrun-watcher")
     }
     again = builder.wheel(tree, "again", HOOKRUN_WHEEL="pure")
     assert (again.tag, again.client) == ("py3-none-any", None)

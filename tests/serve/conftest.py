@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import LAUNCHED
 from tests.serve.warm_client import WarmClient
 from tests.waiting import limit, until
 
@@ -25,7 +26,7 @@ class RunningServer:
     def __init__(self, socket: Path) -> None:
         self.socket = socket
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "hookrun", "serve", "--foreground", "--socket", str(socket)],
+            [sys.executable, *LAUNCHED, "serve", "--foreground", "--socket", str(socket)],
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             umask=0o077,  # as of a server that a cold run has started

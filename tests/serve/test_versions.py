@@ -213,7 +213,8 @@ def test_another_interpreter_or_package_ends_the_server(account: Account, tmp_pa
     shutil.copy(os.path.realpath(sys.executable), interpreter)
     code = "import sys; sys.path.append({!r}); sys.executable = {!r}; import added; from hookrun.cli import run; "
     code = code.format(str(packages), str(interpreter)) + "sys.exit(run(sys.argv[1:]))"
-    argv = ["serve", "--foreground", "--home", str(account.home)]
+    account.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    argv = ["serve", "--foreground", "--home", str(account.home), "--socket", str(account.socket)]
     server = subprocess.Popen([sys.executable, "-c", code, *argv], cwd=Path(MAIN).parent.parent)
     path, _ = started(account)
     (tmp_path / changed).write_bytes(b"")

@@ -27,6 +27,7 @@ class WarmClient:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(limit())
         self.socket.connect(str(path))
+        self.said: list[tuple[int, bytes, bytes]] = []  # for the case that there is no answer
 
     def __enter__(self) -> Self:
         """Return the client."""
@@ -76,8 +77,8 @@ class WarmClient:
         """Return the exit status, None if the server ended before it answered."""
         while (head := self._receive(2))[:1] == caller.LOST:
             sizes = self._receive(caller.LOST_HEADER.size - len(head))
-            *_, out, err = caller.LOST_HEADER.unpack(head + sizes)
-            self._receive(out + err)
+            _, status, out, err = caller.LOST_HEADER.unpack(head + sizes)
+            self.said.append((status, self._receive(out), self._receive(err)))
         assert head[:1] in {b"", caller.ANSWER}
         return head[1] if len(head) > 1 else None
 

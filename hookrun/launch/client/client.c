@@ -4,7 +4,9 @@
  * `launcher.conf` beside it names the server's socket and the cold command. From the first byte of the request on it
  * never starts a second run: if the server ends without an answer, the launcher refuses where the agent can be refused.
  * Up to there anything unexpected makes it the cold command, and where that cannot be started, the script `gone` beside
- * it. It never reads its standard input. */
+ * it. It never reads its standard input.
+ *
+ * Where launcher.conf says that a guard may be asked, it stays the cold command's parent: see gate.h. */
 
 #ifdef __linux__
 #define _GNU_SOURCE /* struct ucred */
@@ -17,10 +19,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +35,7 @@
 #define MSG_NOSIGNAL 0 /* macOS has SO_NOSIGPIPE */
 #endif
 
-enum { REFUSAL_BYTES = 32768, CONF_BYTES = 32768, WORDS = 32, PATH_BYTES = 4096, GREETING_BYTES = 64, GREETING_MS = 2000 };
+enum { REFUSAL_BYTES = 32768, CONF_BYTES = 262144, WORDS = 32, PATH_BYTES = 4096, GREETING_BYTES = 64, GREETING_MS = 2000 };
 
 extern char **environ;
 
@@ -36,6 +43,7 @@ static char conf[CONF_BYTES + 1];
 static char *cold[WORDS + 2]; /* the cold command, up to and with `fire`, `--agent` and its name */
 static size_t cold_words;
 static char *socket_base;
+static int guarded; /* a guard may be asked at this event, here */
 static char directory[PATH_BYTES], *agent, **argument; /* of ours, without the name */
 
 static _Noreturn void fail(const char *message, int status) {
@@ -49,6 +57,14 @@ static char *beside(const char *name) {
     return strcat(strcpy(path, directory), name);
 }
 
+/* Not snprintf: with it, a wheel's client is a fifth larger. */
+static char *put_decimal(char *at, unsigned number) {
+    if (number > 9)
+        at = put_decimal(at, number / 10);
+    *at = (char)('0' + number % 10);
+    return at + 1;
+}
+
 /* Become a command with the reason, if there is one, and our arguments: before them, as the last one may lack its value.
  * Returns only if it cannot be started. Every descriptor of ours is closed on exec, and signals have their default
  * action again. */
@@ -56,10 +72,14 @@ static void become(char **command, size_t count, char *reason) {
     size_t arguments = 0;
     while (argument[arguments])
         arguments++;
-    char **words = malloc((count + arguments + 3) * sizeof *words);
+    char **words = malloc((count + arguments + 5) * sizeof *words);
     if (!words)
         return;
     memcpy(words, command, count * sizeof *words);
+    if (reason && guarded) {
+        words[count++] = "--answered";
+        words[count++] = "80"; /* ANSWERED */
+    }
     if (reason) {
         words[count++] = "--cold";
         words[count++] = reason;
@@ -74,22 +94,45 @@ static _Noreturn void fail_without_hooks(const char *message) {
     fail(message, strcmp(agent, "copilot") == 0 ? 0 : 1);
 }
 
+#include "gate.h"
+
 /* Become the script that says that hookrun is missing, in the agent's own form. */
 static _Noreturn void gone(void) {
     char *command[] = {"/bin/sh", beside("gone"), agent};
     if (access(command[1], R_OK) == 0)
         become(command, 3, NULL);
+    if (guarded)
+        refuse();
     fail_without_hooks("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n");
 }
 
+/* Run the cold command; wait for a package that is being replaced. */
 static _Noreturn void go_cold(char *reason) {
-    /* The interpreter may be there without the package: the word before `fire` is the file that it runs. */
-    if (access(cold[cold_words - 4], R_OK) == 0) {
-        become(cold, cold_words, reason);
-        if (errno == E2BIG) /* it has a few words more than this process */
-            fail_without_hooks("hookrun: the environment is too long, so no hook has run\nhint: shorten its variables\n");
+    const char *program = cold[cold_words - 4]; /* the interpreter may be there without the package: this is its file */
+    for (int64_t end = now_ms() + PACKAGE_MS;; poll(NULL, 0, 20)) {
+        int is_there = access(program, R_OK) == 0 && access(cold[0], X_OK) == 0;
+        if (is_there && guarded) {
+            run_below(reason);
+        } else if (is_there) {
+            become(cold, cold_words, reason);
+            if (errno == E2BIG) /* it has a few words more than this process */
+                fail_without_hooks(
+                    "hookrun: the environment is too long, so no hook has run\nhint: shorten its variables\n");
+        }
+        if (now_ms() < end && is_being_replaced(program))
+            continue;
+        if (is_there && guarded)
+            refuse();
+        gone();
     }
-    gone();
+}
+
+/* End where launcher.conf cannot be read though it is there: whether it has a guard is not known. */
+static _Noreturn void fail_unread(void) {
+    int is_full = errno == EMFILE || errno == ENFILE;
+    fail(is_full ? "hookrun: no descriptor is free, so no hook has run\n"
+                 : "hookrun: launcher.conf cannot be read, so no hook has run\n",
+         may_be_a_gate() ? REFUSED : 1);
 }
 
 /* Read launcher.conf: a regular file of this account, 0600, whole. */
@@ -97,12 +140,15 @@ static void read_conf(void) {
     struct stat status;
     /* O_NONBLOCK: a FIFO put in its place must not hold up the call */
     int fd = open(beside("launcher.conf"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-        fail("hookrun: no descriptor is free, so no hook has run\n", 1);
-    if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 07777) != 0600)
+    if (fd < 0 && errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != EIO)
+        gone();
+    if (fd < 0 || fstat(fd, &status) < 0)
+        fail_unread();
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 07777) != 0600)
         gone();
     ssize_t size = read(fd, conf, CONF_BYTES);
+    if (size < 0)
+        fail_unread();
     if (size < 1 || size != status.st_size || conf[size - 1] != '\n' || memchr(conf, 0, (size_t)size))
         gone();
     close(fd);
@@ -114,6 +160,7 @@ static void read_conf(void) {
             socket_base = line + 7;
         if (strncmp(line, "exec ", 5) == 0 && cold_words < WORDS)
             cold[cold_words++] = line + 5;
+        read_gate_line(line);
     }
     if (cold_words < 3 || cold[0][0] != '/' || strcmp(cold[cold_words - 1], "fire") != 0)
         gone();
@@ -131,14 +178,6 @@ static char *put(char *at, uint64_t value, int bytes) {
     for (; bytes > 0; bytes--, value >>= 8)
         *at++ = (char)value;
     return at;
-}
-
-/* Not snprintf: with it, a wheel's client is a fifth larger. */
-static char *put_decimal(char *at, unsigned number) {
-    if (number > 9)
-        at = put_decimal(at, number / 10);
-    *at = (char)('0' + number % 10);
-    return at + 1;
 }
 
 /* Append to the base of the socket's name a hash of what the server must share with its callers and cannot ask the
@@ -171,8 +210,52 @@ static void append_surroundings(char *name) {
 #ifdef SO_PEERCRED
 static struct ucred peer;
 #else
-static struct { uid_t uid; gid_t gid; } peer;
+static struct { pid_t pid; uid_t uid; gid_t gid; } peer;
 #endif
+static char *doubt; /* why the peer is not the server, if it is not */
+
+/* Return whether the peer holds the lock of the socket. */
+static int holds_lock(int directory, const char *socket_name) {
+    char name[sizeof ((struct sockaddr_un *)0)->sun_path + 8];
+    int fd = openat(directory, strcat(strcpy(name, socket_name), ".lock"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+#ifdef __linux__
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int holds = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid == peer.pid;
+#else
+    char text[16] = {0}; /* the locks of flock(2) have no owner there: it has written its number into the file */
+    int holds = fd >= 0 && read(fd, text, sizeof text - 1) > 0 && atoll(text) == peer.pid;
+#endif
+    close(fd);
+    return holds;
+}
+
+/* Return whether the peer's program is the interpreter of the cold command, and its command line that with `serve`. A
+ * process in a sandbox of Landlock may not look at the server: no other file of /proc names its domain. */
+static int is_the_server(void) {
+#ifdef __linux__
+    char path[32], line[PATH_BYTES], *end, *at = line;
+    struct stat its, ours;
+    strcpy(end = put_decimal(stpcpy(path, "/proc/"), (unsigned)peer.pid), "/exe");
+    if (stat(path, &its) < 0) {
+        doubt = "sandbox";
+        return 0;
+    }
+    if (stat(cold[0], &ours) < 0 || its.st_dev != ours.st_dev || its.st_ino != ours.st_ino)
+        return 0;
+    strcpy(end, "/cmdline");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = read(fd, line, sizeof line);
+    close(fd);
+    for (size_t each = 0; each < cold_words - 2; each++) {
+        const char *word = each < cold_words - 3 ? cold[each] : "serve"; /* in the place of `fire` */
+        size_t length = strlen(word) + 1;
+        if (size < at - line + (ssize_t)length || memcmp(at, word, length) != 0)
+            return 0;
+        at += length;
+    }
+#endif
+    return 1;
+}
 
 /* Connect to the server of this account, without waiting, by a name in its directory: an address has room for about a
  * hundred bytes, and a home's path may be longer. */
@@ -202,23 +285,20 @@ static int connect_server(int working_directory) {
     int error = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ? errno : 0;
     if (fchdir(working_directory) < 0)
         gone(); /* not cold: in another directory are other hooks */
-    close(directory);
     if (error)
         go_cold(error == ENOENT || error == ECONNREFUSED ? "no-server" : error == EAGAIN ? "busy" : "connect");
 #ifdef SO_PEERCRED
     int unknown = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
 #else
-    int unknown = getpeereid(fd, &peer.uid, &peer.gid);
+    int unknown = getpeereid(fd, &peer.uid, &peer.gid) ||
+                  getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &peer.pid, &(socklen_t){sizeof peer.pid});
 #endif
     if (unknown || peer.uid != geteuid())
         go_cold("foreign-server");
+    if ((!holds_lock(directory, address.sun_path) || !is_the_server()) && !doubt)
+        doubt = "foreign-server";
+    close(directory);
     return fd;
-}
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Read the greeting. Return whether `on_error` is `block`. */
@@ -243,17 +323,6 @@ static int read_greeting(int fd) {
         return line[3] == '1';
     word = strncmp(line, "cold ", 5) == 0 ? strspn(line + 5, "abcdefghijklmnopqrstuvwxyz0123456789-") : 0;
     go_cold(word > 0 && 5 + word == size - 1 && line[5] != '-' ? line + 5 : "no-greeting");
-}
-
-/* Go cold in a sandbox of Landlock: the server cannot see it, for no file of /proc names its domain, but a process in one
- * may not look at the server. */
-static void check_sandbox(void) {
-#ifdef SO_PEERCRED
-    char path[32], target[1];
-    strcpy(put_decimal(stpcpy(path, "/proc/"), (unsigned)peer.pid), "/root");
-    if (readlink(path, target, sizeof target) < 0)
-        go_cold("sandbox");
-#endif
 }
 
 /* Return the request, `HKR3` and a counted body, and its size. */
@@ -283,6 +352,7 @@ static int server;
 static void pass_on(int number) {
     char byte = (char)number;
     int error = errno;
+    passed = number;
     (void)!send(server, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     errno = error;
 }
@@ -337,11 +407,18 @@ static void send_request(int working_directory, char *request, size_t size) {
     }
 }
 
-/* Receive exactly so many bytes; return whether they came. */
+static int64_t answer_by;
+static int is_late;
+
+/* Receive exactly so many bytes; return whether they came in time. */
 static int receive(char *at, size_t size) {
     while (size > 0) {
         struct pollfd wait = {.fd = server, .events = POLLIN};
-        ssize_t got = poll(&wait, 1, -1) < 0 ? -1 : recv(server, at, size, 0);
+        int64_t left = answer_by == INT64_MAX ? -1 : answer_by - now_ms();
+        is_late = answer_by != INT64_MAX && left <= 0;
+        if (is_late)
+            return 0;
+        ssize_t got = poll(&wait, 1, (int)left) < 0 ? -1 : recv(server, at, size, 0);
         if (got > 0) {
             at += got;
             size -= (size_t)got;
@@ -350,16 +427,6 @@ static int receive(char *at, size_t size) {
         }
     }
     return 1;
-}
-
-static void put_out(int fd, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t got = write(fd, text, size);
-        if (got < 0 && errno != EINTR)
-            return;
-        text += got < 0 ? 0 : got;
-        size -= got < 0 ? 0 : (size_t)got;
-    }
 }
 
 static size_t number(const char *at) {
@@ -372,13 +439,18 @@ static size_t number(const char *at) {
 /* Wait for the answer, `X` and the exit status, and end with it.
  *
  * Before it may come what to answer if there is none: `R`, the status, the sizes of stdout and stderr, and both. The last
- * one counts. Returns without either. */
+ * one counts. Returns without either. Where a guard may be asked, a status that is no answer is a refusal. */
 static void await_answer(void) {
     static char head[10], text[REFUSAL_BYTES];
     static struct { int known; unsigned char status; size_t out, err; } refusal;
     while (receive(head, 2)) {
-        if (head[0] == 'X')
-            _exit((unsigned char)head[1]);
+        unsigned char status = (unsigned char)head[1];
+        if (head[0] == 'X' && (status == 0 || status == REFUSED || passed || !guarded))
+            _exit(status);
+        if (head[0] == 'X') {
+            leave_note();
+            refuse_by_status();
+        }
         if (head[0] != 'R' || !receive(head + 2, 8))
             break;
         size_t out = number(head + 2), err = number(head + 6);
@@ -387,11 +459,13 @@ static void await_answer(void) {
         refusal.known = receive(text, out + err); /* half of one is none */
         if (!refusal.known)
             break;
-        refusal.status = (unsigned char)head[1];
+        refusal.status = status;
         refusal.out = out;
         refusal.err = err;
     }
+    end_if_signalled();
     if (refusal.known) {
+        leave_note();
         put_out(STDOUT_FILENO, text, refusal.out);
         put_out(STDERR_FILENO, text + refusal.out, refusal.err);
         _exit(refusal.status);
@@ -426,13 +500,16 @@ int main(int argc, char **argv) {
     agent = slash + 1;
     argument = argv + 1;
     take_event(argc);
-    int streams = 1; /* before anything is opened in the place of a closed one */
+    int closed = 0; /* looked for before anything is opened in the place of a closed one */
     for (int fd = 0; fd < 3; fd++)
-        streams = streams && fcntl(fd, F_GETFD) >= 0;
+        closed |= (fcntl(fd, F_GETFD) < 0) << fd;
     read_conf();
+    for (int fd = 0; guarded && fd < 3; fd++) /* nothing can be written to the first two */
+        if (closed & 1 << fd)
+            (void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
     if (!socket_base)
         go_cold("off");
-    if (!streams)
+    if (closed)
         go_cold("streams");
     int working_directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (working_directory < 0)
@@ -440,11 +517,23 @@ int main(int argc, char **argv) {
     server = connect_server(working_directory);
     char *request = make_request(&size); /* while the server looks at this process */
     int blocks = read_greeting(server);
-    check_sandbox();
+    if (doubt)
+        go_cold(doubt);
+    answer_by = deadline();
     send_request(working_directory, request, size);
     await_answer();
+    if (is_late && guarded)
+        refuse();
     /* The run was lost before it was known what it is about: the cold command runs no hook again, but refuses. */
-    if (access(cold[cold_words - 4], R_OK) == 0)
-        become(cold, cold_words, "lost");
-    fail("hookrun: the server ended before it answered\n", blocks ? 2 : 1);
+    if (!is_late && access(cold[cold_words - 4], R_OK) == 0) {
+        if (guarded)
+            run_below("lost");
+        else
+            become(cold, cold_words, "lost");
+    }
+    if (guarded)
+        refuse();
+    if (blocks)
+        fail("hookrun: the server ended before it answered\n", REFUSED);
+    fail_without_hooks("hookrun: the server ended before it answered\n");
 }

@@ -1,0 +1,132 @@
+"""Write into launcher.conf what launchers answer where hookrun gives no answer, or was removed.
+
+Launchers know their agent and event, the working directory and the agent's variables for the project; the script `gone`
+also looks for a tool in the message. The format is in launch/client/gate.h.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.agents import AGENTS, known_tools, load
+from hookrun.agents.base import installed_deadline, placeholder_message
+from hookrun.agents.reply import refusing_answer
+from hookrun.config.cache_writer import load_compiled
+from hookrun.config.discovery import find
+from hookrun.core import gate
+from hookrun.core.events import GATES
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook
+from hookrun.core.state import report_bug
+from hookrun.launch import launcher_file
+from hookrun.process.prepare import HookEnvironment
+from hookrun.trust import store as stores
+from hookrun.trust.approvals import UserDecisions, active_pause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hookrun.agents.types import Agent
+    from hookrun.trust.store import Store
+
+    # The events, a root, the Unix time from which on it is in force, and the hook; None for any.
+    LauncherGuard = tuple[Iterable[str], str, int, Hook | None]
+
+# In globs; no tool's name has one.
+WILD = frozenset("*?[ ")
+# Arguments of tools that only read, too: they tell no tool.
+VAGUE = frozenset({"file_path", "pattern", "url", "query", "prompt"})
+# Of more a launcher need not know which one it is: it reads all lines at every call.
+MAX_GUARDS = 100
+
+
+def renew(home: str) -> None:
+    """Write the lines of a home's launchers again. A failure is reported, and what is there stays."""
+    try:
+        launcher_file.update_gate(launcher_file.path_in(home), gate_lines(home))
+    except OSError:  # a full disk
+        return
+    except Exception as error:  # the decision or the run before it stands
+        report_bug(error, home)
+
+
+def gate_lines(home: str, more: Iterable[str] = ()) -> list[str]:
+    """Return the lines for the agents that have a launcher, and `more`."""
+    guards = list(_guards(home))
+    if len(guards) > MAX_GUARDS:
+        guards = [(GATES, "/", 0, None)]
+    names = [name for name in AGENTS if name in more or os.path.exists(launcher_file.path_in(home, name))]
+    script = launcher_file.path_in(home, gate.DISCONNECT)
+    return [line for name in names for line in _lines_of(load(name), guards, script)]
+
+
+def _lines_of(agent: Agent, guards: list[LauncherGuard], script: str) -> Iterator[str]:
+    gates = {native: event for native, event in agent.EVENTS.items() if event in GATES}
+    found = [
+        " ".join(("guard", agent.NAME, native, str(since), *_tokens(agent, hook), root))
+        for native, event in gates.items()
+        for events, place, since, hook in guards
+        if event in events and (hook is None or hook.agents is None or agent.NAME in hook.agents)
+        for root in ({place, os.path.realpath(place)} if "\n" not in place else "/")
+    ]
+    if not found:
+        return
+    yield from (f"place {agent.NAME} {name}" for name in agent.PROJECT_ENV_VARS)
+    yield from dict.fromkeys(found)
+    for native, event in gates.items():
+        limit = f"{installed_deadline(agent, native):g} "
+        for word, cause, seconds in (("lost", gate.UNANSWERED, limit), ("gone", gate.REMOVED, "")):
+            text = gate.alone(event, cause, script)
+            status, stdout, _ = refusing_answer(agent, placeholder_message(agent, native), text)
+            yield f"{word} {agent.NAME} {native} {seconds}{status} {stdout.decode().rstrip()}"
+    yield f"because {gate.alone('pre_tool_use', gate.UNANSWERED, script)}"
+
+
+def _tokens(agent: Agent, hook: Hook | None) -> list[str]:
+    """Return JSON strings of which a message about a hook's tools has one; none for any tool."""
+    if hook is None or hook.claude is not None or not hook.matcher or not WILD.isdisjoint("".join(hook.matcher)):
+        return []
+    found: dict[str, None] = {}
+    for tool in hook.matcher:
+        named = (own for own, ours in known_tools.native_tools(agent.NAME).items() if ours == tool)
+        arguments = [each for each in known_tools.ARGUMENTS.get(tool, ()) if each not in VAGUE]
+        others = (other for each in arguments for other in known_tools.OTHER_NAMES.get(each, ()))
+        found |= dict.fromkeys((tool, *named, *arguments, *others))
+    return [f'"{each}"' for each in found]
+
+
+def _guards(home: str) -> Iterator[LauncherGuard]:
+    """Yield the guards in force: those of every project, and of each one with an approved guard."""
+    try:
+        store = stores.load(home)
+    except stores.StoreError:  # what is approved is not known
+        yield GATES, "/", 0, None
+        return
+    roots = {each["root"] for each in store.approved.values() if each.get("guards", True)}
+    for root in (None, *sorted(filter(os.path.isdir, roots))):
+        yield from _guards_at(root, home, store)
+
+
+def _guards_at(root: str | None, home: str, store: Store) -> Iterator[LauncherGuard]:
+    compiled = load_compiled(find(root, home))
+    on_error = compiled.settings.get("on_error") if compiled is not None else None
+    if compiled is None or on_error == "continue":
+        return
+    place, unpaused = root or "/", stores.Store()  # a pause ends, and nothing is written then
+    unpaused.approved, unpaused.denied, unpaused.disabled = store.approved, store.denied, store.disabled
+    environment = HookEnvironment({}, project=place, request_id="")
+    trust = UserDecisions(home, place, environment, compiled.settings, lambda *_: unpaused)
+
+    def since(layer: str, name: str) -> int:
+        pause = active_pause(store.paused, name) if layer != "managed" else None
+        return 0 if pause is None else int(pause["until"])
+
+    if on_error == "block":
+        yield GATES, "/", since("user", ""), None
+    for layer in compiled.unread:
+        if (layer in UNTRUSTED_LAYERS) == (root is not None) and trust.may_guard(layer):
+            yield GATES, place, since(layer, ""), None
+    for hook in compiled.hooks():
+        is_guard = hook.enforcing and hook.on_failure == "block" and trust.reason_off(hook) is None
+        if is_guard and (hook.layer in UNTRUSTED_LAYERS) == (root is not None):
+            yield hook.events, place, since(hook.layer, hook.name), hook
