@@ -65,20 +65,13 @@ HAS_OWN_LINE = (
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
 @config_options
 def trust_command(
-    what: tuple[str, ...],
-    at: Workspace,
-    *,
-    yes: bool,
-    list_all: bool,
-    digests: bool,
-    as_json: bool,
+    what: tuple[str, ...], at: Workspace, *, yes: bool, list_all: bool, digests: bool, as_json: bool
 ) -> int:
     """Approve hooks of the project in PATH (default: here): shows what each runs, and asks. Runs nothing.
 
     Agents run only the hooks of a project that you have approved. Until then, a hook with `on_failure: block` blocks
-    every matching call. A change to a hook's config entry, or to the code that
-    it names, needs a new approval. So does removing or narrowing an approved guard:
-    until then it stays in force.
+    every matching call. A change to a hook's config entry, or to the code that it
+    names, needs a new approval; so does removing or narrowing an approved guard.
     """
     to_approve = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
@@ -279,10 +272,10 @@ def _unseen(texts: Texts) -> list[str]:
 def _approve_all(project: Project, shown: ProjectHook, others: Sequence[ProjectHook]) -> None:
     """Approve a hook that was shown and, after showing them, the others that can be shown."""
     lines = [_approve(project, shown, approved_texts(shown))]
-    texts = {id(found): approved_texts(found) for found in others}
-    for found in others:
-        _show_lines(_description(found, project, texts[id(found)]))
-    seen = [(found, texts[id(found)]) for found in others if not _unseen(texts[id(found)])]
+    seen = [(found, approved_texts(found)) for found in others]
+    for found, texts in seen:
+        _show_lines(_description(found, project, texts))
+    seen = [(found, texts) for found, texts in seen if not _unseen(texts)]
     if seen and click.confirm(f"  approve these {len(seen)}?"):
         with ProgressBar("approving") as bar:
             bar.begin(len(seen))

@@ -13,6 +13,7 @@ from hookrun.core.broken_scripts import SHELLS
 from hookrun.core.events import can_refuse
 from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.model import Hook
+from hookrun.shell.programs import having
 
 # Limits on the bytes read of a script and its first line, and on the seconds in which its shell parses it.
 MAX_SCRIPT, MAX_SHEBANG, MAX_SECONDS = 1 << 20, 256, 10
@@ -28,7 +29,7 @@ BASH_ONLY = re.compile(
     r"(?:\[\[|(?:function|declare|typeset|shopt|source|mapfile)(?=\s))|"
     r"<<<|&>>?|[<>]\((?=\w)|\$\{!|\$\{\w+(?:\[|\^|,|/|:\d)|\bset -\w*o pipefail|\w+\+?=\()"
 )
-POSIX = frozenset({"sh", "dash", "ash"})
+POSIX = having("posix")
 MASKED = re.compile(r"(\|\|\s*(?:true|:|exit 0)|;\s*(?:true|exit 0))\s*;?\s*$")
 # Signs of a verdict on stdout, which needs no exit status.
 ANSWERS = re.compile(r"[\"']?\b(?:action|decision|permissionDecision)\b[\"']?\s*:|hookSpecificOutput")

@@ -103,11 +103,8 @@ class AnyVerdict:
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
-        data: dict[str, object] = {"action": self.action}
-        for name in VERDICT_FIELDS:
-            if (value := getattr(self, name)) is not None:
-                data[name] = value
-        return data
+        given = ((name, getattr(self, name)) for name in VERDICT_FIELDS)
+        return {"action": self.action, **{name: value for name, value in given if value is not None}}
 
 
 class Verdict(AnyVerdict):

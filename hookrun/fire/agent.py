@@ -198,7 +198,7 @@ class AgentFire:
 
     def _read(self) -> Message:
         self.payload = self.invocation.read_context(self.options.ctx, take=self._take)
-        name = detect_agent(self.agent, self.payload)
+        name = agents.detect(self.agent, self.payload)
         if name != self.agent.NAME:
             self._answer_instead(agents.load_sender(name, self.payload))
         return self._understood()
@@ -437,12 +437,6 @@ class AgentFire:
             invocation.close(ended)
         except Exception as failed:
             invocation.warnings.append(report_bug(failed, self.invocation.home))
-
-
-def detect_agent(agent: Agent, payload: dict[str, object]) -> str:
-    """Return the sender of the message: this agent, or one that also runs its hooks."""
-    sender = agent.INSTALL["read_by"](payload) if "read_by" in agent.INSTALL else None
-    return sender or agent.NAME
 
 
 def _has_effect(fire: EventFire, verdict: Verdict) -> bool:

@@ -51,10 +51,9 @@ class FireInvocation:
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
     one per line; `kept` are those of files that count as they last could be read, `gone` the guards that are no longer
     configured; `warnings` are for people only. If it `lacks_home`, the home that was named is gone, and with it the
-    user's files.
-    `events` are the host program's own. If it `asks_approval`, a
-    project's hooks need one; `trusted` are approved digests. `on_outcomes` gets what hooks read and how they ended.
-    `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
+    user's files. `events` are the host program's own. If it `asks_approval`, a project's hooks need one; `trusted` are
+    approved digests. `on_outcomes` gets what hooks read and how they ended. `worker` is the server's, if it runs this;
+    `cold` is why a launcher started a process instead.
     """
 
     def __init__(
@@ -241,7 +240,9 @@ class EventFire:
         if trust is not None:
             self.chain.disabled_reason, self.chain.refusal = trust.why_off, trust.refusal
         if self.invocation.skip:
-            self.chain.disabled_reason = self._without_skipped(self.invocation.skip, self.chain.disabled_reason)
+            skipped = {name.strip() for name in self.invocation.skip.split(",")}
+            why = self.chain.disabled_reason
+            self.chain.disabled_reason = lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else why(hook)
         self._run(self.chain, runner)
         try:
             self._note(self.chain, environment, runner)
@@ -298,11 +299,6 @@ class EventFire:
             home=invocation.home if invocation.agent is not None else None,
             coprocesses=invocation.worker.coprocesses if invocation.worker is not None else None,
         )
-
-    @staticmethod
-    def _without_skipped(names: str, otherwise: Callable[[Hook], str | None]) -> Callable[[Hook], str | None]:
-        skipped = {name.strip() for name in names.split(",")}
-        return lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else otherwise(hook)
 
     def _save_text(self, text: str) -> str | None:
         from hookrun.core.session import save_overflow_text

@@ -34,8 +34,6 @@ LOG = logging.getLogger("hookrun")
 # Seconds for background work, such as a session's last message, to finish when the engine is closed.
 BACKGROUND_WAIT = 5.0
 
-NO_HOOKS = TableCandidates([])
-
 
 class Bundle(Protocol):
     """A set of related handlers.
@@ -373,7 +371,7 @@ class Engine:
         def may_be_guarded() -> bool:
             if event not in GATES:
                 return False
-            if services.unread and EngineFire(services, event, {}, NO_HOOKS).may_have_unread_guard():
+            if services.unread and EngineFire(services, event, {}, TableCandidates([])).may_have_unread_guard():
                 return True
             view = ConditionEvaluator(fields or {})
             return any(

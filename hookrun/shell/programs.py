@@ -5,6 +5,7 @@ from __future__ import annotations
 # A row has programs and their facts, some with values. It continues where the next line is indented.
 #
 # line: how it gives a line to a shell (see `wrappers`); input: it may run its input; in_shell: in the current shell.
+# posix: it need not know the syntax of bash.
 # interprets, opens: it reads commands from the terminal, or starts a shell that does; interactive: the option for that
 # besides code, reads_on: none is needed; runs_code: of a file or its input; evaluates: in a language of its own.
 # script, text, queries: its options with code, by what its first operand is: a file, code, data. node: it resolves
@@ -22,8 +23,10 @@ from __future__ import annotations
 # pattern_first: its first operand is no file unless these are given.
 ROWS = r"""
 # Shells and what runs lines
-dash ksh sh zsh :: line=shell input flags=aefuvx
-ash csh fish mksh tcsh :: line=shell input
+dash sh :: line=shell input posix flags=aefuvx
+ksh zsh :: line=shell input flags=aefuvx
+ash :: line=shell input posix
+csh fish mksh tcsh :: line=shell input
 bash :: line=shell input flags=aefuvx long_flags=--norc,--noprofile,--posix
 sg :: line=option input
 flock :: line=option input wraps=1 valued=-w,--timeout,-E

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookrun.agents import claude, load_sender
+from hookrun.agents import claude, detect, load_sender
 from hookrun.agents.base import Message, knows_tool
 from hookrun.agents.callers import CALLERS, take_unknown_tool
 from hookrun.agents.known_tools import MORE_TOOLS, native_tools
-from hookrun.fire.agent import detect_agent
 from tests.golden import golden
 from tests.rows import rows
 
@@ -58,7 +57,7 @@ def message(caller: str, tool: str, **args: object) -> Json:
 
 def read(payload: Json) -> Message:
     """Return a message as `hookrun fire --agent claude` reads it."""
-    agent = load_sender(detect_agent(claude, payload), payload)
+    agent = load_sender(detect(claude, payload), payload)
     found = agent.read(payload, "")
     if "read_by" in agent.INSTALL and not knows_tool(agent, found):
         take_unknown_tool(found, payload)
@@ -68,14 +67,14 @@ def read(payload: Json) -> Message:
 @rows("name", GROKS)
 def test_every_message_of_grok_s_is_told_to_be_grok_s(name: str) -> None:
     """Those before the first prompt included, which have no transcript."""
-    assert detect_agent(claude, GROKS[name]) == "grok"
+    assert detect(claude, GROKS[name]) == "grok"
 
 
 @rows("caller", CALLERS)
 def test_a_caller_is_told_by_its_message(caller: str) -> None:
     """Without a tool, Devin's messages cannot be distinguished from Claude Code's, whose format they use."""
     own = next(iter(CALLERS[caller].TOOLS))
-    assert detect_agent(claude, message(caller, own)) == caller
+    assert detect(claude, message(caller, own)) == caller
 
 
 def test_a_message_of_grok_s_has_hookrun_s_names() -> None:
@@ -185,7 +184,7 @@ def test_a_message_that_names_no_event_of_claude_code_s_is_an_unknown_agent_s() 
     for tool, ours in (("Write", "write"), ("run_it", "bash")):
         args = {"command": "ls"} if ours == "bash" else {"path": "/a", "content": "x"}
         payload: Json = {"hookEventName": "pre_tool_use", "sessionId": "s1", "toolName": tool, "toolInput": args}
-        assert detect_agent(claude, payload) == "unknown"
+        assert detect(claude, payload) == "unknown"
         (call,) = read(payload).calls
         assert (call.event, call.fields["tool_name"], call.fields["session_id"]) == ("pre_tool_use", ours, "s1")
 

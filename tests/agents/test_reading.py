@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
+from hookrun.agents import claude, cline, copilot, detect, gemini, load, opencode, qwen
 from hookrun.agents.base import CUT_OFF, UnreadableMessageError
-from hookrun.fire.agent import detect_agent
 from tests.golden import golden
 from tests.rows import rows
 
@@ -21,25 +20,25 @@ OTHERS = {name: golden.recorded(name) for name in ("codex", "gemini", "qwen", "c
 @rows("name", CLAUDES)
 def test_a_message_of_claude_s_is_told_to_be_claude_s(name: str) -> None:
     """Every one that was recorded, and every one that is documented."""
-    assert detect_agent(claude, CLAUDES[name][1]) == "claude"
+    assert detect(claude, CLAUDES[name][1]) == "claude"
 
 
 @rows("name", COPILOTS)
 def test_a_message_of_copilot_s_is_told_from_claude_s(name: str) -> None:
     """In both dialects, every one that was recorded."""
-    assert detect_agent(claude, COPILOTS[name][1]) == "copilot"
+    assert detect(claude, COPILOTS[name][1]) == "copilot"
 
 
 def test_a_later_claude_may_tell_the_time() -> None:
     """One field alone makes no message Copilot's."""
     _, data = CLAUDES["claude/shell.02.PreToolUse.json"]
-    assert detect_agent(claude, {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
+    assert detect(claude, {**data, "timestamp": "2027-01-01T00:00:00Z"}) == "claude"
 
 
 @rows("agent", OTHERS)
 def test_through_its_own_wiring_nobody_is_taken_for_another(agent: str) -> None:
     """Only Claude's settings are read by others."""
-    assert {detect_agent(load(agent), data) for _, data in OTHERS[agent].values()} == {agent}
+    assert {detect(load(agent), data) for _, data in OTHERS[agent].values()} == {agent}
 
 
 def before(tool: str, **more: object) -> Json:
