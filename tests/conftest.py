@@ -231,7 +231,7 @@ class Project:
 def copy_package(directory: Path, *left_out: str) -> Path:
     """Copy the package, without what is compiled of it and what other tests may just be writing into it."""
     ignore = shutil.ignore_patterns("__pycache__", "*.tmp", *left_out)
-    return Path(shutil.copytree(ROOT / "hookrun", directory, ignore=ignore))
+    return Path(shutil.copytree(ROOT / "hookrun", directory, ignore=ignore, dirs_exist_ok=True))
 
 
 def records(audit: Path) -> list[dict[str, object]]:
@@ -374,6 +374,7 @@ def pytest_configure(config: pytest.Config) -> None:
     flakes.register(config, getattr(isolation.Account, "environment", None))
     if hasattr(config, "workerinput") or not hasattr(isolation.Account, "home"):
         return
+    isolation.be_a_place()
     config.pluginmanager.register(WorkerResults(), "hookrun-worker-results")
     config.pluginmanager.register(isolation.Guard(), "hookrun-guard")
 

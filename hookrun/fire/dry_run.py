@@ -215,16 +215,10 @@ def _with_value(path: str, context: Mapping[str, object]) -> str:
 def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> str | None:
     if not _has_tool(context):
         return f"{context.get('event')} has no tool, so a matcher never matches"
-    tool = context.get("tool_name")
-    names = [] if context.get("agent") else [each for each in _tool_names_of_agents() if each[1] == tool]
-    ours = next((ours for _, _, ours in names if ours != tool and _matches(matcher, ours)), None)
-    if ours is not None:
-        users = ", ".join(agent for agent, _, each in names if each == ours)
-        return f"hookrun's name of the tool is {format_value(ours)}; {format_value(tool)} is that of {users}"
     for name in tool_names(context):
         if any(glob(pattern.lower(), name.lower()) for pattern in matcher):
             return f"names are case-sensitive: write {format_value(name)}"
-    agents = _agents_using_name(matcher, tool)
+    agents = _agents_using_name(matcher, context.get("tool_name"))
     return f"{', '.join(agents)} use that name" if agents else None
 
 

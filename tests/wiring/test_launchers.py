@@ -161,14 +161,15 @@ def test_install_writes_them_and_the_last_uninstall_removes_them(project: Projec
     assert {each.name for each in links} == {f"claude.{event}" for event in load("claude").EVENTS}
     assert {str(each.readlink()) for each in links} == {"claude"}
     assert {each.name: oct(each.stat().st_mode) for each in directory.iterdir() if not each.is_symlink()} == {
-        "claude": "0o100700", "gemini": "0o100700", "gone": "0o100700", "launcher.conf": "0o100600",
-    }  # fmt: skip
+        **dict.fromkeys(("claude", "disconnect", "gemini", "gone"), "0o100700"),
+        "launcher.conf": "0o100600",
+    }
     assert "already installed" in hookrun(project, "install", "claude").stdout
     launcher_conf(project).chmod(0o644)
     assert "already installed" not in hookrun(project, "install", "claude").stdout
     assert oct(launcher_conf(project).stat().st_mode) == "0o100600"
     hookrun(project, "uninstall", "claude")
-    assert sorted(os.listdir(directory)) == ["gemini", "gone", "launcher.conf"]
+    assert sorted(os.listdir(directory)) == ["disconnect", "gemini", "gone", "launcher.conf"]
     hookrun(project, "uninstall", "gemini")
     assert not directory.exists() or os.listdir(directory) == []
 
