@@ -34,10 +34,13 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const run = (event, message) =>
     new Promise((resolve) => {
       // An interpreter without its program exits with 2, which would block everything.
-      const program = COMMAND.includes("fire") ? COMMAND.slice(0, COMMAND.indexOf("fire")) : COMMAND.slice(0, 1)
+      const isFire = COMMAND.includes("fire")
+      const program = isFire ? COMMAND.slice(0, COMMAND.indexOf("fire")) : COMMAND.slice(0, 1)
       const gone = program.find((word) => word.startsWith("/") && !existsSync(word))
       if (gone) return resolve({ failed: `${gone} no longer exists` })
-      const child = spawn(COMMAND[0], [...COMMAND.slice(1), event], { cwd: directory })
+      const [first, ...rest] = COMMAND
+      const args = isFire ? [...rest, event] : [event, ...rest] // a launcher decides by its first word
+      const child = spawn(first, args, { cwd: directory })
       const out = []
       const err = []
       const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE)

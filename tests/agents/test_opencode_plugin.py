@@ -80,6 +80,13 @@ def test_a_block_is_thrown_and_names_the_reason(project: Project) -> None:
     assert [each["error"] for each in results["results"]] == ["no", None]
 
 
+def test_a_launcher_gets_the_event_first(project: Project) -> None:
+    """By that it knows, without hookrun, whether a guard may be asked."""
+    launcher = project.script("launcher", '#!/bin/sh\ncat > /dev/null\nprintf \'{"refuse": "%s"}\' "$1"\n')
+    results = drive(project, before(), command=[str(launcher), "--home", "/home/me"])
+    assert [each["error"] for each in results["results"]] == ["tool.execute.before"]
+
+
 def test_changed_arguments_are_put_into_the_same_object(project: Project) -> None:
     """OpenCode ignores another one; what is left alone stays."""
     project.hooks({"command": says(action="modify", args_patch={"command": "ls -l"})})
