@@ -136,8 +136,8 @@ class WarmServer:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[None]:
-    """Run the server that the launchers of a home look for."""
+def serving(home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the server that the launchers of a home look for, and yield its process."""
     conf = path_in(str(home))
     found = read(conf)
     assert found is not None, conf
@@ -151,7 +151,7 @@ def serving(home: Path) -> Iterator[None]:
         run = home / ".local/state/hookrun/run"
         sockets = until(lambda: list(run.glob("*.sock")), "the server's socket")
         update_socket(conf, found.command, str(sockets[0]).rpartition("-")[0])
-        yield
+        yield server
     finally:
         server.terminate()
         server.wait(limit())
