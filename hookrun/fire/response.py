@@ -33,8 +33,11 @@ def response_to(message: AgentFire) -> AgentResponse:
             reply = limited(reply, home, session, fire.event, fire.context)
         replies.append(reply)
     notices = [each for each in (message.notice, *message.invocation.gone) if each and message.first_time(each)]
-    if not set(message.invocation.gone).isdisjoint(notices) and os.path.exists(users := home + USERS_GUARDS):
-        os.unlink(users)  # what is gone from the user's config is said once
+    if not set(message.invocation.gone).isdisjoint(notices):
+        try:
+            os.unlink(home + USERS_GUARDS)  # what is gone from the user's config is said once
+        except OSError:  # another run has, or said once more
+            pass
     replies += [_kept_texts(message), message.own_failure(), Reply(user_message="\n".join(notices) or None)]
     answer = build_response(
         message.agent,
