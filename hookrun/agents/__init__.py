@@ -72,12 +72,6 @@ def load(name: str) -> Agent:
     return module  # type: ignore[return-value]  # tests check the modules
 
 
-def detect(agent: Agent, payload: dict[str, object]) -> str:
-    """Return the sender of a message: this agent, or one that also runs its hooks."""
-    sender = agent.INSTALL["read_by"](payload) if "read_by" in agent.INSTALL else None
-    return sender or agent.NAME
-
-
 def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
     """Return the agent that sent a message, maybe one without a module."""
     if name in AGENTS:

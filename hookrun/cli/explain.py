@@ -138,7 +138,8 @@ class Explanation:
     def _lines_below(self) -> Iterator[Line]:
         """Yield the notes, the agent's answer, what it does not support, and other events' hooks."""
         yield from ((f"note: {note}", "") for note in self.query.notes)
-        if path := texts(self.sources.settings, "path"):
+        if "path" in self.sources.settings:
+            path = texts(self.sources.settings, "path")
             yield f"hooks also look for programs in {', '.join(path)}", "dim"
         if self.query.agent is not None:
             from hookrun.cli.explain_agent import agent_lines

@@ -102,13 +102,13 @@ class ConfigFiles:
         """Return the project's root: `configured`, else the repository, else the working directory."""
         return configured or next(iter(self.approved), None) or self.repository or self.cwd or "/"
 
-    def other_places(self, session: str | None, directories: Iterable[str]) -> list[Place]:
+    def other_places(self, session: object, directories: Iterable[str]) -> list[Place]:
         """Return where a session first was in a project with approvals, and of the directories those, other than here.
 
         A session that has not been in one begins here.
         """
         places: list[Place] = [(each, None) for each in directories if each != self.cwd and os.path.isdir(each)]
-        if session is None:
+        if not isinstance(session, str):
             return places
         path, here = f"{self.home}{BEGAN}/{file_name_for(session)}", f"{self.repository or ''}//{self.cwd or ''}"
         try:

@@ -180,7 +180,8 @@ class AgentFire:
     def _fire_elsewhere(self, event: str, call: CanonicalCall) -> None:
         """Fire a call at the guards of other projects: of the one its session began in, and of where it is made."""
         found = self.invocation.config_files if self.options.probe is None else None
-        places = found.other_places(self.message.session_id, self.message.roots[:1]) if found is not None else []
+        session = call.fields.get("session_id")
+        places = found.other_places(session, self.message.roots[:1]) if found is not None else []
         if places and not self.invocation.interrupted:
             from hookrun.fire.places import fire_in  # rarely needed
 
@@ -198,7 +199,8 @@ class AgentFire:
 
     def _read(self) -> Message:
         self.payload = self.invocation.read_context(self.options.ctx, take=self._take)
-        name = agents.detect(self.agent, self.payload)
+        read_by = self.agent.INSTALL.get("read_by")  # by another agent, which also runs its hooks
+        name = (read_by(self.payload) if read_by is not None else None) or self.agent.NAME
         if name != self.agent.NAME:
             self._answer_instead(agents.load_sender(name, self.payload))
         return self._understood()

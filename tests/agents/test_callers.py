@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hookrun.agents import claude, detect, load_sender
+from hookrun.agents import claude, load_sender
 from hookrun.agents.base import Message, knows_tool
 from hookrun.agents.callers import CALLERS, take_unknown_tool
 from hookrun.agents.known_tools import MORE_TOOLS, native_tools
+from tests.agents.senders import detect
 from tests.golden import golden
 from tests.rows import rows
 

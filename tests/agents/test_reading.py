@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hookrun.agents import claude, cline, copilot, detect, gemini, load, opencode, qwen
+from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
 from hookrun.agents.base import CUT_OFF, UnreadableMessageError
+from tests.agents.senders import detect
 from tests.golden import golden
 from tests.rows import rows
 
