@@ -145,8 +145,13 @@ def installed_deadline(agent: Agent, event: str) -> float:
 
 
 def knows_tool(agent: Agent, message: Message) -> bool:
-    """Return whether a message has no tool, or one whose name alone is canonical."""
+    """Return whether a message has no tool, or one whose name alone is canonical.
+
+    Raises UnreadableMessageError for a call that names none before it runs: any guard may be for it.
+    """
     tool = message.tool
+    if not tool and message.event == "pre_tool_use":
+        raise UnreadableMessageError("the message names no tool")
     if tool is None or not message.calls or tool in agent.TOOLS or tool.startswith("mcp__"):
         return True
     return message.calls[0].fields.get("tool_name") != tool

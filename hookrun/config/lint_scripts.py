@@ -32,7 +32,8 @@ BASH_ONLY = re.compile(
 POSIX = having("posix")
 MASKED = re.compile(r"(\|\|\s*(?:true|:|exit 0)|;\s*(?:true|exit 0))\s*;?\s*$")
 # Signs of a verdict on stdout, which needs no exit status.
-ANSWERS = re.compile(r"[\"']?\b(?:action|decision|permissionDecision)\b[\"']?\s*:|hookSpecificOutput")
+ANSWERS = re.compile(r"\b(?:action|decision|permissionDecision)\b\\?[\"']?\s*:|hookSpecificOutput")
+REFUSES = re.compile(r"\bexit\s+[1-9]")
 EXPORTS = re.compile(r"^\s*(?:module\.)?exports\b|^\s*export\s", re.MULTILINE)
 # What a Node.js file does besides declaring: a call or a statement at the beginning of a line.
 ACTS = re.compile(
@@ -68,8 +69,9 @@ def script_problems(hook: Hook, look: list[str], directory: str, search: str) ->
 def _line_problems(line: str, hook: Hook, directory: str) -> Iterator[tuple[str, str]]:
     if (error := _syntax_error("sh", line)) is not None:
         yield f"the shell cannot read this: {error}", "correct it"
-    masked = MASKED.search(line)
-    if masked is not None and hook.enforcing and any(map(can_refuse, hook.events)):
+    masked = MASKED.search(line) if REFUSES.search(line) is None else None
+    guards = hook.enforcing and hook.on_failure == "block" and any(map(can_refuse, hook.events))
+    if masked is not None and guards:
         scripts = [read_or_none(os.path.join(directory, word), MAX_SCRIPT) or b"" for word in line.split()]
         if not ANSWERS.search(line + b"".join(scripts).decode("utf-8", "replace")):
             yield f"`{masked[1]}` hides its exit status, so it never blocks", f"remove `{masked[1]}`"

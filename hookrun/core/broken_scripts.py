@@ -48,7 +48,14 @@ STARTS = ("python's start", "ruby's start")
 NO_FILE = ("<", "[", "(", "-", "node:")
 
 
-def own_error(target: str | Sequence[str], stderr: str) -> str | None:
+# The form of an error that has ended a script, unless its exit status is 0: then the script has caught and logged it.
+CAUGHT = "python"
+# Ends of scripts that are in no shell's language: a warning or a log of theirs may look like an error of a shell.
+OTHERS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")
+OF_SHELLS = ("dash", "bash", "busybox", "mksh", "zsh")
+
+
+def own_error(target: str | Sequence[str], stderr: str, exit_code: int) -> str | None:
     """Return the first error of the shell or interpreter that runs a hook's command, None if there is none.
 
     It must be about that shell, or a word of the command: the hook may report errors in other files.
@@ -56,8 +63,12 @@ def own_error(target: str | Sequence[str], stderr: str) -> str | None:
     line = target if isinstance(target, str) else " ".join(target)
     known = SHELLS.union(word.strip("\"';()&|").rpartition("/")[2] for word in line.split())
     for program, form in FORMS.items():
+        if exit_code == 0 and program == CAUGHT:
+            continue
         for found in re.finditer(f"^(?:{form})", stderr, re.MULTILINE):
             name = found["name"]
+            if program in OF_SHELLS and name.endswith(OTHERS):
+                continue
             if name.rpartition("/")[2] in known or name.startswith(NO_FILE) or program in STARTS:
                 said = found[0] if "\n" not in found[0] else stderr[found.start() :].strip()
                 return said[-MAX_ERROR:]

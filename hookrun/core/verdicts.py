@@ -122,7 +122,7 @@ def note_broken_script(hook: AnyHook, outcome: Outcome, notes: list[str]) -> Fai
         return None
     from hookrun.core.broken_scripts import own_error  # rarely needed
 
-    said = own_error(hook.target, decode(outcome.stderr))
+    said = own_error(hook.target, decode(outcome.stderr), outcome.exit_code or 0)
     if said is None:
         return None
     notes.append(f"{BROKEN_SCRIPT}: a part of its script could not run: {said}")
@@ -234,6 +234,8 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
         if (value := data.get(name)) is not None:
             fits = isinstance(value, str)
             setattr(verdict, name, value if fits else _unfit(verdict, name, value, "a string", notes))
+    if action in BINDING_ACTIONS and verdict.message is None and isinstance(reason := data.get("reason"), str):
+        verdict.message = reason  # the field of most agents; it is noted below
     for name in VERDICT_OBJECTS:
         if (value := data.get(name)) is not None:
             fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)

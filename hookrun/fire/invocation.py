@@ -443,7 +443,7 @@ def load_audit() -> None:
 def load_for_refusals() -> None:
     """Load what a refusal may need, before an installer can remove it while hooks run."""
     try:
-        from hookrun.core import credentials, refusals, session, verdicts  # noqa: F401
-        from hookrun.fire import response  # noqa: F401
+        from hookrun.core import broken_scripts, credentials, refusals, session, verdicts  # noqa: F401
+        from hookrun.fire import response, unread  # noqa: F401
     except Exception:  # as above
         return

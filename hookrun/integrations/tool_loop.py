@@ -23,6 +23,7 @@ from typing import Any
 
 from hookrun.agents.base import CHANGES_FILES, NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
+from hookrun.core.context import ContextError
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
@@ -153,7 +154,10 @@ class _ToolCall:
 
     async def run(self) -> ToolOutcome:
         check_use(self.engine, self.on_error)
-        self.name = str(plain(self.name))  # tables have texts
+        name = plain(self.name)  # tables have texts
+        if name in (None, ""):
+            raise ContextError("run_tool needs the tool's name: no hook can be asked without it")
+        self.name = str(name)
         check_fields(self._context(), TOOL_EVENTS)
         refusal = await self._before()
         if refusal is not None:

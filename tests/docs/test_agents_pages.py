@@ -84,7 +84,7 @@ def toy(project: Project, message: object) -> dict[str, object]:
 def test_the_agent_of_the_page_can_be_wired(project: Project) -> None:
     """The module's declared settings are all that install, doctor and uninstall need."""
     project.hooks({"command": "true"})
-    assert with_toy(project, "install", "toy").stdout == "toy: installed for 1 event in ~/.toy/hooks.json\n"
+    assert with_toy(project, "install", "toy").stdout == "toy: installed for 3 events in ~/.toy/hooks.json\n"
     (entry,) = json.loads((project.home / ".toy" / "hooks.json").read_text())["hooks"]["before"]
     assert entry["hooks"][0]["timeout"] == 600
     assert "/hookrun/toy before " in entry["hooks"][0]["command"]

@@ -89,7 +89,7 @@ OTHER_WORDS = [
 @rows("program, error", [(program, error) for program, errors in SAID.items() for error in errors])
 def test_the_own_errors_of_shells_and_interpreters_are_recognized(program: str, error: str) -> None:
     """Among other lines, too."""
-    said = own_error("./h --strict", f"checking\n{error}\nchecked")
+    said = own_error("./h --strict", f"checking\n{error}\nchecked", 1)
     assert said is not None, program
     assert said.splitlines()[0] in error
 
@@ -97,7 +97,20 @@ def test_the_own_errors_of_shells_and_interpreters_are_recognized(program: str, 
 @rows("text", OTHER_WORDS)
 def test_a_hook_s_own_words_are_none(text: str) -> None:
     """Whatever they say of other files, or of commands that were only tried."""
-    assert own_error("./h --strict", text) is None
+    assert own_error("./h --strict", text, 1) is None
+
+
+CAUGHT = [
+    'Traceback (most recent call last):\n  File "/repo/hooks/h.py", line 3, in <module>\n    open("x")\nOSError: x',
+    "hooks/h.py:3: UserWarning: deprecated\n  warnings.warn('deprecated')",
+    "/repo/hooks/h.py:7: slow check",
+]
+
+
+@rows("text", CAUGHT)
+def test_what_a_script_has_caught_or_warns_of_is_none(text: str) -> None:
+    """It went on, and ended well."""
+    assert own_error("python3 hooks/h.py", text, 0) is None
 
 
 ANSWERED = """echo '{"action": "continue"}'"""

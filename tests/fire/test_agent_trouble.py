@@ -106,12 +106,6 @@ def test_a_message_that_cannot_be_read_ends_clines_run(project: Project) -> None
     assert cline.fire(b"nonsense").json["cancel"]
 
 
-def test_an_empty_message_refuses_nothing(agent: Agent) -> None:
-    """It names no event and no tool."""
-    agent.project.user_hooks({"event": "session_start", "command": "true"}, on_error="block")
-    assert agent.fire({}, event=pre(agent)).reason is None
-
-
 def test_an_event_that_nobody_knows_refuses_nothing(agent: Agent) -> None:
     """A later version may have more events than this hookrun. Without a tool there is nothing to judge."""
     message = json.loads(json.dumps(agent.stop()).replace(f'"{agent.events["stop"]}"', '"AfterBreakfast"'))
@@ -348,7 +342,8 @@ def test_half_a_second_of_an_agent_s_limit_is_kept_for_the_answer(
     codex, options = table.load("codex"), FireOptions()
     options.home, options.ctx = str(project.home), str(project.root / "message.json")
     for event, kept in (("SessionEnd", 0.5), ("PreToolUse", 599.5)):
-        (project.root / "message.json").write_text(json.dumps({"hook_event_name": event, "cwd": str(project.root)}))
+        message = {"hook_event_name": event, "cwd": str(project.root), "tool_name": "shell", "tool_input": {}}
+        (project.root / "message.json").write_text(json.dumps(message))
         fire = AgentFire(codex, options, "")
         assert (fire.run(), fire.errors) == (0, [])
         assert fire.invocation.deadline == pytest.approx(fire.invocation.started + kept)

@@ -231,3 +231,23 @@ def test_it_is_not_refused_where_none_could_refuse(name: str, hook: dict[str, ob
     told = fire(agent, b"nonsense")
     assert refused(told) is None
     assert "hookrun failed" in told.person
+
+
+NO_TOOL = [(name, tool) for name in ("claude", "codex", "gemini", "qwen") for tool in (None, 7, ["Bash"], "")]
+
+
+@rows("name, tool", NO_TOOL)
+def test_a_call_that_names_no_tool_is_refused_where_a_guard_may_be_for_it(
+    name: str, tool: object, agent_of: AgentOf
+) -> None:
+    """Whatever it has in the place of the name; without a guard it continues, and the user is notified."""
+    agent = agent_of(name)
+    message = {**agent.shell(), "tool_name": tool}
+    without = {key: value for key, value in message.items() if key != "tool_name"}
+    for each in (message, without):
+        told = agent.fire(each)
+        assert told.reason is None
+        assert "names no tool" in told.person
+    agent.project.user_hooks({"name": "guard", "matcher": "write", "command": "true", "on_failure": "block"})
+    for each in (message, without):
+        assert "guard cannot check this" in str(refused(agent.fire(each)))

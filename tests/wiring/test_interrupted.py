@@ -96,4 +96,5 @@ def _both(home: Path) -> tuple[bytes, bytes]:
 
 def _is_wired(hooks: bytes) -> bool:
     data = json.loads(hooks)
-    return data["theme"] == "dark" and len(data["hooks"]["Stop"]) == 1 and "PreToolUse" in data["hooks"]
+    own, *others = data["hooks"]["Stop"]
+    return data["theme"] == "dark" and "mine" in str(own) and len(others) == 1 and "PreToolUse" in data["hooks"]

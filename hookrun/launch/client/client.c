@@ -408,7 +408,7 @@ static void send_request(int working_directory, char *request, size_t size) {
 }
 
 static int64_t answer_by;
-static int is_late;
+static int is_late, is_broken;
 
 /* Receive exactly so many bytes; return whether they came in time. */
 static int receive(char *at, size_t size) {
@@ -423,6 +423,7 @@ static int receive(char *at, size_t size) {
             at += got;
             size -= (size_t)got;
         } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+            is_broken = got < 0;
             return 0;
         }
     }
@@ -464,6 +465,10 @@ static void await_answer(void) {
         refusal.err = err;
     }
     end_if_signalled();
+    if (is_broken && guarded) { /* the server may go on, and its answer be on stdout */
+        leave_note();
+        refuse_by_status();
+    }
     if (refusal.known) {
         leave_note();
         put_out(STDOUT_FILENO, text, refusal.out);
