@@ -109,7 +109,7 @@ CAUGHT = [
 
 @rows("text", CAUGHT)
 def test_what_a_script_has_caught_or_warns_of_is_none(text: str) -> None:
-    """It went on, and ended well."""
+    """It ended well."""
     assert own_error("python3 hooks/h.py", text, 0) is None
 
 

@@ -240,7 +240,7 @@ NO_TOOL = [(name, tool) for name in ("claude", "codex", "gemini", "qwen") for to
 def test_a_call_that_names_no_tool_is_refused_where_a_guard_may_be_for_it(
     name: str, tool: object, agent_of: AgentOf
 ) -> None:
-    """Whatever it has in the place of the name; without a guard it continues, and the user is notified."""
+    """Whatever it has instead of the name; without a guard it continues, and the user is notified."""
     agent = agent_of(name)
     message = {**agent.shell(), "tool_name": tool}
     without = {key: value for key, value in message.items() if key != "tool_name"}
