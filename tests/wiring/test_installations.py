@@ -143,7 +143,7 @@ def test_a_tool_cache_is_refused(account: Account, tools: Tools, running: str, c
         printed = account.run(*run, "hookrun", *INSTALL, *option, status=1)
         assert f"this hookrun is in {place}" in printed
         assert account.wired() == ""
-    by_uv, by_pipx, wire, *_ = re.findall("`(.*?)`", printed)
+    _, by_uv, by_pipx, wire, *_ = re.findall("`(.*?)`", printed)
     assert (by_uv, by_pipx) == (f"uv tool install {tools.wheel}", f"pipx install {tools.wheel}")
     account.run("sh", "-c", f"{lasting} && {wire} --all-events".format(by_uv=by_uv, by_pipx=by_pipx))
     account.run("rm", "-rf", str(place))
