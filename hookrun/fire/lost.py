@@ -13,6 +13,7 @@ from hookrun.agents.reply import refusing_answer
 from hookrun.core.events import EVENTS, GATES
 from hookrun.core.gate import NO_CALL, NOT_RUN, UNANSWERED
 from hookrun.core.state import PENDING, read_own
+from hookrun.launch.launcher_file import note_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,12 +40,17 @@ def settle(home: str) -> list[dict[str, object]]:
 
     taken = f"{home}{PENDING}.{os.getpid()}"
     try:
+        seen = os.stat(home + PENDING)
+        if not renew(home):  # what is noted stays
+            return []
         os.rename(home + PENDING, taken)  # of runs that end together one takes it
-        lines = [line.split(" ") for line in read_own(taken).decode("ascii").splitlines()]
+        now, data = os.stat(taken), read_own(taken)
         os.unlink(taken)
     except (OSError, ValueError):
         return []
-    renew(home)
+    if (now.st_ino, now.st_size) != (seen.st_ino, seen.st_size):  # more was noted meanwhile
+        note_change(home)
+    lines = [line.split(" ") for line in data.decode("ascii", "replace").splitlines()]
     records = []
     for when, agent, event in (words for words in lines if len(words) == len(("time", "agent", "event"))):
         context = {"event": EVENTS.get(event, event), "agent": agent}

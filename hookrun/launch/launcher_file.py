@@ -93,10 +93,10 @@ def note_change(home: str) -> None:
     if os.path.exists(path_in(home)):
         try:
             fd = open_private(home + PENDING, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
-        except OSError:  # a full disk, a home that cannot be written
+            with open(fd, "wb", buffering=0) as file:
+                file.write(b"changed\n")
+        except OSError:  # a full disk, a home that cannot be written: no verdict may hang on it
             return
-        os.write(fd, b"changed\n")
-        os.close(fd)
 
 
 def write(path: str, data: bytes, mode: int = 0o600) -> None:

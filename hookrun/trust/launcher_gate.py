@@ -40,14 +40,19 @@ VAGUE = frozenset({"file_path", "pattern", "url", "query", "prompt"})
 MAX_GUARDS = 100
 
 
-def renew(home: str) -> None:
-    """Write the lines of a home's launchers again. A failure is reported, and what is there stays."""
+def renew(home: str) -> bool:
+    """Write the lines of a home's launchers again; return whether they are as they should be.
+
+    Else what is there stays, and the next run tries again. A failure of ours is reported.
+    """
     try:
         launcher_file.update_gate(launcher_file.path_in(home), gate_lines(home))
     except OSError:  # a full disk
-        return
+        return False
     except Exception as error:  # the decision or the run before it stands
         report_bug(error, home)
+        return False
+    return True
 
 
 def gate_lines(home: str, more: Iterable[str] = ()) -> list[str]:
@@ -110,7 +115,7 @@ def _guards(home: str) -> Iterator[LauncherGuard]:
 def _guards_at(root: str | None, home: str, store: Store) -> Iterator[LauncherGuard]:
     compiled = load_compiled(find(root, home))
     on_error = compiled.settings.get("on_error") if compiled is not None else None
-    if compiled is None or on_error == "continue":
+    if compiled is None or not gate.refuses(on_error, lambda: True):
         return
     place, unpaused = root or "/", stores.Store()  # a pause ends, and nothing is written then
     unpaused.approved, unpaused.denied, unpaused.disabled = store.approved, store.denied, store.disabled
@@ -121,7 +126,7 @@ def _guards_at(root: str | None, home: str, store: Store) -> Iterator[LauncherGu
         pause = active_pause(store.paused, name) if layer != "managed" else None
         return 0 if pause is None else int(pause["until"])
 
-    if on_error == "block":
+    if gate.refuses(on_error, lambda: False):  # whether there is a guard or not
         yield GATES, "/", since("user", ""), None
     for layer in compiled.unread:
         if (layer in UNTRUSTED_LAYERS) == (root is not None) and trust.may_guard(layer):

@@ -21,6 +21,7 @@ from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import DATA_DIR, make_private_dir
 from hookrun.core.terminal import is_terminal
 from hookrun.core.text import UserError, did_you_mean, quote, shell_quoted, truncate
+from hookrun.launch import launcher_file
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.trust import launcher_gate, snapshots, store as stores
@@ -291,7 +292,8 @@ def locked_store(home: str, owners: Iterable[int] = ()) -> Iterator[Store]:
         shown = relative_path(error.filename) if isinstance(error.filename, str) else "the store"
         fault = f"{shown}: cannot be written ({error.strerror}), so nothing was changed"
         raise stores.StoreError(f"{fault}\nhint: free some space or fix its permissions") from None
-    launcher_gate.renew(home)
+    if not launcher_gate.renew(home):
+        launcher_file.note_change(home)
 
 
 def _text(store: Store) -> str:
