@@ -236,7 +236,6 @@ class Workspace:
             account = line_home() if self.named_home is None else home
         if os.path.realpath(home) == os.path.realpath(account):
             return home
-        from hookrun.cli.printing import warn
         from hookrun.launch.launcher_file import path_in
         from hookrun.wiring.presence import project_names_hookrun  # keeps `hookrun --help` quick
 

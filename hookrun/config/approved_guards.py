@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hookrun.config.command_words import program_and_script
@@ -123,10 +124,14 @@ def _compare_users(loaded: LoadedConfig) -> None:
     """Name the user's own guards that are gone since a session last named those; they need no approval."""
     path, declared = loaded.found.home + USERS_GUARDS, loaded.declarations
     now = {hook.name for hook in declared.hooks if hook.layer == "user" and is_guard(hook)}
-    known = set(json.loads(state.read_own(path))) if os.path.exists(path) else set()
+    try:
+        known = set(json.loads(state.read_own(path)))
+    except (OSError, ValueError):  # none yet, or damaged
+        known = set()
     declared.gone += [f"guard {name} is no longer in the user's own config" for name in sorted(known - now)]
     if now - known:
-        _write(path, sorted(known | now))
+        with suppress(OSError):  # a full disk changes no verdict
+            _write(path, sorted(known | now))
 
 
 def _with_guards(loaded: LoadedConfig) -> LoadedConfig:

@@ -117,6 +117,7 @@ class ConfigFiles:
             os.close(fd)
         except OSError:
             began = ""
+        began = began[:-1] if began[-1:] == "\n" else ""  # half a place is none
         if "//" not in began and self.approved:
             from hookrun.core.session import keep_place  # once a session
 

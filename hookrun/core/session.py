@@ -53,8 +53,8 @@ def keep_place(path: str, place: str) -> None:
     """Store where a session began, ignoring failure."""
     try:
         fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.write(fd, os.fsencode(place))
-        os.close(fd)
+        with open(fd, "wb", buffering=0) as file:
+            file.write(os.fsencode(place) + b"\n")  # without its end it is half written
     except OSError:
         return
     state.remove_oldest(os.path.dirname(path), MAX_SESSION_FILES)

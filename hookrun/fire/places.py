@@ -5,6 +5,7 @@ Neither a nested repository nor another working directory takes a call out of it
 
 from __future__ import annotations
 
+import copy
 import os
 
 from hookrun.config.cache_writer import load_compiled
@@ -25,8 +26,7 @@ def fire_in(
     """Yield a fire, and its verdict, of the guards of each other project in these places. Raises FireError."""
     asked = {invocation.project_root()}
     for directory, repository in places:
-        other = object.__new__(type(invocation))
-        other.__dict__.update(invocation.__dict__)  # one deadline, one list of problems
+        other = copy.copy(invocation)  # one deadline, one list of problems
         cwd = os.path.normpath(directory) if directory is not None else None
         other.config_files = find(cwd, invocation.home, repository=repository)
         other.compiled = compiled = load_compiled(other.config_files)

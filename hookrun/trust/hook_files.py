@@ -344,13 +344,11 @@ def _start(path: str) -> bytes:
 
 def text_of_script(path: str) -> str:
     """Return the beginning of a text file, "" for any other."""
+    from hookrun.core.files import read_regular  # only after a change
+
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        try:
-            data = os.read(fd, LARGEST_SCRIPT)
-        finally:
-            os.close(fd)
-    except OSError:
+        data = read_regular(path, LARGEST_SCRIPT)
+    except (OSError, ValueError):
         return ""
     return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
 

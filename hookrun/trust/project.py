@@ -221,9 +221,17 @@ class Project:
         with self.changing():
             self._keep_guards(names, hooks)
 
+    def _recorded(self) -> list[ApprovedGuard]:
+        """Return the guards on record; if that is damaged, those that are approved now, so that none is lost."""
+        try:
+            return approved_guards.read(self.home, self.root) or []
+        except Exception:
+            approved = [found.hook for found in self.hooks() if found.state == "approved"]
+            return [ApprovedGuard(hook, time.time(), self._head) for hook in approved if is_guard(hook)]
+
     def _keep_guards(self, gone: Container[str], hooks: Iterable[Hook] = ()) -> None:
         """Replace the approved guards of some names by these hooks, as far as they are guards."""
-        kept = [each for each in self.guards() if each.hook.name not in gone]
+        kept = [each for each in self._recorded() if each.hook.name not in gone]
         now = [ApprovedGuard(hook, time.time(), self._head) for hook in hooks if is_guard(hook)]
         approved_guards.write(self.home, self.root, [*kept, *now])
 

@@ -133,6 +133,25 @@ def test_what_the_user_has_switched_off_stays_off(guarded: Stranger) -> None:
     assert not guarded.fire(command=PUSH).blocked
 
 
+def test_an_approval_beside_a_damaged_record_loses_no_guard(guarded: Stranger) -> None:
+    """What is approved now is on record again, not the new hook alone."""
+    [record] = (guarded.project.home / ".local/share/hookrun/guards").rglob("guards.json")
+    record.write_text("[{")
+    declare(guarded.project.root, GUARD, OTHER, {**GUARD, "name": "second"})
+    listed = hookrun(guarded.project, "trust", "--digest").stdout.splitlines()
+    hookrun(guarded.project, "trust", "--yes", next(line.split()[0] for line in listed if line.endswith("second")))
+    assert {each["hook"]["name"] for each in json.loads(record.read_text())} == {"guard", "second"}
+
+
+def test_half_a_place_where_a_session_began_is_none(guarded: Stranger) -> None:
+    """A disk that was full for a moment leads no call to another project."""
+    [place] = (guarded.project.home / ".local/state/hookrun").rglob("began/*")
+    whole = place.read_bytes()
+    place.write_bytes(whole[:-3])
+    assert guarded.fire(command=PUSH, session="before").blocked
+    assert place.read_bytes() == whole
+
+
 def test_a_damaged_record_shuts_the_gate(guarded: Stranger) -> None:
     """Which guards there were is not known."""
     [record] = (guarded.project.home / ".local/share/hookrun/guards").rglob("guards.json")
