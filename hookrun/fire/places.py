@@ -31,8 +31,8 @@ def fire_in(
         other.config_files = find(cwd, invocation.home, repository=repository)
         other.compiled = compiled = load_compiled(other.config_files)
         root = other.project_root()
-        if compiled is None or compiled.root is None or root in asked:
-            continue
+        if compiled is None or (compiled.root is None and not compiled.unread) or root in asked:
+            continue  # nothing is declared there, and nothing that is not known
         asked.add(root)
         compiled.guards_only = True
         invocation.gone = list(dict.fromkeys((*invocation.gone, *compiled.gone, *compiled.problems)))

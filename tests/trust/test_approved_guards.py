@@ -344,6 +344,18 @@ def test_no_place_takes_a_call_out_of_its_sessions_project(guarded: Stranger, wa
     assert not guarded.fire(command="ls", cwd=place, session="s9").blocked
 
 
+def test_what_is_not_known_of_its_project_refuses_a_session_elsewhere(guarded: Stranger) -> None:
+    """Its record is damaged, and its config gone: from within it is refused, too."""
+    guarded.fire(session="s9")
+    elsewhere = guarded.project.root.parent / "elsewhere"
+    elsewhere.mkdir()
+    [record] = (guarded.project.home / ".local/share/hookrun/guards").rglob("guards.json")
+    record.write_text("{")
+    (guarded.project.root / "coder.json").unlink()
+    assert guarded.fire(command=PUSH, session="s9").blocked
+    assert guarded.fire(command=PUSH, cwd=elsewhere, session="s9").blocked
+
+
 def test_the_guards_of_the_place_are_asked_as_well(guarded: Stranger) -> None:
     """Where the agent names its project, and makes the call in another one."""
     project = guarded.project
