@@ -188,10 +188,11 @@ class Agent:
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
-    def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True) -> Ran:
+    def run(self, *turns: Turn, prompt: str = "do it", allowed: bool = True, waits: float = 0) -> Ran:
         """Run it on one prompt with these turns of its model. Processes that it leaves running are ended with it.
 
-        If its tools are not `allowed` it has to ask the user, and there is none.
+        If its tools are not `allowed` it has to ask the user, and there is none. `waits` is how many seconds of its run
+        are spent in waiting by design: they are added to the limit.
         """
         self.model.begin(turns)
         process = subprocess.Popen(
@@ -205,7 +206,7 @@ class Agent:
             start_new_session=True,
         )
         try:
-            stdout, stderr = process.communicate(timeout=limit())  # it takes one to five seconds on an idle machine
+            stdout, stderr = process.communicate(timeout=limit() + waits)  # idle: one to five seconds
         finally:
             _end(process)
         return Ran(self.place, self.model, process.returncode, stdout, stderr)
