@@ -108,6 +108,15 @@ def test_the_log_has_the_frames_and_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_module_that_is_not_there_is_no_bug() -> None:
+    """A package is replaced file by file; and one of somebody else is none of ours."""
+    ours = ModuleNotFoundError("No module named 'hookrun.fire.unread'", name="hookrun.fire.unread")
+    other = crash.report(ModuleNotFoundError("No module named 'hookrunner'", name="hookrunner"), None, debug=False)
+    replaced = "hookrun is being replaced (try again), or must be installed again"
+    assert crash.report(ours, None, debug=False) == f"hookrun.fire.unread cannot be loaded: {replaced}"
+    assert other == "internal error, please report it: ModuleNotFoundError: No module named 'hookrunner'"
+
+
 def test_neither_secrets_nor_variables_nor_the_error_being_handled_are_kept(tmp_path: Path) -> None:
     """Credentials are redacted in the log and in the message; explicit causes are shown."""
     error = failed(f"token={TOKEN}")

@@ -12,12 +12,13 @@ from hookrun.core.state import (
     STATE_DIR,
     CurrentRun,
     NoHomeError,
+    bug_message,
     home_directory,
     line_home,
     open_private,
     timestamp,
 )
-from hookrun.core.text import describe_exception, escape, write_stderr
+from hookrun.core.text import escape, write_stderr
 
 # Bytes of crash.log after which it is rotated to crash.log.1.
 MAX_BYTES = 1 << 20
@@ -35,7 +36,7 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     With `debug` and HOOKRUN_DEBUG the traceback is also printed on stderr. It has no values of variables and no
     context; credentials are redacted. Without a home, or if the log cannot be written, only the message is returned.
     """
-    message = f"internal error, please report it: {redact(describe_exception(error))}"
+    message = redact(bug_message(error))
     path = f"{home}{STATE_DIR}/crash.log" if home is not None else ""
     try:
         text = redact(escape("".join(_traceback(error)), keep_newlines=True))[:MAX_ENTRY]

@@ -47,7 +47,14 @@ def report_bug(error: BaseException, home: str | None = None) -> str:
 
         return report_in_run(error, home)
     except Exception:  # hookrun is incomplete, or no descriptor is free
-        return f"internal error, please report it: {describe_exception(error)}"
+        return bug_message(error)
+
+
+def bug_message(error: BaseException) -> str:
+    """Return what a bug of ours is to the user: a module of hookrun that is not there is none."""
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "hookrun":
+        return f"{error.name} cannot be loaded: hookrun is being replaced (try again), or must be installed again"
+    return f"internal error, please report it: {describe_exception(error)}"
 
 
 # The last nanosecond of Python's clock, in 2262.
