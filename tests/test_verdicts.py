@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from hookrun.core import verdicts
-from hookrun.core.engine import combine
-from hookrun.core.model import FAILURES, Failure, Hook, HookResult, Outcome, Verdict
+from hookrun.core.engine import combine_into
+from hookrun.core.model import FAILURES, AnyVerdict, Failure, Hook, HookResult, Outcome, Verdict
 from tests.rows import rows
 
 ORDER = ("stop", "block", "skip", "ask", "modify/allow", "continue")
@@ -565,6 +565,11 @@ def test_a_failing_adviser_only_tells() -> None:
 
 
 # --- combining
+
+
+def combine(runs: list[HookResult], args: dict[str, object] | None = None) -> Verdict:
+    """Return the verdict of all runs."""
+    return combine_into(AnyVerdict(), runs, args).replace()
 
 
 def ran(*verdicts: Verdict) -> list[HookResult]:

@@ -18,7 +18,7 @@ from hookrun.claude.hook_protocol import (
 )
 from hookrun.core import verdicts
 from hookrun.core.fastjson import dumps, loads, type_name
-from hookrun.core.model import BINDING_ACTIONS, AnyHook, Failure, HookResult, Outcome, Verdict, as_object
+from hookrun.core.model import BINDING_ACTIONS, AnyHook, AnyVerdict, Failure, HookResult, Outcome, Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,15 +62,14 @@ def to_hook_result(
     `keep` saves a too long text and returns the file's path.
     """
     answer = Interpretation(hook, event, context, outcome)
-    if isinstance(answer.result, Verdict):
-        for name in LIMITED:
-            text = getattr(answer.result, name)
-            if text is not None and len(text) > MAX_TEXT:
-                whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
-                setattr(answer.result, name, shorten(text, keep, whole=whole))
-    failure = answer.result if isinstance(answer.result, Failure) else None
+    result = answer.result
+    for name in LIMITED:
+        text = getattr(result, name, None)
+        if isinstance(result, Verdict) and text is not None and len(text) > MAX_TEXT:
+            whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
+            result = result.replace(**{name: shorten(text, keep, whole=whole)})
     on_failure = hook.on_failure if failure_blocks(hook_protocol.native_event(event)) else "continue"
-    run = HookResult(hook, outcome, verdicts.apply_policies(hook, answer.result, on_failure=on_failure), failure)
+    run = HookResult(hook, outcome, verdicts.apply_policies(hook, result, on_failure=on_failure), answer.failure)
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
     return run
@@ -101,13 +100,13 @@ class Interpretation:
         self.rules: Rules = rules(self.native)
         self.context = context
         self.outcome = outcome
-        self.verdict = Verdict()
-        self.result: Verdict | Failure = self.verdict
+        self.verdict = AnyVerdict()
+        self.failure: Failure | None = None
         self.notes: list[str] = []
         self.lost: list[str] = []
         answer = self._read_answer()
         if outcome.failure is not None:
-            self.result = outcome.failure
+            self.failure = outcome.failure
             if outcome.stdout.strip():
                 self.notes.append("its partial output is ignored")
         elif outcome.exit_code == VETO:
@@ -116,15 +115,16 @@ class Interpretation:
             self._take(answer)
             self._ended(outcome)
         elif isinstance(answer, Failure):
-            self.result = answer
+            self.failure = answer
         elif outcome.exit_code:
-            self.result = verdicts.exit_failure(outcome)
+            self.failure = verdicts.exit_failure(outcome)
         elif answer and self.hook.kind == "url":
-            self.result = Failure("bad_verdict", f"the response is not a JSON object: {dumps(answer[:80])}")
+            self.failure = Failure("bad_verdict", f"the response is not a JSON object: {dumps(answer[:80])}")
         elif answer:
             self._plain(answer)
         self._note_broken_script(answer)
         self._continue_turn()
+        self.result: Verdict | Failure = self.failure or self.verdict.replace()
 
     def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
         """Report a script that its shell could not run; a guard without an answer has failed then."""
@@ -133,13 +133,13 @@ class Interpretation:
         for note in notes:
             self._unsupported(note)
         if failure is not None and not isinstance(answer, dict) and self.outcome.exit_code == 0:
-            self.result = failure
+            self.failure = failure
 
     def _ended(self, outcome: Outcome) -> None:
         """Note that an answer overrides the exit status; of a killed hook, only a block counts."""
         code = outcome.exit_code or 0
         if code < 0 and self.verdict.action not in BINDING_ACTIONS:
-            self.result = verdicts.exit_failure(outcome)
+            self.failure = verdicts.exit_failure(outcome)
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self.notes.append(f"its {how} is ignored because of its answer")

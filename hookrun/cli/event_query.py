@@ -17,7 +17,6 @@ from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.core import context as contexts
 from hookrun.core.events import TOOLS, resolve_event
 from hookrun.core.files import relative_path
-from hookrun.core.model import file_path
 from hookrun.core.text import quote
 from hookrun.fire.dry_run import KnownFields
 
@@ -76,7 +75,7 @@ class EventQuery:
         if args:
             fields["tool_args"] = dict(map(_parse_argument, args))
             known |= {"tool_args", "file_path"}
-            fields["file_path"] = file_path({"working_dir": os.getcwd(), **fields})
+            fields["file_path"] = contexts.file_path({"working_dir": os.getcwd(), **fields})
         if self.agent is not None:
             known |= SET_FOR_AGENTS
         self.known = KnownFields(only=frozenset(known))

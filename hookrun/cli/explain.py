@@ -12,7 +12,7 @@ from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.config.shapes import texts
 from hookrun.core import context as contexts
-from hookrun.core.model import Hook, file_path
+from hookrun.core.model import Hook
 from hookrun.core.text import shell_quoted, truncate
 from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.process.prepare import HookEnvironment
@@ -132,7 +132,7 @@ class Explanation:
         if len(self.predictions) == 1:
             return None
         fields = self.query.contexts[number]
-        about = file_path({"working_dir": self.sources.cwd, **fields}) or fields.get("tool_name")
+        about = contexts.file_path({"working_dir": self.sources.cwd, **fields}) or fields.get("tool_name")
         return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
     def _lines_below(self) -> Iterator[Line]:

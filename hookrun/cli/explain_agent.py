@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply, reply_from_verdict
 from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade
-from hookrun.core.engine import combine
-from hookrun.core.model import HookResult, Outcome
+from hookrun.core.engine import combine_into
+from hookrun.core.model import AnyVerdict, HookResult, Outcome
 from hookrun.core.verdicts import apply_policies
 from hookrun.edit.file_change import FileError
 from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, RUNS
@@ -88,7 +88,7 @@ def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | N
             if each.state == ENDED and each.never_approved and each.failure is not None
         ]
         combine_failures(runs, behind, query.sources.project)
-        replies.append(reply_from_verdict(combine(runs), runs))
+        replies.append(reply_from_verdict(combine_into(AnyVerdict(), runs), runs))
     return build_response(agent, query.message, replies).stdout().decode().strip()
 
 

@@ -6,7 +6,6 @@ import os
 from time import monotonic
 
 from hookrun.core.fastjson import loads, type_name
-from hookrun.core.model import file_path
 from hookrun.core.state import timestamp
 from hookrun.core.text import UserError, escape
 
@@ -246,3 +245,15 @@ def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[st
     if isinstance(given, str) and given != event and canonical(given) != event:
         found.append(f"the context is for {given}, not for {event}")
     return found
+
+
+def file_path(context: Mapping[str, object]) -> str | None:
+    """Return a context's file, absolute and normalised: from its arguments, else its own field."""
+    args = context.get("tool_args")
+    path = args.get("file_path") if isinstance(args, dict) else None
+    if not isinstance(path, str):
+        path = os.fsdecode(path) if isinstance(path, os.PathLike) else context.get("file_path")
+    if not isinstance(path, str) or not path:
+        return None
+    directory = context.get("working_dir")
+    return os.path.normpath(os.path.join(directory, path)) if isinstance(directory, str) else os.path.normpath(path)

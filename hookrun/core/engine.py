@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.context import file_path
 from hookrun.core.events import can_modify
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import (
@@ -18,7 +19,6 @@ from hookrun.core.model import (
     Outcome,
     Verdict,
     as_object,
-    file_path,
 )
 
 TYPE_CHECKING = False
@@ -147,12 +147,12 @@ class HookChain:
 
     def combine(self) -> Verdict:
         """Return the verdict of all runs so far, with conflicts in its system message."""
-        verdict = Verdict()
-        self.combine_into(verdict)
-        return verdict
+        if not self.notes and all(run.verdict is NO_OBJECTION for run in self.runs):
+            return NO_OBJECTION
+        return self.combine_into(AnyVerdict()).replace()
 
-    def combine_into(self, verdict: AnyVerdict) -> None:
-        """Do so in an empty one."""
+    def combine_into(self, combined: AnyVerdict) -> AnyVerdict:
+        """Set it in the fields of an empty one, and return that."""
         final = None
         if self.changed:
             from hookrun.core.verdicts import json_equal
@@ -161,11 +161,12 @@ class HookChain:
             # An allow is for the arguments its hook saw: for others it is a continue.
             for run in self.runs:
                 if run.verdict.action == "allow" and not json_equal(run.args, final):
-                    run.verdict.action = "modify" if run.changed else "continue"
+                    run.verdict = run.verdict.replace(action="modify" if run.changed else "continue")
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
-        combine_into(verdict, self.runs, final)
+        combine_into(combined, self.runs, final)
         if self.notes:
-            verdict.system_message = "\n".join(filter(None, (verdict.system_message, *self.notes)))
+            combined.system_message = "\n".join(filter(None, (combined.system_message, *self.notes)))
+        return combined
 
     def _pass(self, indices: Sequence[int]) -> Iterator[Sequence[Any]]:
         """Run the candidates once, in order; check skipped ones again after a group that changed the context."""
@@ -340,24 +341,14 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
     return not outcome.stdout or (outcome.stdout in PLAIN and hook.dialect != "claude")
 
 
-def combine(runs: Sequence[HookResult], args: dict[str, object] | None = None) -> Verdict:
-    """Return the verdict of all runs: the strongest action, its messages, every context and system message.
+def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None) -> AnyVerdict:
+    """Set the verdict of all runs in an empty one's fields: the strongest action, its messages, all other texts.
 
     `args` are the arguments after the chain, if changed: included if the tool may still run.
     """
-    combined = Verdict()
-    combine_into(combined, runs, args)
-    return combined
-
-
-def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None) -> None:
-    """Do so in an empty verdict."""
     strength = 0
     messages: list[str | None] = []
-    for run in runs:
-        verdict = run.verdict
-        if verdict is NO_OBJECTION:
-            continue
+    for verdict in [run.verdict for run in runs if run.verdict is not NO_OBJECTION]:
         if (its := PRECEDENCE[verdict.action]) > strength:
             strength = its
             combined.action = verdict.action
@@ -375,6 +366,7 @@ def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[st
     combined.message = "\n".join(filter(None, messages)) or None
     if combined.action in CAN_CARRY_ARGS:
         combined.modified_args = args
+    return combined
 
 
 def _joined(before: str | None, text: str) -> str:

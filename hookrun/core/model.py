@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from os import PathLike, fsdecode
-from os.path import join, normpath
-
 # Not typing.TYPE_CHECKING: importing it, like dataclasses and enum, costs each tool call milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Self
+    from typing import Any, Self
 
 # Where a hook is configured; earlier layers take precedence.
 LAYERS = ("managed", "user", "project", "local")
@@ -74,43 +71,46 @@ class Failure:
         return {**vars(self), "exception": None}  # it may hold anything
 
 
-class InvalidVerdictError(ValueError):
-    """A verdict's action does not exist. Its hook may have meant to block: see `refusals`."""
-
-    def __init__(self, action: object) -> None:
-        from hookrun.core.text import did_you_mean  # only for an error
-
-        hint = did_you_mean(action, PRECEDENCE, f"expected one of {', '.join(PRECEDENCE)}")
-        shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"
-        super().__init__(f"unknown action {shown}: {hint}")
-
-
 class AnyVerdict:
-    """The fields of a verdict, of one hook or of all combined."""
+    """The fields of a verdict: of a fire's result, and of a verdict while they are collected."""
 
     __slots__ = (
-        "action", "additional_context", "args_patch", "message", "modified_args", "modified_context",
-        "system_message",
+        "action", "additional_context", "args_patch", "message", "modified_args", "modified_context", "system_message",
     )  # fmt: skip
 
-    action: str
-    message: str | None
-    modified_args: dict[str, object] | None
-    args_patch: dict[str, object] | None
-    additional_context: str | None
-    system_message: str | None
-    modified_context: dict[str, object] | None
+    def __init__(self, action: str = "continue", message: str | None = None) -> None:
+        self.action = action
+        self.message = message
+        self.modified_args: dict[str, object] | None = None
+        self.args_patch: dict[str, object] | None = None
+        self.additional_context: str | None = None
+        self.system_message: str | None = None
+        self.modified_context: dict[str, object] | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
         given = ((name, getattr(self, name)) for name in VERDICT_FIELDS)
         return {"action": self.action, **{name: value for name, value in given if value is not None}}
 
+    def replace(self, **changes: Any) -> Verdict:
+        """Return a new verdict with these fields, and those of this one otherwise.
+
+        >>> Verdict.block("no").replace(system_message="A push was blocked.")
+        Verdict({'action': 'block', 'message': 'no', 'system_message': 'A push was blocked.'})
+        """
+        return Verdict(**{**{name: getattr(self, name) for name in AnyVerdict.__slots__}, **changes})
+
+
+# Set a verdict's fields, which cannot be assigned.
+_ACTION, _CONTEXT, _PATCH, _MESSAGE, _ARGS, _METADATA, _FOR_USER = (
+    getattr(AnyVerdict, name).__set__ for name in AnyVerdict.__slots__
+)
+
 
 class Verdict(AnyVerdict):
     """The answer of one hook, or of all combined. The fields are those of the JSON that a hook prints.
 
-    Two with the same fields are equal.
+    Its fields cannot be assigned (see `replace`). Two with the same fields are equal.
 
     >>> Verdict("ask", "This reaches production.", additional_context="The staging host is free.").to_dict()
     {'action': 'ask', 'message': 'This reaches production.', 'additional_context': 'The staging host is free.'}
@@ -134,14 +134,28 @@ class Verdict(AnyVerdict):
         try:
             PRECEDENCE[action]
         except (KeyError, TypeError):
-            raise InvalidVerdictError(action) from None
-        self.action = action
-        self.message = message
-        self.modified_args = modified_args
-        self.args_patch = args_patch
-        self.additional_context = additional_context
-        self.system_message = system_message
-        self.modified_context = modified_context
+            from hookrun.core.text import InvalidVerdictError  # rarely needed
+
+            raise InvalidVerdictError(action, PRECEDENCE) from None
+        _ACTION(self, action)
+        _MESSAGE(self, message)
+        _ARGS(self, modified_args)
+        _PATCH(self, args_patch)
+        _CONTEXT(self, additional_context)
+        _FOR_USER(self, system_message)
+        _METADATA(self, modified_context)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in AnyVerdict.__slots__:
+            raise AttributeError(f"a 'Verdict' cannot be changed: verdict.replace({name}=...) returns a new one")
+        super().__setattr__(name, value)  # of a subclass
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a 'Verdict' cannot be changed: {name} cannot be deleted")
+
+    def __setstate__(self, state: tuple[dict[str, object] | None, dict[str, object]]) -> None:
+        for name, value in {**(state[0] or {}), **state[1]}.items():  # for `pickle` and `copy`
+            object.__setattr__(self, name, value)
 
     @classmethod
     def block(cls, message: str | None = None) -> Self:
@@ -415,15 +429,13 @@ class HookResult:
 
     def summary(self) -> dict[str, object]:
         """Return this result as in the `hooks` list of a combined verdict; `ms` is milliseconds."""
-        data: dict[str, object] = {
+        return {
             "name": self.hook.name,
             "action": self.verdict.action,
             "failure": self.failure.kind if self.failure else None,
             "ms": round(self.outcome.ms, 1),
+            **({"recheck": True} if self.recheck else {}),
         }
-        if self.recheck:
-            data["recheck"] = True
-        return data
 
 
 def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
@@ -435,15 +447,3 @@ def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> 
 def as_object(value: object) -> dict[str, object]:
     """Return a JSON value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def file_path(context: Mapping[str, object]) -> str | None:
-    """Return a context's file, absolute and normalised: from its arguments, else its own field."""
-    args = context.get("tool_args")
-    path = args.get("file_path") if isinstance(args, dict) else None
-    if not isinstance(path, str):
-        path = fsdecode(path) if isinstance(path, PathLike) else context.get("file_path")
-    if not isinstance(path, str) or not path:
-        return None
-    directory = context.get("working_dir")
-    return normpath(join(directory, path)) if isinstance(directory, str) else normpath(path)

@@ -10,8 +10,8 @@ import re
 
 from hookrun.core.events import can_refuse
 from hookrun.core.fastjson import dumps
-from hookrun.core.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_TEXTS, InvalidVerdictError, Verdict
-from hookrun.core.text import describe_exception
+from hookrun.core.model import BINDING_ACTIONS, PRECEDENCE, VERDICT_TEXTS, Verdict
+from hookrun.core.text import InvalidVerdictError, describe_exception
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _made_a_verdict(error: BaseException) -> bool:
             if (
                 isinstance(found, InvalidVerdictError)
                 or (isinstance(found, TypeError) and str(found).startswith(("Verdict.", "Abort.", "Skip.")))
-                or (isinstance(found, AttributeError) and "type object 'Verdict'" in str(found))
+                or (isinstance(found, AttributeError) and "'Verdict'" in str(found))
             ):
                 return True
         except KeyboardInterrupt:

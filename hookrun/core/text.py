@@ -182,3 +182,12 @@ def print_for_agent(message: str) -> None:
 def write_stderr(text: str) -> None:
     """Print a text on stderr, control characters except newlines escaped."""
     write_all(2, escape(text, keep_newlines=True).encode("utf-8", "backslashreplace") + b"\n")
+
+
+class InvalidVerdictError(ValueError):
+    """A verdict's action is none of `actions`. Its hook may have meant to block: see `refusals.from_exception`."""
+
+    def __init__(self, action: object, actions: Iterable[str] = ()) -> None:
+        hint = did_you_mean(action, actions, f"expected one of {', '.join(actions)}")
+        shown = repr(action[:80]) if isinstance(action, str) else f"of type {type(action).__name__}"
+        super().__init__(f"unknown action {shown}: {hint}")

@@ -7,7 +7,7 @@ from hookrun.core.model import (
     BINDING_ACTIONS,
     CAN_CARRY_ARGS,
     PRECEDENCE,
-    VERDICT_OBJECTS,
+    VERDICT_FIELDS,
     VERDICT_TEXTS,
     AnyHook,
     Failure,
@@ -20,7 +20,9 @@ from hookrun.core.model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
+    Fields = dict[str, Any]
     Path = tuple[str, ...]
     Change = tuple[Path, bool, object]
 
@@ -33,7 +35,7 @@ DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "as
 # Dialects in which a change replaces all arguments, including those it keeps.
 REPLACING = frozenset({"claude"})
 
-KNOWN_KEYS = frozenset({"action", *VERDICT_TEXTS, *VERDICT_OBJECTS})
+KNOWN_KEYS = frozenset({"action", *VERDICT_FIELDS})
 # Limit on the lines of stderr in a failure.
 STDERR_LINES = 5
 # Limit on their characters.
@@ -109,11 +111,8 @@ def _veto(hook: AnyHook, outcome: Outcome, answer: Verdict | None) -> Verdict:
         said = said or _reason(outcome.stdout)
         answer = Verdict("block")
     elif PRECEDENCE[answer.action] < PRECEDENCE["block"]:
-        answer.action = "block"
-        answer.modified_args = answer.args_patch = None
-    if not answer.message:
-        answer.message = said or f"blocked by {hook.name} (exit 2, no reason given)"
-    return answer
+        answer = answer.replace(action="block", modified_args=None, args_patch=None)
+    return answer.replace(message=answer.message or said or f"blocked by {hook.name} (exit 2, no reason given)")
 
 
 def note_broken_script(hook: AnyHook, outcome: Outcome, notes: list[str]) -> Failure | None:
@@ -229,79 +228,76 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
             raise BadVerdictError(msg)
         data, action = refusal, str(refusal["action"])
         notes.append(f"{WRONG_FIELD}: its {action} counts although it has {msg}")
-    verdict = Verdict(action)
-    for name in VERDICT_TEXTS:
+    fields: Fields = {"action": action}
+    for name in VERDICT_FIELDS:
         if (value := data.get(name)) is not None:
-            fits = isinstance(value, str)
-            setattr(verdict, name, value if fits else _unfit(verdict, name, value, "a string", notes))
-    if action in BINDING_ACTIONS and verdict.message is None and isinstance(reason := data.get("reason"), str):
-        verdict.message = reason  # the field of most agents; it is noted below
-    for name in VERDICT_OBJECTS:
-        if (value := data.get(name)) is not None:
-            fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)
-            setattr(verdict, name, value if fits else _unfit(verdict, name, value, "an object", notes))
-    _check_change(verdict, notes, can_modify=can_modify)
+            is_object = isinstance(value, dict) and all(isinstance(key, str) for key in value)
+            fits = isinstance(value, str) if name in VERDICT_TEXTS else is_object
+            fields[name] = value if fits else _unfit(fields, name, value, notes)
+    if action in BINDING_ACTIONS and "message" not in fields and isinstance(reason := data.get("reason"), str):
+        fields["message"] = reason  # the field of most agents; it is noted below
+    _check_change(fields, notes, can_modify=can_modify)
     if not KNOWN_KEYS.issuperset(data):
         notes.append(f"unknown keys in its answer: {', '.join(sorted(data.keys() - KNOWN_KEYS))}")
-    return verdict
+    return Verdict(**fields)
 
 
-def _unfit(verdict: Verdict, name: str, value: object, expected: str, notes: list[str]) -> str | None:
+def _unfit(fields: Fields, name: str, value: object, notes: list[str]) -> str | None:
     """Return the text for an invalid field of a refusal. Raises BadVerdictError for other verdicts."""
     found = "an object with a key that is not a string" if isinstance(value, dict) else type_name(value)
-    msg = f"{name} is {found}, not {expected}"
-    if verdict.action not in BINDING_ACTIONS:
+    msg = f"{name} is {found}, not {'a string' if name in VERDICT_TEXTS else 'an object'}"
+    if fields["action"] not in BINDING_ACTIONS:
         raise BadVerdictError(msg)
     notes.append(f"{WRONG_FIELD}: {msg}")
     if name in VERDICT_TEXTS:
         from hookrun.core.refusals import as_text
 
         return as_text(value)
-    if verdict.action == "ask" and name != "modified_context":
-        _block_instead(verdict, notes)
+    if fields["action"] == "ask" and name != "modified_context":
+        _block_instead(fields, notes)
     return None
 
 
-def _block_instead(verdict: Verdict, notes: list[str]) -> None:
+def _block_instead(fields: Fields, notes: list[str]) -> None:
     """Turn an ask into a block: the user cannot approve unknown arguments."""
-    verdict.action = "block"
-    verdict.modified_args = verdict.args_patch = None
+    fields.update(action="block", modified_args=None, args_patch=None)
     notes.append(f"{WRONG_FIELD}: it asks about invalid arguments: the call is blocked instead")
 
 
 def keep_refusal(run: HookResult, why: str) -> bool:
     """Keep only the texts of a run's refusal, with a note; return False if it refuses nothing."""
-    verdict = run.verdict
-    if verdict.action not in BINDING_ACTIONS:
+    if run.verdict.action not in BINDING_ACTIONS:
         return False
+    fields: Fields = run.verdict.to_dict()
     lost = [f"{WRONG_FIELD}: {why}"]
-    if verdict.modified_args is not None or verdict.args_patch is not None:
-        _block_instead(verdict, lost)
-    verdict.modified_context = None
+    if "modified_args" in fields or "args_patch" in fields:
+        _block_instead(fields, lost)
+    run.verdict = Verdict(**{**fields, "modified_context": None})
     run.lost = lost
     run.notes += lost
     return True
 
 
-def _check_change(verdict: Verdict, notes: list[str], *, can_modify: bool) -> None:
-    given = verdict.modified_args is not None or verdict.args_patch is not None
-    if verdict.action not in CAN_CARRY_ARGS:
-        if verdict.modified_args or verdict.args_patch:
-            notes.append(f"the arguments beside its action {verdict.action} are ignored: use `modify` to change them")
-        verdict.modified_args = verdict.args_patch = None
+def _check_change(fields: Fields, notes: list[str], *, can_modify: bool) -> None:
+    action, args, patch = fields["action"], fields.get("modified_args"), fields.get("args_patch")
+    given = args is not None or patch is not None
+    if action not in CAN_CARRY_ARGS:
+        if args or patch:
+            notes.append(f"the arguments beside its action {action} are ignored: use `modify` to change them")
+        fields.update(modified_args=None, args_patch=None)
         return
-    if verdict.action == "modify" and not given:
+    if action == "modify" and not given:
         msg = "modify needs modified_args or args_patch"
-    elif verdict.modified_args is not None and verdict.args_patch is not None:
+    elif args is not None and patch is not None:
         msg = "modified_args and args_patch exclude each other"
     elif given and not can_modify:
         msg = "it changes arguments at an event without arguments"
     else:
         return
-    if verdict.action != "ask":
+    if action != "ask":
         raise BadVerdictError(msg)
     notes.append(f"{WRONG_FIELD}: {msg}")
-    _block_instead(verdict, notes)
+    _block_instead(fields, notes)
 
 
 def excerpt(output: bytes | bytearray) -> str:
@@ -317,7 +313,7 @@ def apply_policies(hook: AnyHook, answer: Verdict | Failure, *, on_failure: str 
         blocks = (on_failure or hook.on_failure) == "block"
         answer = Verdict("block", reason) if blocks else Verdict(system_message=reason)
     elif answer.action in DEFAULT_REASONS and not answer.message:
-        answer.message = f"{DEFAULT_REASONS[answer.action]} by {hook.name} (no reason given)"
+        answer = answer.replace(message=f"{DEFAULT_REASONS[answer.action]} by {hook.name} (no reason given)")
     return _as_advice(hook, answer) if hook.mode == "advise" else answer
 
 

@@ -11,8 +11,8 @@ from hookrun.core.context import ContextError
 from hookrun.core.events import GATES
 from hookrun.core.text import describe_exception
 from hookrun.library import Result
-from hookrun.library.calls import NotAsyncioError
-from hookrun.library.embedded_engine import Engine, check_deadline
+from hookrun.library.calls import NotAsyncioError, check_deadline
+from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import KNOWN, checked
 from hookrun.process.pool import ClosedError
 
@@ -58,12 +58,15 @@ def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_err
     return "block" if engine.refuses_unjudged(event, fields, on_error) else "continue"
 
 
-def check_use(engine: Engine, on_error: object) -> None:
-    """Raise what a program does wrong: ClosedError for a closed engine, ValueError for an unknown `on_error`."""
+def check_use(engine: Engine, on_error: object, **functions: object) -> None:
+    """Raise what a program does wrong: ClosedError for a closed engine, ValueError for options that are none."""
     if engine.closed:
         raise ClosedError("the engine is closed: enter it again (`with engine:`), or create another one")
     if on_error not in (None, "continue", "block"):
         raise ValueError(f'on_error must be "continue", "block" or None, not {on_error!r}')
+    for name, value in functions.items():
+        if value is not None and not callable(value):
+            raise ValueError(f"{name} must be a function, not {value!r}")
 
 
 def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> None:

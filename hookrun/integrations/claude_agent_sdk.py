@@ -14,14 +14,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hookrun.agents import claude
-from hookrun.agents.base import Message, placeholder_message
+from hookrun.agents.base import Message, knows_tool, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
-from hookrun.core.events import CLAUDE_EVENTS, GATES, canonical
+from hookrun.core.events import CLAUDE_EVENTS, GATES, WITH_TOOL, canonical
 from hookrun.core.text import describe_exception
 from hookrun.integrations import CALLER_ERRORS, OnError, check_use, decided, fire, internal_failure, log, reply_of
-from hookrun.library.calls import CANCEL_GRACE
-from hookrun.library.embedded_engine import Engine, check_deadline
+from hookrun.library.calls import CANCEL_GRACE, check_deadline
+from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import without_misspelled
 
 NEEDS = (
@@ -79,14 +79,14 @@ def hooks_for(
     native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
     native |= {event: made[0] for event, made in claude.SYNTHESIZED_FROM.items()}
     wanted = _native_events(events, native) if events is not None else _events_with_hooks(engine, native)
-    callback = _Callback(engine, timeout, on_error)
-    matcher: dict[str, Any] = {"hooks": [callback], "timeout": timeout}
+    matcher: dict[str, Any] = {"timeout": timeout}
     if on_error == "block" and "on_failure" in HookMatcher.__dataclass_fields__:
         matcher["on_failure"] = "block"
     # The SDK's types do not name the event of shell lines in skills and commands, but it passes it on.
     hooked = {claude.EVENTS[each] for each in wanted}
     wanted += [each for each, event in claude.EVENTS.items() if each not in CLAUDE_EVENTS and event in hooked]
-    return {cast("HookEvent", each): [HookMatcher(**matcher)] for each in dict.fromkeys(wanted)}
+    made = {each: [HookMatcher(hooks=[_Callback(engine, each, timeout, on_error)], **matcher)] for each in wanted}
+    return cast("dict[HookEvent, list[HookMatcher]]", made)
 
 
 def margin(timeout: float, fires: int) -> float:
@@ -120,18 +120,29 @@ def _events_with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
 
 
 class _Callback:
-    """The SDK's callback for an event: fires it and returns the verdict in Claude's format. Never raises."""
+    """The SDK's callback for `event`: fires a message's and returns the verdict in Claude's format. Never raises.
 
-    def __init__(self, engine: Engine, timeout: float, on_error: OnError) -> None:
+    If the message names no known event, it is of `event`, or before its tool if that has none.
+    """
+
+    def __init__(self, engine: Engine, event: str, timeout: float, on_error: OnError) -> None:
         self._engine = engine
+        self._event = event
         self._timeout = timeout
         self._on_error = on_error
 
     async def __call__(self, data: HookInput, _tool_use_id: str | None, _context: HookContext) -> HookJSONOutput:
-        payload = cast("dict[str, object]", data)
-        message = placeholder_message(claude, str(payload.get("hook_event_name")))
+        payload: dict[str, object] = {**data} if isinstance(data, dict) else {}
+        sent = payload.get("hook_event_name")
+        event = sent if isinstance(sent, str) and sent in claude.EVENTS else self._event
+        if event != sent:
+            has_tool = isinstance(payload.get("tool_name"), str)
+            event = claude.PRE_TOOL_EVENT if has_tool and claude.EVENTS[event] not in WITH_TOOL else event
+            log.warning("hookrun: Claude sent an event that hookrun does not know: %r is treated as %s", sent, event)
+        message = placeholder_message(claude, event)
         try:
-            message = claude.read(payload, "")
+            message = claude.read({**payload, "hook_event_name": event}, event)
+            knows_tool(claude, message)
             replies = await self._replies(message)
         except Exception as error:
             # No hook was asked after a mistake of the program, and Claude runs the tool if a callback raises.
@@ -151,9 +162,8 @@ class _Callback:
         until = monotonic() + self._timeout - margin(self._timeout, len(message.calls))
         found = []
         for call in message.calls:
-            if call.event is None:
-                raise ValueError(f"unknown event {message.native}")
-            fields = without_misspelled(call.fields, call.event)
+            event = call.event or message.event
+            fields = without_misspelled(call.fields, event)
             context = {**fields, "deadline": max(until - monotonic(), MIN_DEADLINE)}
-            found.append(reply_of(await fire(self._engine, call.event, context, self._on_error)))
+            found.append(reply_of(await fire(self._engine, event, context, self._on_error)))
         return found

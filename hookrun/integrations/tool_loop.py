@@ -153,10 +153,10 @@ class _ToolCall:
     action: str = "continue"
 
     async def run(self) -> ToolOutcome:
-        check_use(self.engine, self.on_error)
+        check_use(self.engine, self.on_error, call=self.call, approve=self.approve, text=self.text)
         name = plain(self.name)  # tables have texts
-        if name in (None, ""):
-            raise ContextError("run_tool needs the tool's name: no hook can be asked without it")
+        if name == "" or isinstance(name, bool) or not isinstance(name, (str, int, float)):
+            raise ContextError(f"run_tool needs the tool's name, not {name!r}: no hook can be asked without it")
         self.name = str(name)
         check_fields(self._context(), TOOL_EVENTS)
         refusal = await self._before()

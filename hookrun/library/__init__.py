@@ -78,12 +78,6 @@ class Result(AnyVerdict):
     context_after: Callable[[], Context] | None = None
     unjudged: Result | None = None
 
-    def __init__(self, action: str = "continue", message: str | None = None) -> None:
-        self.action = action
-        self.message = message
-        self.modified_args = self.args_patch = self.modified_context = None
-        self.additional_context = self.system_message = None
-
     @property
     def context(self) -> Context | None:
         """The context after the chain, with changed arguments and all `metadata`; None if no hook ran."""

@@ -8,6 +8,7 @@ from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hookrun.core.context import ContextError
 from hookrun.core.model import NO_OBJECTION, VERDICT_OBJECTS, AnyVerdict, Failure, Outcome, Verdict
 from hookrun.core.refusals import bare, from_exception
 from hookrun.core.text import describe_exception, truncate
@@ -26,6 +27,12 @@ Value = TypeVar("Value")
 CANCEL_GRACE = 1.0
 
 FOREVER = float("inf")
+
+
+def check_deadline(deadline: object) -> None:
+    """Raise ContextError unless it is None or a number of seconds greater than 0."""
+    if deadline is not None and not (isinstance(deadline, (int, float)) and 0 < deadline < FOREVER):
+        raise ContextError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
 
 
 class NotAsyncioError(RuntimeError):

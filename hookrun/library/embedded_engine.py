@@ -13,13 +13,12 @@ from typing import Protocol, Self, TypeVar, Unpack
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.core.conditions import ConditionEvaluator
-from hookrun.core.context import ContextError
 from hookrun.core.events import GATES
 from hookrun.core.gate import refuses
 from hookrun.core.model import AnyHook
 from hookrun.core.state import home_directory
 from hookrun.library import Result, handlers
-from hookrun.library.calls import FOREVER, current_task, result_at_once
+from hookrun.library.calls import check_deadline, current_task, result_at_once
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
@@ -53,18 +52,13 @@ class DeclarationError(ValueError):
     """Config files are invalid, so that their hooks are unknown; the message has one line per error."""
 
 
-def check_deadline(deadline: object) -> None:
-    """Raise ContextError unless it is None or a number of seconds greater than 0."""
-    if deadline is not None and not (isinstance(deadline, (int, float)) and 0 < deadline < FOREVER):
-        raise ContextError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
-
-
 class Engine:
     """Fires events for handlers registered by a program and for hooks configured in files (`Engine.load`).
 
     `hooks` are hook entries as in a config file, defined by the program itself. `events` are custom events of the
     program. At most `max_processes` configured hooks run at once; more are queued. `directory` is the agent's working
-    directory if a context has none; it defaults to that of the process.
+    directory if a context has none; it defaults to that of the process. With `strict`, conditions that
+    `hookrun validate` warns of are errors, also at `register`; otherwise they are logged once.
 
     All methods are thread-safe, and `fire` may be called from any number of tasks and loops at once. Close an engine
     after use (`async with`, `with`, `close`): that ends all running hooks. It can be entered again, and by several at
@@ -91,6 +85,7 @@ class Engine:
         events: Iterable[str] = (),
         max_processes: int = MAX_PROCESSES,
         directory: str | os.PathLike[str] | None = None,
+        strict: bool = False,
     ) -> None:
         if max_processes < 1:
             raise ValueError(f"max_processes must be at least 1, not {max_processes}")
@@ -103,7 +98,8 @@ class Engine:
         if wrong:
             raise ValueError(f"events has {wrong[0]!r}, which is not a valid name for a custom event")
         self._own_events = set(names)
-        self._given = handlers.declared_hooks(hooks, self._own_events)
+        self._strict = strict
+        self._given = handlers.declared_hooks(hooks, self._own_events, strict=strict)
         self._registry.declare(self._given)
         self._declared_events: set[str] = set()
         self._names: dict[str, tuple[str, frozenset[str]]] = {}
@@ -120,7 +116,7 @@ class Engine:
         home: str | os.PathLike[str] | None = None,
         config: str | os.PathLike[str] | None = None,
         trust_project: bool = False,
-        strict: bool = True,
+        strict: bool | None = None,
         hooks: Iterable[Mapping[str, object]] = (),
         events: Iterable[str] = (),
         max_processes: int = MAX_PROCESSES,
@@ -132,13 +128,16 @@ class Engine:
         fail as `untrusted`, unless `trust_project` is true. Every fire that runs a hook is recorded in the audit,
         according to the user's settings.
 
-        Raises DeclarationError for an invalid file if `strict`; otherwise every result has its `problems`, and while a
-        file cannot be read, calls that a hook in it may guard are blocked ("When hookrun cannot decide"). Raises
-        FileNotFoundError or NotADirectoryError if `directory` is none.
+        Raises DeclarationError for an invalid file; if `strict`, also for conditions that `hookrun validate` warns of.
+        With `strict=False`, every result has the `problems` instead, and while a file cannot be read, calls that a hook
+        in it may guard are blocked ("When hookrun cannot decide"). Raises FileNotFoundError or NotADirectoryError if
+        `directory` is none.
         """
         if directory is not None:
-            os.stat(os.path.join(directory, "."))
-        engine = cls(hooks=hooks, events=events, max_processes=max_processes, directory=directory)
+            os.stat(directory and os.path.join(directory, "."))
+        engine = cls(
+            hooks=hooks, events=events, max_processes=max_processes, directory=directory, strict=strict is True
+        )
         engine._services.home = os.path.abspath(home) if home is not None else home_directory()
         engine._services.trusted = trust_project
         engine._load = lambda: engine._take_declarations(
@@ -154,7 +153,7 @@ class Engine:
             raise RuntimeError("this engine reads no config files: create it with Engine.load()")
         self._load()
 
-    def _take_declarations(self, config: str | None, *, strict: bool) -> None:
+    def _take_declarations(self, config: str | None, *, strict: bool | None) -> None:
         services = self._services
         if config is not None:
             config = os.path.normpath(os.path.join(services.directory, config))
@@ -163,8 +162,9 @@ class Engine:
         compiled = load_compiled(found)
         problems = compiled.problems if compiled is not None else []
         hooks = compiled.hooks() if compiled is not None else []
-        problems = problems + handlers.mistakes_in(hooks, set(compiled.events) if compiled is not None else ())
-        if problems and strict:
+        own_events = set(compiled.events) if compiled is not None else set()
+        problems = problems + handlers.mistakes_in(hooks, own_events, strict=self._strict)
+        if problems and strict is not False:
             raise DeclarationError("\n".join(problems))
         for problem in problems:
             LOG.error("%s", problem)
@@ -174,7 +174,7 @@ class Engine:
         services.unread = compiled.unread if compiled is not None else []
         services.take_settings(compiled.settings if compiled is not None else {})
         services.project = found.project_root(compiled.root if compiled is not None else None)
-        self._declared_events = set(compiled.events) if compiled is not None else set()
+        self._declared_events = own_events
         self._names = {}
         self._registry.declare([*self._given, *hooks])
 
@@ -208,7 +208,7 @@ class Engine:
         >>> Engine().register("stop", print, name="tell", priority=900).priority
         900
         """
-        handler = handlers.make(events, function, options, own_events=self._known_events())
+        handler = handlers.make(events, function, options, own_events=self._known_events(), strict=self._strict)
         named = "name" in options and options["name"] is not None
         self._registry.register(handler, named=named, replace=options.get("replace") is True)
         return handler

@@ -16,6 +16,7 @@ from hookrun.config.schema import HOOK_FIELDS
 from hookrun.config.shapes import BOOL, Field, names, texts, validate_into
 from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
+from hookrun.core.context import ContextError
 from hookrun.core.events import TOOLS, UnknownEventError, resolve_event
 from hookrun.core.model import LAYERS, AnyHook, AnyVerdict, Failure, Hook
 from hookrun.core.text import did_you_mean, escape, one_line, quote
@@ -36,7 +37,7 @@ MOST_REMEMBERED = 1024
 
 FIELDS = names(HOOK_FIELDS)
 # Options of handlers only, validated like a config entry's fields.
-OWN_FIELDS = {name: Field(name, BOOL, "") for name in ("enabled", "replace", "thread")}
+OWN_FIELDS = {name: Field(name, BOOL, "") for name in ("enabled", "replace", "strict", "thread")}
 
 
 class Options(TypedDict, total=False):
@@ -49,7 +50,7 @@ class Options(TypedDict, total=False):
 
     For handlers only: `enabled`, default true. `on_error`: called with the failure and the context if the handler
     fails. `thread`: run a blocking function in a thread, so that its time can be limited and the event loop continues.
-    `replace`: replace a handler of the same name even if it is for other events, which lose it.
+    `replace`: replace a handler of the same name even if it is for other events, which lose it. `strict`: see Engine.
     """
 
     name: str | None
@@ -68,6 +69,7 @@ class Options(TypedDict, total=False):
     enabled: bool
     on_error: OnError | None
     replace: bool
+    strict: bool
     thread: bool
 
 
@@ -106,7 +108,7 @@ class Handler(AnyHook):
 
 
 def make(
-    events: Event | Iterable[Event], function: Function, options: Options, *, own_events: Collection[str]
+    events: Event | Iterable[Event], function: Function, options: Options, *, own_events: Collection[str], strict: bool
 ) -> Handler:
     """Return the handler of a function. Raises RegistrationError."""
     if unknown := [key for key in options if key not in Options.__annotations__]:
@@ -124,7 +126,7 @@ def make(
     fields = _checked({**options, "name": name}, _Source(source, line, str(name)))
     fields["events"] = check_events(events, own_events, f"handler {fields['name']}")
     handler = Handler(function, options, target=target, source=source, line=line, **fields)
-    if wrong := mistakes_in([handler], own_events):
+    if wrong := mistakes_in([handler], own_events, strict=options.get("strict", strict)):
         raise RegistrationError("\n".join(wrong))
     if handler.thread and handler.is_async:
         raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not async")
@@ -185,10 +187,11 @@ def warn_once(text: str) -> None:
         LOG.warning("%s", text)
 
 
-def mistakes_in(hooks: Iterable[AnyHook], own_events: Collection[str]) -> list[str]:
+def mistakes_in(hooks: Iterable[AnyHook], own_events: Collection[str], *, strict: bool) -> list[str]:
     """Return what keeps hooks from ever matching: regular expressions, and fields such as `command` in conditions.
 
-    Other doubts of `hookrun validate` are logged, but those about names of tools: a program has its own.
+    Other doubts of `hookrun validate` are logged, but those about names that resemble no agent's tool: a program has
+    its own. If `strict`, all of them are returned.
     """
     problems: list[Diagnostic] = []
     for hook in hooks:
@@ -203,9 +206,9 @@ def mistakes_in(hooks: Iterable[AnyHook], own_events: Collection[str]) -> list[s
             lint.warn_suspicious(fields, [*hook.events], {}, at, own_events)
     found: list[str] = []
     for each in problems:
-        if lint.NO_GLOB in each.message or lint.NO_FIELD in each.message:
+        if strict or lint.NO_GLOB in each.message or lint.NO_FIELD in each.message:
             found.append(each.text)
-        elif "no agent has a tool" not in each.message:
+        elif "no agent has a tool" not in each.message or "did you mean" in str(each.hint):
             warn_once(each.text)
     return found
 
@@ -233,7 +236,7 @@ def _call_method(function: object) -> object:
     return getattr(type(function), "__call__", None)  # noqa: B004  # the method is wanted
 
 
-def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str]) -> list[Hook]:
+def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str], *, strict: bool) -> list[Hook]:
     """Return the hooks of entries as in a config file. Raises RegistrationError with a line per error.
 
     They belong to the user layer, as the program defines them; relative paths start at its working directory.
@@ -244,7 +247,7 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
         raise RegistrationError(f"hooks: {error}: pass a list of hook entries as in a config file") from error
     listed = document.data if isinstance(document.data, list) else []
     hooks, problems = hooks_from_data(document, (), listed, own_events)
-    errors = [problem.text for problem in errors_in(problems)] or mistakes_in(hooks, own_events)
+    errors = [problem.text for problem in errors_in(problems)] or mistakes_in(hooks, own_events, strict=strict)
     if errors:
         raise RegistrationError("\n".join(errors))
     for hook in hooks:
@@ -339,7 +342,7 @@ class Registry:
         if table is None:
             tables = self.tables
             hooks = [hook for hook in self.hooks(event) if self.is_on(hook) and hook.mode != "off"]
-            table = tables[event] = HookTable(hooks)
+            table = tables[event] = HookTable(hooks, event)
         return table
 
 
@@ -356,18 +359,23 @@ def _is_the_same(handler: Handler, held: Handler) -> bool:
 class HookTable:
     """An event's hooks, in running order, and for each tool those that may run."""
 
-    def __init__(self, hooks: list[AnyHook]) -> None:
+    def __init__(self, hooks: list[AnyHook], event: str = "") -> None:
         self.hooks = hooks
+        self._event = event
         self._known: dict[Key, TableCandidates] = {}
 
     def candidates_for(self, data: Mapping[str, object]) -> TableCandidates:
-        """Return the hooks with matching matcher and agents, before other conditions."""
+        """Return the hooks with matching matcher and agents. Raises ContextError without a tool that a guard needs."""
         possible = data.get("possible_tool_names")  # a list, which is no key
         text = None if possible is None else str(possible)
         key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), text)
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)
+            if not data.get("tool_name") and text is None and self._event in ("pre_tool_use", "permission_request"):
+                for hook in self.hooks:
+                    if hook.matcher and hook.enforcing and hook.on_failure == "block":
+                        raise ContextError(f"fire {self._event}: no tool_name: {hook.name} may be for the tool")
             matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
             if not any(hook.matcher for hook in matching):
                 self._doubt_tool(data)

@@ -44,13 +44,13 @@ def combine_failures(
     text = _text(failures)
     new = [is_new(f"{why.kind} {hook.location()} {hook.name}: {why.detail}") for hook, why in failures[:MAX_NAMED]]
     for run in failed:
-        run.verdict.message = run.verdict.system_message = None
-    failed[0].verdict.system_message = text if any(new) else None
+        run.verdict = run.verdict.replace(message=None, system_message=None)
+    failed[0].verdict = failed[0].verdict.replace(system_message=text if any(new) else None)
     if blocking:
         ask = (
             f"Only the user can approve hooks. Ask the user to run `hookrun trust {shell_quoted(root)}` in a terminal."
         )
-        blocking[0].verdict.message = f"{text}\n{ask}" if asks else text
+        blocking[0].verdict = blocking[0].verdict.replace(message=f"{text}\n{ask}" if asks else text)
 
 
 def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecisions) -> list[tuple[AnyHook, Failure]]:

@@ -453,13 +453,13 @@ class TestTrouble:
         assert ["agent_ids" in ctx for ctx in seen] == [False]
         assert ["'agent_ids': 'a1'" in str(ctx["payload"]) for ctx in seen] == [True]
 
-    @rows("event, denied", [("PreToolUse", True), ("PostToolUse", False)])
-    def test_fields_that_the_engine_refuses_deny(self, engine: Engine, event: str, *, denied: bool) -> None:
+    @rows("event, denied, why", [("PreToolUse", True, "names no tool"), ("PostToolUse", False, "tool_args is a list")])
+    def test_fields_that_the_engine_refuses_deny(self, engine: Engine, event: str, *, denied: bool, why: str) -> None:
         """Before a tool, whatever `on_error` says: a callback that raises lets the tool run."""
         engine.register(["pre_tool_use", "post_tool_use"], lambda _: None, name="guard", on_failure="block")
         answer = ask(engine, payload(event, tool_name=5, tool_args=[1]))
         assert (answer.get("hookSpecificOutput", {}).get("permissionDecision") == "deny") is denied
-        assert "tool_args is a list" in answer["systemMessage"]
+        assert why in answer["systemMessage"]
 
     @rows("on_error, decided, on_failure", [("continue", None, None), ("block", "deny", "block")])
     def test_a_message_that_cannot_be_read(

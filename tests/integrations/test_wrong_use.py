@@ -178,6 +178,124 @@ def test_one_that_is_closed_after_the_hooks_were_made_refuses() -> None:
         assert (answer.get("hookSpecificOutput", {}).get("permissionDecision") == "deny") is denied, event
 
 
+CALL = {"tool_name": "Bash", "tool_input": {"command": "rm"}, "cwd": "/w"}
+UNKNOWN: list[object] = ["PreToolUseV2", "preToolUse", "BeforeTool", "pre_tool_use", "", None, 5, []]
+
+
+def sdk_answer(engine: Engine, wired: str, data: Any, on_error: Any = None) -> dict[str, Any]:
+    """Return the answer of the callback that is wired for an event of Claude's."""
+    pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")
+    from hookrun.integrations.claude_agent_sdk import hooks_for
+
+    hooks: Any = hooks_for(engine, events=[wired], on_error=on_error)
+    answer: dict[str, Any] = asyncio.run(hooks[wired][0].hooks[0](data, "1", {"signal": None}))
+    return answer
+
+
+def is_denied(answer: dict[str, Any]) -> bool:
+    """Return whether Claude takes this as a refusal of the tool."""
+    own = answer.get("hookSpecificOutput", {})
+    return (own.get("hookEventName"), own.get("permissionDecision")) == ("PreToolUse", "deny")
+
+
+@rows("event", [{}, *({"hook_event_name": name} for name in UNKNOWN)])
+@rows("wired", ["PreToolUse", "Stop"])
+def test_the_sdk_s_message_of_an_unknown_event_is_judged(
+    wired: str, event: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is of the event that the callback is for; a tool call comes before a tool, and the program's log says so."""
+    caplog.clear()
+    with guarded() as engine:
+        engine.register("pre_tool_use", lambda _: Verdict.block("not read"), matcher="read", name="other")
+        answer = sdk_answer(engine, wired, {**CALL, **event})
+        assert is_denied(answer)
+        assert answer["hookSpecificOutput"]["permissionDecisionReason"] == "no"
+        assert not is_denied(sdk_answer(engine, wired, {**CALL, **event, "tool_name": "Glob"}))
+    assert "an event that hookrun does not know" in caplog.text
+    assert "is treated as PreToolUse" in caplog.text
+
+
+@rows("tool", [{}, {"tool_name": None}, {"tool_name": ""}, {"tool_name": 5}, {"tool_name": ["Bash"]}])
+@rows("event", [{"hook_event_name": "PreToolUse"}, {"hook_event_name": "PreToolUseV2"}, {}])
+def test_the_sdk_s_call_without_a_tool_s_name_is_refused(tool: dict[str, object], event: dict[str, object]) -> None:
+    """Any guard may be for it; without one, or with `on_error`, Claude continues and the user is notified."""
+    data = {"tool_input": {"command": "rm"}, **tool, **event}
+    with guarded() as engine:
+        answer = sdk_answer(engine, "PreToolUse", data)
+        assert is_denied(answer)
+        assert "names no tool" in answer["systemMessage"]
+        assert "names no tool" in sdk_answer(engine, "PreToolUse", data, "continue")["systemMessage"]
+        assert not is_denied(sdk_answer(engine, "PreToolUse", data, "continue"))
+    with Engine() as engine:
+        engine.register("pre_tool_use", lambda _: Verdict.block("no"), matcher="bash", name="not a guard")
+        assert "names no tool" in sdk_answer(engine, "PreToolUse", data)["systemMessage"]
+        assert is_denied(sdk_answer(engine, "PreToolUse", data, "block"))
+
+
+def test_the_sdk_s_permission_request_without_a_tool_s_name_is_refused() -> None:
+    """As a call, in its own form."""
+    with guarded() as engine:
+        engine.register("permission_request", lambda _: None, matcher="bash", on_failure="block", name="permission")
+        answer = sdk_answer(engine, "PermissionRequest", {"hook_event_name": "PermissionRequest", "tool_input": {}})
+    assert answer["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+
+
+@rows("data", [None, [], "PreToolUse", {}])
+def test_what_is_no_message_of_the_sdk_is_refused(data: object) -> None:
+    """The callback does not raise: that would let the tool run."""
+    with guarded() as engine:
+        assert is_denied(sdk_answer(engine, "PreToolUse", data))
+        assert not is_denied(sdk_answer(engine, "Stop", data))
+
+
+@rows("call", [{}, {"tool_name": None}, {"tool_name": ""}])
+@rows("event", ["pre_tool_use", "permission_request"])
+def test_a_call_without_a_tool_s_name_raises_where_a_guard_may_be_for_it(event: str, call: dict[str, Any]) -> None:
+    """Its matcher could not be asked; hooks that are no guard, or for any tool, run as ever."""
+    with Engine() as engine:
+        engine.register(event, lambda _: None, matcher="bash", name="no guard")
+        engine.register(event, lambda _: Verdict.block("no"), on_failure="block", name="for any tool")
+        assert engine.fire_sync(event, tool_args={"command": "rm"}, **call).message == "no"
+        engine.register(event, lambda _: Verdict.block("no"), matcher="bash", on_failure="block", name="guard")
+        with pytest.raises(ValueError, match=f"fire {event}: no tool_name: guard may be for the tool"):
+            engine.fire_sync(event, tool_args={"command": "rm"}, **call)
+        with pytest.raises(ValueError, match="no tool_name"):
+            asyncio.run(engine.fire(event, tool_args={"command": "rm"}, **call))
+        assert engine.fire_sync("post_tool_use", **call).go_on
+
+
+@rows("name", [b"bash", ["bash"], {"name": "bash"}, None, "", True, object()])
+def test_a_tool_s_name_that_is_no_text_raises(name: Any) -> None:
+    """As a text, `b'bash'` would be a tool that no hook is for."""
+    RAN.clear()
+    with guarded() as engine:
+        with pytest.raises(ValueError, match="needs the tool's name"):
+            run_tool_sync(engine, name, {"command": "rm"}, tool)
+        with pytest.raises(ValueError, match="needs the tool's name"):
+            asyncio.run(run_tool(engine, name, {"command": "rm"}, tool))
+    assert RAN == []
+
+
+@rows("option", ["approve", "text", "call"])
+def test_a_function_that_is_none_raises_at_once(option: str) -> None:
+    """Not when a hook asks, or when the tool has run."""
+    RAN.clear()
+    options: dict[str, Any] = {"call": tool, option: "yes"}
+    with Engine() as engine, pytest.raises(ValueError, match=f"{option} must be a function, not 'yes'"):
+        run_tool_sync(engine, "bash", {"command": "rm"}, **options)
+    assert RAN == []
+
+
+@rows("options", [{"approve": "yes"}, {"tell_person": "print"}])
+def test_a_function_that_is_none_raises_in_the_middleware_s_constructor(options: dict[str, Any]) -> None:
+    """Before an agent is made with it."""
+    pytest.importorskip("langchain.agents", reason="its package is not installed")
+    from hookrun.integrations.langchain import HookrunMiddleware
+
+    with pytest.raises(ValueError, match="must be a function"):
+        HookrunMiddleware(Engine(), **options)
+
+
 def test_an_engine_can_be_entered_again(use: Use) -> None:
     """It asks its hooks as before; at the end it is closed again."""
     engine = guarded()
@@ -303,10 +421,12 @@ def test_the_refusal_names_the_file_and_the_way_out(unread: Callable[..., Engine
 
 @rows("name", ["missing", "file", "file/in"])
 def test_loading_a_directory_that_is_none_raises(tmp_path: Path, name: str) -> None:
-    """Its hooks would silently be missing."""
+    """Its hooks would silently be missing; "" is none either, as of a variable that is not set."""
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=name):
         Engine.load(tmp_path / name, home=tmp_path)
+    with pytest.raises(FileNotFoundError):
+        Engine.load("", home=tmp_path)
 
 
 def test_another_loop_than_asyncio_s_is_a_named_error() -> None:

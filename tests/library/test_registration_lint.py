@@ -59,9 +59,52 @@ def test_other_doubts_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with Engine() as engine:
         for _ in range(2):
             engine.register("pre_tool_use", answers(None), name="h", matcher="bash", when={"tool_args.comand": "x"})
+            engine.register("pre_tool_use", answers(None), name="h", matcher="bsh|terminal")
     assert [record.message.partition("`: ")[2] for record in caplog.records] == [
-        'bash has no argument "comand": the condition never matches; did you mean "command"?'
+        'bash has no argument "comand": the condition never matches; did you mean "command"?',
+        'no agent has a tool "bsh": it never matches; did you mean "bash"?',
     ]
+
+
+DOUBTS: list[dict[str, Any]] = [
+    {"matcher": "bash", "when": {"tool_args.comand": "x"}},
+    {"matcher": "bsh"},
+    {"when": {"tool_name": "bsh"}},
+    *(options for options, expected in WRONG if expected),
+]
+
+
+@rows("options", DOUBTS)
+def test_with_strict_every_doubt_is_an_error(project: Project, options: dict[str, Any]) -> None:
+    """At `register`, in `Engine(hooks=...)` and at `load` alike, as with `hookrun validate --strict`."""
+    entry = {"event": "pre_tool_use", "command": "exit 2", **options}
+    for own in (False, True):  # of the engine, or of the handler
+        with Engine(strict=not own) as engine, pytest.raises(RegistrationError):
+            engine.register("pre_tool_use", answers(None), **{**options, "strict": True} if own else options)
+    with Engine(strict=True) as engine:  # the handler's own comes first
+        engine.register("pre_tool_use", answers(None), matcher="bsh", strict=False)
+    with pytest.raises(RegistrationError):
+        Engine(hooks=[entry], strict=True)
+    with pytest.raises(RegistrationError):
+        Engine.load(project.root, home=project.home, hooks=[entry], strict=True)
+    project.user_hooks(entry)
+    with pytest.raises(DeclarationError):
+        Engine.load(project.root, home=project.home, strict=True)
+
+
+@rows("strict", [False, True])
+def test_strict_changes_nothing_for_hooks_that_can_match(project: Project, *, strict: bool) -> None:
+    """The same engine, without a word."""
+    entry: dict[str, Any] = {
+        "event": "pre_tool_use",
+        "matcher": "bash|mcp__*",
+        "when": {"my_field": "x"},
+        "command": "exit 2",
+    }
+    project.user_hooks(entry)
+    with Engine.load(project.root, home=project.home, hooks=[entry], strict=strict) as engine:
+        engine.register("pre_tool_use", answers(None), matcher="write|Edit", strict=strict)
+        assert len(engine.hooks()) == 3
 
 
 TOOLS: list[tuple[dict[str, Any], bool]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
 import gc
 import json
 import pickle
@@ -307,3 +308,94 @@ def test_verdicts_are_compared_by_value() -> None:
     assert {Verdict.block("x"), Verdict.block("x")} == {Verdict("block", "x")}
     for other in (Verdict.patch({"a": [2]}, "x"), Verdict.modify({"a": [1]}, "x"), Verdict("modify", "x"), "modify"):
         assert one != other
+
+
+FULL = Verdict(
+    "ask",
+    "sure?",
+    modified_args={"a": [1]},
+    args_patch={"b": 2},
+    additional_context="for the model",
+    system_message="for the user",
+    modified_context={"c": 3},
+)
+
+
+@rows("name, error", [*((name, rf"verdict\.replace\({name}=\.\.\.\)") for name in FULL.to_dict()), ("other", "other")])
+def test_a_verdict_cannot_be_changed(name: str, error: str) -> None:
+    """Whoever holds one can rely on it; the error names what to write instead."""
+    verdict = FULL.replace()
+    with pytest.raises(AttributeError, match=error):
+        setattr(verdict, name, "block")
+    with pytest.raises(AttributeError, match=name):
+        delattr(verdict, name)
+    assert verdict == FULL
+    assert verdict is not FULL
+
+
+def test_replace_makes_another_one() -> None:
+    """With the given fields, and the others as they were; a wrong one raises as for a new verdict."""
+    assert FULL.replace(action="block", modified_args=None) == Verdict(
+        **{**FULL.to_dict(), "action": "block", "modified_args": None}  # type: ignore[arg-type]  # as in JSON
+    )
+    assert FULL.action == "ask"
+    assert Verdict().replace(message="x") == Verdict("continue", "x")
+    with pytest.raises(ValueError, match="unknown action 'deny'"):
+        FULL.replace(action="deny")
+    with pytest.raises(TypeError, match="mesage"):
+        FULL.replace(mesage="x")
+
+
+class Reviewed(Verdict):
+    """A program's own kind of verdict, with an attribute more."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__("block", f"{by} says no")
+        self.by = by
+
+
+@rows("verdict", [FULL, Verdict(), Reviewed("Ada")])
+def test_a_verdict_can_be_copied_and_pickled(verdict: Verdict) -> None:
+    """The copy is equal, has the same type and hash, and cannot be changed either; a deep one shares no arguments."""
+    pickled = [pickle.dumps(verdict, protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for other in (copy.copy(verdict), copy.deepcopy(verdict), *map(pickle.loads, pickled)):
+        assert other == verdict
+        assert (type(other), hash(other), repr(other)) == (type(verdict), hash(verdict), repr(verdict))
+        assert getattr(other, "by", None) == getattr(verdict, "by", None)
+        with pytest.raises(AttributeError):
+            other.message = "other"
+    assert FULL.modified_args is not copy.deepcopy(FULL).modified_args
+
+
+def test_a_named_refusal_keeps_its_name_when_pickled(engine: Engine, fire: Fire) -> None:
+    """`ok` raises with it."""
+    engine.register("pre_tool_use", raises(Abort("not now", name="calendar")), name="h")
+    result = pickle.loads(pickle.dumps(fire(engine)))  # noqa: S301  # our own
+    with pytest.raises(Abort, match=r"\[calendar:hook_abort\] not now"):
+        result.ok()
+
+
+def test_a_handler_that_changes_a_verdict_refuses(engine: Engine, fire: Fire) -> None:
+    """It may have meant to block: at a gate it does, as for every verdict that could not be built."""
+
+    def change(_: Context) -> Verdict:
+        verdict = Verdict()
+        verdict.action = "block"
+        return verdict
+
+    engine.register("pre_tool_use", change, name="h")
+    result = fire(engine)
+    assert result.action == "block"
+    assert "verdict.replace(action=...)" in str(result.message)
+
+
+def test_no_run_changes_a_verdict_that_a_program_holds(engine: Engine, fire: Fire) -> None:
+    """Neither of a handler that always returns the same, nor of an earlier result."""
+    allow, patch = Verdict.allow(), Verdict.patch({"n": 2})
+    engine.register("pre_tool_use", lambda _: allow, name="a")
+    engine.register("pre_tool_use", lambda ctx: patch if ctx.tool_args["n"] == 1 else None, name="b")
+    first = fire(engine, tool_name="bash", tool_args={"n": 1})
+    held = [run.verdict for run in first.runs]
+    assert fire(engine, tool_name="bash", tool_args={"n": 3}).action == "allow"
+    assert [each.action for each in held] == ["continue", "modify"]
+    assert (allow, patch) == (Verdict.allow(), Verdict.patch({"n": 2}))
