@@ -43,6 +43,7 @@ LAYERS = (
     ("core.conditions",),
     ("claude",),
     ("shell",),
+    ("core.gate",),
     ("core.verdicts", "core.context"),
     ("core.refusals",),
     ("core.crash", "launch.launcher_file", "launch.server_socket", "core.nesting", "core.model", "core.session"),

@@ -18,6 +18,7 @@ from hookrun.cli.printing import Line, count, print_json, print_message, print_p
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
 from hookrun.core.files import relative_path
+from hookrun.core.gate import with_end
 from hookrun.core.model import as_object
 from hookrun.core.text import diff, quote, truncate
 
@@ -140,7 +141,8 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     action = str(record.get("action") or "no verdict")
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
     timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
-    reason = f": {_one_line(text, limit).removeprefix('not approved: ')}" if text else ""
+    said = with_end(_one_line(text or "", limit), str(record.get("consequence", "")))
+    reason = f": {said.removeprefix('not approved: ')}" if said else ""
     style = "error" if failure else STYLES.get(action, "")
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", style
     for field, reader in TEXTS if not failure else ():

@@ -380,13 +380,15 @@ class HookResult:
 
     `verdict` is after `on_failure` and `mode`. `changed` are the paths of the arguments it changed, `before` and `args`
     all arguments before and after it. An `interrupted` run has no verdict. `lost` are those `notes` that users see.
+    `lines` are the sentences about failures in its verdict, `consequence` is their end (see `gate.conclude`).
     """
 
     before: Mapping[str, object] | None = None
     args: dict[str, object] = {}  # noqa: RUF012  # replaced, never changed
     lost: Sequence[str] = ()
-    recheck = False
-    interrupted = False
+    lines: Sequence[str] = ()
+    consequence = ""
+    recheck = interrupted = False
 
     def __init__(
         self, hook: AnyHook, outcome: Outcome, verdict: Verdict = NO_OBJECTION, failure: Failure | None = None
@@ -439,8 +441,7 @@ def as_object(value: object) -> dict[str, object]:
 
 def file_path(context: Mapping[str, object]) -> str | None:
     """Return a context's file, absolute and normalised: from its arguments, else its own field."""
-    args = context.get("tool_args")
-    path = args.get("file_path") if isinstance(args, dict) else None
+    path = as_object(context.get("tool_args")).get("file_path")
     if not isinstance(path, str):
         path = fsdecode(path) if isinstance(path, PathLike) else context.get("file_path")
     if not isinstance(path, str) or not path:
