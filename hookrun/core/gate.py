@@ -45,7 +45,8 @@ def conclude(event: str, runs: Sequence[HookResult], action: str, *combined: Any
     """Have lines about failures at a gate, in all these verdicts, end in the consequence: that of the final action."""
     for run in runs if event in GATES else ():
         if run.failure is not None:
-            was, run.consequence = run.consequence, _consequence(event, action, its_own=run.verdict.action == "block")
+            its_own = run.verdict.action == "block" and not run.lines[1:]  # else not each is a reason
+            was, run.consequence = run.consequence, _consequence(event, action, its_own=its_own)
             for line in run.lines or (run.failure.line(f"hook {run.hook.name}"),):
                 before, now = with_end(line, was), with_end(line, run.consequence)
                 for each in (run.verdict, *combined):

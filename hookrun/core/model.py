@@ -423,9 +423,7 @@ class HookResult:
             "failure": self.failure.kind if self.failure else None,
             "ms": round(self.outcome.ms, 1),
         }
-        if self.recheck:
-            data["recheck"] = True
-        return data
+        return data | {"recheck": True} if self.recheck else data
 
 
 def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:

@@ -138,9 +138,9 @@ def test_unapproved_hooks_say_it_in_each_line(agent_of: AgentOf) -> None:
     told = agent.fire(agent.shell(), approved=False)
     untrusted, declared, *_ = str(told.refusal).splitlines()
     assert untrusted.startswith("hook lint did not run: not approved: review with `hookrun trust ")
-    assert untrusted.endswith("`, so the call was blocked")
+    assert untrusted.endswith("`; the call was blocked")  # not because of this one
     assert declared.startswith("hook broken failed (declaration): ")
-    assert declared.endswith(", so the call was blocked")
+    assert declared.endswith("; the call was blocked")
 
 
 def test_what_the_hook_printed_comes_last(agent_of: AgentOf) -> None:
