@@ -289,7 +289,7 @@ def test_failures_are_told_and_so_is_a_background_hook_that_does_not_start() -> 
         fire = Fire(hook("a", **fields), answers={"a": failed("missing")})
         assert fire.verdict.to_dict() == {
             "action": "continue",
-            "system_message": "hook a failed (missing): what happened",
+            "system_message": "hook a failed (missing): what happened; the call continued",
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.agents.base import placeholder_message
-from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs
+from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs, reply_from_verdict
 from hookrun.core.events import GATES
 from hookrun.core.fastjson import dumps
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
+    from hookrun.core.model import AnyVerdict, HookResult
+
+    Fire = tuple[AnyVerdict, Sequence[HookResult]]
 
 # A fallback for a part of a verdict that an event cannot express -> its effect.
 DEGRADATIONS = {
@@ -205,6 +208,19 @@ def build_response(
     return AgentResponse(form.render(reply, message), reply, names, deferred, needs_status=needs_status)
 
 
+def replies_to(agent: Agent, message: Message, fires: Sequence[Fire], others: Sequence[Reply] = ()) -> list[Reply]:
+    """Return the replies for fires of a message, then `others`; lines about failures say how the whole message ends."""
+    replies = [reply_from_verdict(verdict, runs) for verdict, runs in fires]
+    if message.event in GATES and any(run.failure is not None for _, runs in fires for run in runs):
+        from hookrun.core.gate import conclude
+
+        decided = build_response(agent, message, [*replies, *others]).reply.action
+        for verdict, runs in fires:
+            conclude(message.event, runs, decided, verdict)
+        replies = [reply_from_verdict(verdict, runs) for verdict, runs in fires]
+    return [*replies, *others]
+
+
 # The exit status that refuses in every agent.
 REFUSED = 2
 
@@ -250,20 +266,15 @@ def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bo
     if own is not None:
         merged.args = own
         return merged, True
-    if len([args for args in changed if args is not None]) > 1:
-        each = [describe_wanted_args(message.tool, args) for args in changed if args is not None]
-        merged.context = join_paragraphs(merged.context, *each[:-1])
+    each = [describe_wanted_args(message.tool, args) for args in changed if args is not None]
+    merged.context = join_paragraphs(merged.context, *each[:-1])
     return merged, False
 
 
 def replace_lone_surrogates(value: object) -> object:
     """Return a JSON value without lone surrogates, for which some parsers reject the whole value."""
     if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return value
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         return {str(replace_lone_surrogates(key)): replace_lone_surrogates(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hookrun.agents.base import native_event
-from hookrun.agents.formats import Reply, reply_from_verdict
-from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade
+from hookrun.agents.formats import Reply
+from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade, replies_to
 from hookrun.core.engine import combine_into
 from hookrun.core.model import AnyVerdict, HookResult, Outcome
 from hookrun.core.verdicts import apply_policies
@@ -75,7 +75,7 @@ def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | N
     every = [each for call in predictions for each in call]
     if query.message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
         return None
-    replies = []
+    fires = []
     for call in predictions:
         runs = [
             HookResult(each.hook, Outcome(why), apply_policies(each.hook, why), why)
@@ -88,8 +88,8 @@ def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | N
             if each.state == ENDED and each.never_approved and each.failure is not None
         ]
         combine_failures(runs, behind, query.sources.project)
-        replies.append(reply_from_verdict(combine_into(AnyVerdict(), runs), runs))
-    return build_response(agent, query.message, replies).stdout().decode().strip()
+        fires.append((combine_into(AnyVerdict(), runs), runs))
+    return build_response(agent, query.message, replies_to(agent, query.message, fires)).stdout().decode().strip()
 
 
 def unsupported(agent: Agent, query: EventQuery) -> Iterator[tuple[str, str]]:

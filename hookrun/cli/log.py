@@ -18,7 +18,8 @@ from hookrun.cli.printing import Line, count, print_json, print_message, print_p
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
 from hookrun.core.files import relative_path
-from hookrun.core.model import as_object
+from hookrun.core.gate import with_end
+from hookrun.core.model import Failure, as_object
 from hookrun.core.text import diff, quote, truncate
 
 # Seconds between checks for new records.
@@ -139,10 +140,11 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     marked = f" ({', '.join(marks)})" if marks else ""
     action = str(record.get("action") or "no verdict")
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
-    timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
-    reason = f": {_one_line(text, limit).removeprefix('not approved: ')}" if text else ""
-    style = "error" if failure else STYLES.get(action, "")
-    yield f"  {record.get('hook')}{marked}: {timed}{reason}", style
+    never_ran = failure in NOT_RUN and "exit" not in record  # else it changed while it ran
+    timed = f"not run: {NOT_RUN[str(failure)]}" if never_ran else f"{result} in {record.get('ms')} ms"
+    said = with_end(_one_line(text or "", limit), str(record.get("consequence", "")))
+    reason = f": {said.removeprefix('not approved: ')}" if said else ""
+    yield f"  {record.get('hook')}{marked}: {timed}{reason}", "error" if failure else STYLES.get(action, "")
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
             yield f"    to the {reader}: {_one_line(record[field], limit)}", ""
@@ -270,7 +272,7 @@ def _decision(run: FireRecords) -> str:
 
 def _reason(record: Record) -> str:
     if record.get("failure"):
-        return f"it failed ({record['failure']}: {record.get('detail')})"
+        return Failure(str(record["failure"]), str(record.get("detail"))).line("it")
     changed = record.get("changed")
     return ", ".join(map(str, changed)) if isinstance(changed, list) else str(record.get("message") or "")
 

@@ -10,8 +10,7 @@ from time import perf_counter
 
 import click
 
-from hookrun.agents.formats import reply_from_verdict
-from hookrun.agents.reply import DEGRADATIONS, build_response
+from hookrun.agents.reply import DEGRADATIONS, build_response, replies_to
 from hookrun.cli.commands import (
     FAILED,
     INTERRUPTED,
@@ -38,6 +37,7 @@ from hookrun.cli.printing import (
 )
 from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
 from hookrun.core.files import read_or_none
+from hookrun.core.gate import with_end
 from hookrun.core.model import Hook, HookResult, Outcome, Verdict, as_object
 from hookrun.core.text import diff, truncate
 from hookrun.fire.command import REFUSED
@@ -318,8 +318,8 @@ class Trial:
         agent, message = self._agent, self._query.message
         if agent is None or message is None:
             return None, None, []
-        replies = [reply_from_verdict(verdict, runs_of(fire)) for fire, verdict in self.fires]
-        answer = build_response(agent, message, replies)
+        fires = [(verdict, runs_of(fire)) for fire, verdict in self.fires]
+        answer = build_response(agent, message, replies_to(agent, message, fires))
         status = REFUSED if answer.needs_status else 0
         return answer.stdout().decode().strip(), status, list(dict.fromkeys(answer.degraded))
 
@@ -374,11 +374,9 @@ class Trial:
 
 
 def _reasons(run: HookResult) -> Iterator[str]:
-    if is_unapproved(run.failure):
-        yield "not approved, which blocks the call" if run.action == "block" else "not approved"
-        return
     if run.failure is not None:
-        yield _shown(f"{run.failure.kind}: {run.failure.detail}")
+        said = "not approved" if is_unapproved(run.failure) else f"{run.failure.kind}: {run.failure.detail}"
+        yield with_end(_shown(said), run.consequence)
         return
     verdict = run.verdict
     if verdict.message:

@@ -107,6 +107,7 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
     _with(
         data,
         {
+            "consequence": run.consequence,
             "mode": None if hook.mode == "enforce" else hook.mode,
             "background": hook.background,
             "recheck": run.recheck,
@@ -174,15 +175,10 @@ def fire_records(
     first = base_record("hook", context)
     details = details_of(setting)
     records = [_of_run(run, first, details) for run in runs]
-    if message:
-        fields["message"] = _redacted(message)
-    if error:
-        fields["error"] = _redacted(error)
-    if notes:
-        fields["notes"] = [_redacted(note) for note in notes]
+    fields.update(message=message and _redacted(message), error=error and _redacted(error))
+    fields["notes"] = [_redacted(note) for note in notes]
     fields["ms"] = round(ms, 1)
-    if problems:
-        fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
+    fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
     if details == FULL:
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.core.context import file_path
-from hookrun.core.events import can_modify
+from hookrun.core.events import GATES, can_modify
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import (
     CAN_CARRY_ARGS,
@@ -142,7 +142,8 @@ class HookChain:
             # or removing the guard's directory.
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
                 reason = f"hook {run.hook.name} could not check the changed arguments"
-                run.verdict = Verdict("block", f"{reason} ({run.failure.kind}: {run.failure.detail})")
+                run.lines = (f"{reason} ({run.failure.kind}: {run.failure.detail})",)
+                run.verdict = Verdict("block", run.lines[0])
                 self.ended_by = self.ended_by or run.hook.name
 
     def combine(self) -> Verdict:
@@ -163,6 +164,10 @@ class HookChain:
                 if run.verdict.action == "allow" and not json_equal(run.args, final):
                     run.verdict = run.verdict.replace(action="modify" if run.changed else "continue")
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
+        if self.event in GATES and any(run.failure is not None for run in self.runs):
+            from hookrun.core.gate import conclude
+
+            conclude(self.event, self.runs, combine_into(AnyVerdict(), self.runs).action)
         combine_into(combined, self.runs, final)
         if self.notes:
             combined.system_message = "\n".join(filter(None, (combined.system_message, *self.notes)))

@@ -6,9 +6,15 @@ may have been asked, the call is refused; without one it continues, and the user
 
 from __future__ import annotations
 
+from hookrun.core.events import GATES
+from hookrun.core.model import TERMINAL_ACTIONS
+from hookrun.core.verdicts import STDERR
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from hookrun.core.model import AnyVerdict, HookResult
 
 # What the user can do besides mending the cause; agents cannot.
 WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
@@ -33,6 +39,42 @@ def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
         return may_be_guarded()
     except Exception:  # what failed before may fail again
         return True
+
+
+def conclude(event: str, runs: Sequence[HookResult], action: str, *combined: AnyVerdict) -> None:
+    """Have lines about failures at a gate, in all these verdicts, end in the consequence: that of the final action."""
+    for run in runs if event in GATES else ():
+        if run.failure is not None:
+            its_own = run.verdict.action == "block" and not run.lines[1:]  # else not each is a reason
+            was, run.consequence = run.consequence, _consequence(event, action, its_own=its_own)
+            for line in run.lines or (run.failure.line(f"hook {run.hook.name}"),):
+                before, now = with_end(line, was), with_end(line, run.consequence)
+                run.verdict = run.verdict.replace(**_texts(run.verdict, before, now))
+                for each in combined:
+                    for name, text in _texts(each, before, now).items():
+                        setattr(each, name, text)
+
+
+def _texts(verdict: AnyVerdict, before: str, now: str) -> dict[str, str | None]:
+    texts = {"message": verdict.message, "system_message": verdict.system_message}
+    return {name: text and text.replace(before, now) for name, text in texts.items()}
+
+
+def _consequence(event: str, action: str, *, its_own: bool) -> str:
+    what, sent = ("the prompt", "was sent") if event == "user_prompt_submit" else ("the call", "continued")
+    if action in TERMINAL_ACTIONS:
+        return f"{'so ' if its_own else ''}{what} was {'skipped' if action == 'skip' else 'blocked'}"
+    # Where no hook answers a permission request, the agent asks.
+    asked = action == "ask" or (event == "permission_request" and action != "allow")
+    return f"{what} needed the user's approval" if asked else f"{what} {sent}"
+
+
+def with_end(line: str, consequence: str) -> str:
+    """Return a failure's line, or detail, with this end: before the hook's stderr, which may be long and be cut."""
+    if not consequence:
+        return line
+    ours, stderr, lines = line.partition(STDERR)
+    return f"{ours}{', ' if consequence.startswith('so ') else '; '}{consequence}{stderr}{lines}"
 
 
 def alone(event: str, cause: str, script: str) -> str:

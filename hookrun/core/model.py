@@ -394,13 +394,15 @@ class HookResult:
 
     `verdict` is after `on_failure` and `mode`. `changed` are the paths of the arguments it changed, `before` and `args`
     all arguments before and after it. An `interrupted` run has no verdict. `lost` are those `notes` that users see.
+    `lines` are the sentences about failures in its verdict, `consequence` is their end (see `gate.conclude`).
     """
 
     before: Mapping[str, object] | None = None
     args: dict[str, object] = {}  # noqa: RUF012  # replaced, never changed
     lost: Sequence[str] = ()
-    recheck = False
-    interrupted = False
+    lines: Sequence[str] = ()
+    consequence = ""
+    recheck = interrupted = False
 
     def __init__(
         self, hook: AnyHook, outcome: Outcome, verdict: Verdict = NO_OBJECTION, failure: Failure | None = None

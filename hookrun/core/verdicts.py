@@ -42,7 +42,8 @@ STDERR_LINES = 5
 MAX_STDERR_TAIL = 2000
 # Characters of a reason: of longer output only the beginning and end are used.
 MAX_REASON = 10_000
-
+# What precedes the last lines of stderr in a failure.
+STDERR = "; stderr: "
 
 # Bytes of an invalid output in a failure.
 EXCERPT = 80
@@ -161,7 +162,7 @@ def _reason(output: bytes) -> str:
 def stderr_tail(outcome: Outcome) -> str:
     """Return the last lines of stderr, if any, as the end of a failure's message."""
     lines = decode(outcome.stderr)[-MAX_STDERR_TAIL:].splitlines()[-STDERR_LINES:]
-    return "; stderr: " + "\n".join(lines) if lines else ""
+    return STDERR + "\n".join(lines) if lines else ""
 
 
 def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | None:

@@ -243,7 +243,7 @@ class ProgramFire:
             print_message(f"hook {each}", "warning")
         for run in self.fire.chain.runs if self.fire.chain is not None else ():
             if run.failure is not None:
-                print_message(run.failure.line(f"hook {run.hook.name}"), "warning")
+                print_message(run.verdict.system_message or run.verdict.message or "", "warning")
             for note in run.notes:
                 print_message(f"hook {run.hook.name}: {note}", "warning")
 

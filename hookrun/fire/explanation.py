@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.core.fastjson import format_value
+from hookrun.core.gate import with_end
 from hookrun.fire.dry_run import explain_mismatch
 
 TYPE_CHECKING = False
@@ -127,7 +128,7 @@ def _config_files(fire: EventFire) -> Iterator[Line]:
 
 
 def _result(run: HookResult) -> Iterator[Line]:
-    failed = f"failed ({run.failure.kind}: {run.failure.detail})" if run.failure else ""
+    failed = f"failed ({run.failure.kind}: {with_end(run.failure.detail, run.consequence)})" if run.failure else ""
     again = " again, on the changed arguments" if run.recheck else ""
     if runs_in_background(run):
         yield "      was started in the background, and has no influence", "green"

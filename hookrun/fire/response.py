@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-from hookrun.agents.formats import STOP_EVENTS, Reply, reply_from_verdict
-from hookrun.agents.reply import DEGRADATIONS, REFUSED, build_response
+from hookrun.agents.formats import STOP_EVENTS, Reply
+from hookrun.agents.reply import DEGRADATIONS, REFUSED, build_response, replies_to
 from hookrun.config.discovery import USERS_GUARDS
 from hookrun.core.events import GATES
 from hookrun.core.model import PRECEDENCE
@@ -24,21 +24,20 @@ if TYPE_CHECKING:
 def response_to(message: AgentFire) -> AgentResponse:
     """Return the response to a message whose hooks have run; keep the texts that a later event is to show."""
     home, session = message.invocation.home, message.message.session_id
-    replies = []
-    for fire, verdict in message.fires:
-        reply = reply_from_verdict(verdict, fire.chain.runs if fire.chain is not None else ())
-        if fire.event in STOP_EVENTS:
-            from hookrun.fire.stop_blocks import limited
-
-            reply = limited(reply, home, session, fire.event, fire.context)
-        replies.append(reply)
     notices = [each for each in (message.notice, *message.invocation.gone) if each and message.first_time(each)]
     if not set(message.invocation.gone).isdisjoint(notices):
         try:
             os.unlink(home + USERS_GUARDS)  # what is gone from the user's config is said once
         except OSError:  # another run has, or said once more
             pass
-    replies += [_kept_texts(message), message.own_failure(), Reply(user_message="\n".join(notices) or None)]
+    others = [_kept_texts(message), message.own_failure(), Reply(user_message="\n".join(notices) or None)]
+    fires = [(verdict, fire.chain.runs if fire.chain is not None else ()) for fire, verdict in message.fires]
+    replies = replies_to(message.agent, message.message, fires, others)
+    for index, (fire, _) in enumerate(message.fires):
+        if fire.event in STOP_EVENTS:
+            from hookrun.fire.stop_blocks import limited
+
+            replies[index] = limited(replies[index], home, session, fire.event, fire.context)
     answer = build_response(
         message.agent,
         message.message,

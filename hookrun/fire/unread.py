@@ -13,7 +13,7 @@ from hookrun.core.context import BOM
 from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
 from hookrun.core.fastjson import MAX_DEPTH, finite
-from hookrun.core.gate import refusal, refuses
+from hookrun.core.gate import conclude, refusal, refuses
 from hookrun.core.model import PRECEDENCE, UNTRUSTED_LAYERS, ClaudeForm, Verdict
 from hookrun.core.state import report_bug
 
@@ -122,6 +122,7 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
         return verdict
     who = f"hooks ({names})" if names else "hookrun"
     fire.chain = fire.chain or HookChain(fire.event, fire.context, fire.candidates)
+    conclude(fire.event, fire.chain.runs, "block")
     if cut:
         return Verdict("block", f"{who} cannot read all of this: {cut}")
     return Verdict("block", refusal(f"{who} could not judge this: {'; '.join(invocation.problems)}"))

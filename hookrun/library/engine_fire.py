@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun.core import audit, context as contexts
 from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
-from hookrun.core.gate import refusal, refuses
+from hookrun.core.gate import conclude, refusal, refuses, with_end
 from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
 from hookrun.core.text import describe_exception
@@ -51,6 +51,7 @@ class EngineFire(HookChain):
     new_environment: Callable[..., HookEnvironment] = HookEnvironment
     candidates: TableCandidates
     _processes: Processes | None = None
+    _failed: Sequence[tuple[HookResult, str]] = ()
 
     def __init__(
         self,
@@ -83,6 +84,7 @@ class EngineFire(HookChain):
         except ValueError:  # a fire no longer awaited is closed from elsewhere
             pass
         if kind is not None:  # cancelled, or ended by an exception not to be swallowed
+            self._log_failures()
             self._audit(self.runs, interrupted=True)
 
     def run_sync(self) -> Result:
@@ -158,11 +160,15 @@ class EngineFire(HookChain):
         return self._processes
 
     def log_result(self, run: HookResult) -> None:
-        """Log a hook's notes and failure."""
+        """Log a hook's notes now, and its failure when the call is decided."""
         for note in run.notes:
             LOG.warning("hook %s: %s", run.hook.name, note)
         if run.failure is not None:
-            LOG.warning("%s", run.failure.line(f"hook {run.hook.name}"))
+            self._failed = [*self._failed, (run, run.failure.line(f"hook {run.hook.name}"))]
+
+    def _log_failures(self) -> None:
+        for run, line in self._failed:
+            LOG.warning("%s", with_end(line, run.consequence))
 
     def background_ended(self, hook: Hook, outcome: Outcome) -> None:
         """Record how a background hook ended; called in another thread."""
@@ -221,6 +227,7 @@ class EngineFire(HookChain):
         result.ms = (monotonic() - self._started) * 1000
         if services.unread and self.event in GATES and result.go_on:
             self._refuse_if_guarded(result)
+        self._log_failures()
         if services.journal is not None:
             self._audit(self.runs, action=result.action, switched_off=switched_off)
         return result
@@ -232,6 +239,7 @@ class EngineFire(HookChain):
             result.unjudged = copy.copy(result)
             result.action, result.modified_args = "block", None
             result.message = refusal(f"hookrun could not judge this: {'; '.join(services.problems)}")
+            conclude(self.event, self.runs, "block", result)
         self._processes = None  # as above
 
     def may_have_unread_guard(self) -> bool:

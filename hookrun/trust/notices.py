@@ -41,10 +41,12 @@ def combine_failures(
     blocking = [run for run in failed if run.verdict.action == "block"]
     asks = any(run.failure is not None and run.failure.kind == "untrusted" for run in blocking)
     failures = [(run.hook, run.failure) for run in failed if run.failure is not None] + [*(behind if asks else ())]
-    text = _text(failures)
+    lines = _lines(failures)
+    text = "\n".join(lines)
     new = [is_new(f"{why.kind} {hook.location()} {hook.name}: {why.detail}") for hook, why in failures[:MAX_NAMED]]
     for run in failed:
         run.verdict = run.verdict.replace(message=None, system_message=None)
+        run.lines = lines
     failed[0].verdict = failed[0].verdict.replace(system_message=text if any(new) else None)
     if blocking:
         ask = (
@@ -60,7 +62,7 @@ def unapproved_behind(chain: HookChain, candidates: Candidates, trust: UserDecis
     return [(hook, why) for hook, why in refused if why is not None]
 
 
-def _text(failures: list[tuple[AnyHook, Failure]]) -> str:
+def _lines(failures: list[tuple[AnyHook, Failure]]) -> list[str]:
     """Return a line for each cause of the first MAX_NAMED failures, and one that counts the others."""
     names: dict[tuple[str, str], list[str]] = {}
     for hook, failure in failures[:MAX_NAMED]:
@@ -72,4 +74,4 @@ def _text(failures: list[tuple[AnyHook, Failure]]) -> str:
     if others > 0:
         more = f"{others} more hook{'s' if others > 1 else ''}"
         lines.append(f"{more} did not run: not approved or invalid (see `hookrun list`)")
-    return "\n".join(lines)
+    return lines

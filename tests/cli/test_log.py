@@ -307,6 +307,22 @@ def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
     assert " ms" not in line
 
 
+def test_a_hook_that_did_not_run_has_not_failed(project: Project) -> None:
+    """One that is not approved did not run; one whose script changed meanwhile did."""
+    changing = project.script("guard.sh", '#!/bin/sh\necho "#" >> "$0"\n')
+    project.hooks({"name": "guard", "command": changing, "on_failure": "block"})
+    agent = Agent("claude", project)
+    agent.fire(agent.shell(), approved=False)
+    first = hookrun(project, "why").stdout.splitlines()[0]
+    assert first.startswith("pre_tool_use bash: blocked by guard: it did not run: not approved: review with ")
+    agent.fire(agent.shell())
+    first, *more = hookrun(project, "why").stdout.splitlines()
+    assert first.startswith("pre_tool_use bash: blocked by guard: it failed (untrusted): ")
+    line = next(line for line in more if line.startswith("  guard"))
+    assert line.startswith("  guard: failed (untrusted) in ")
+    assert "changed while it ran, so its answer was ignored, so the call was blocked" in line
+
+
 def test_what_the_agent_got_is_what_counts(project: Project) -> None:
     """Gemini cannot ask: it gets a block, and `why` shows that."""
     project.user_hooks({"name": "careful", "event": "pre_tool_use", "command": says(action="ask", message="R")})

@@ -65,7 +65,7 @@ def test_a_hook_that_is_not_approved_does_not_run(project: Project) -> None:
     assert "2 hooks not approved, so not run: new, strict" in done.stderr
     assert "times of" not in hookrun(project, "try", "ls", "--repeat", "2").stdout
     assert "`hookrun trust`" in done.stderr
-    assert "not approved, which blocks the call" in done.stdout
+    assert "not approved, so the call was blocked" in done.stdout
     assert hookrun(project, "try", "ls", "--json").json["not_approved"] == ["new", "strict"]
     project.approve()
     assert hookrun(project, "try", "ls").stderr == ""

@@ -1,0 +1,67 @@
+"""What a program reads of a failed handler says how the call ended, in the result and in the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from hookrun import Engine, Verdict
+from tests.rows import rows
+
+RAISED = "hook lint failed (exception): it raised ZeroDivisionError: division by zero"
+
+
+def fails(_ctx: object) -> None:
+    """Fail."""
+    raise ZeroDivisionError("division by zero")
+
+
+def engine_with(event: str, answer: Verdict | None) -> Engine:
+    """Return an engine with a handler that fails, and one that gives this answer after it."""
+    engine = Engine()
+    engine.register(event, fails, name="lint")
+    engine.register(event, lambda _: answer, name="guard")
+    return engine
+
+
+ANSWERS = {
+    "nobody objects": (None, "; the call continued"),
+    "another blocks": (Verdict.block("no"), "; the call was blocked"),
+    "another ends the turn": (Verdict.stop("no"), "; the call was blocked"),
+    "another skips": (Verdict.skip("no"), "; the call was skipped"),
+    "another asks": (Verdict.ask("sure?"), "; the call needed the user's approval"),
+}
+
+
+@rows("answer, end", ANSWERS.values(), ids=ANSWERS)
+def test_a_line_ends_as_the_call(answer: Verdict | None, end: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The one in the result, in the run's own verdict and in the log."""
+    caplog.clear()
+    result = engine_with("pre_tool_use", answer).fire_sync("pre_tool_use", tool_name="bash")
+    assert result.system_message == RAISED + end
+    assert result.runs[0].verdict.system_message == RAISED + end
+    assert caplog.messages == [RAISED + end]
+
+
+def test_elsewhere_nothing_is_added(caplog: pytest.LogCaptureFixture) -> None:
+    """Where no hook can refuse, there is nothing to say."""
+    result = engine_with("post_tool_use", None).fire_sync("post_tool_use", tool_name="bash")
+    assert (result.system_message, caplog.messages) == (RAISED, [RAISED])
+
+
+def test_a_failure_before_a_fire_is_cancelled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Without an end: none is known."""
+    engine = engine_with("pre_tool_use", None)
+
+    @engine.on("pre_tool_use")
+    async def endless(_ctx: object) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        with caplog.at_level(logging.WARNING), pytest.raises(TimeoutError):
+            await asyncio.wait_for(engine.fire("pre_tool_use", tool_name="bash"), 0.2)
+
+    asyncio.run(main())
+    assert caplog.messages == [RAISED]
