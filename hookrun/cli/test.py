@@ -139,22 +139,20 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
     _require_tests(tested, files, options.filters)
     coverage = Coverage(tested.results)
-    good, updated = tested.ok, None
     if options.update:
         from hookrun.testing.update import update  # rarely needed
 
-        updated = update(tested.results)
-        good = not (updated.problems or tested.problems or any(run.problems for run in tested.results))
+        update(tested)
+    good = tested.ok
     if options.fail_under is not None and coverage.percent < options.fail_under:
         print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
     shown = coverage if options.shows_coverage else None
     if options.as_json:
-        data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
-        print_json(data)
+        print_json(results_as_json(tested, shown, ok=good))
     else:
-        lines = report_lines(tested, shown, updated, verbose=options.verbose, missing=options.lists_missing)
-        print_lines(styled(lines))
+        flags = {"update": options.update, "verbose": options.verbose, "missing": options.lists_missing}
+        print_lines(styled(report_lines(tested, shown, **flags)))
     if options.junit is not None:
         with open(options.junit, "wb") as file:
             file.write(as_junit(tested))
@@ -192,7 +190,7 @@ def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> b
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))
     else:
-        print_lines(styled(report_lines(tested, None, None)))
+        print_lines(styled(report_lines(tested, None)))
     return tested.ok
 
 

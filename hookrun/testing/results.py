@@ -250,21 +250,21 @@ class CaseRun:
 
 @dataclass(repr=False, slots=True)
 class TestRun:
-    """All cases' results in order, problems of files of cases, and the seconds taken."""
+    """All cases' results in order, problems of files of cases, and the seconds taken.
+
+    After an update, `updated` is the number of results now expected, `not_updated` why others are not, a line each.
+    """
 
     results: list[CaseRun]
     problems: list[Diagnostic]
     seconds: float = 0.0
+    updated: int = 0
+    not_updated: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
         """The number of cases that did not pass."""
         return sum(not run.passed for run in self.results)
-
-    @property
-    def configured(self) -> list[CaseRun]:
-        """The results except of cases whose config has errors."""
-        return [run for run in self.results if run.config is None or not run.config.problems]
 
     @property
     def config_problems(self) -> list[str]:
@@ -288,8 +288,8 @@ class TestRun:
 
     @property
     def ok(self) -> bool:
-        """Whether there were cases, all passed, and every file could be read."""
-        return bool(self.results) and not self.failed and not self.problems
+        """Whether there were cases, all passed or were updated, and every file could be read."""
+        return bool(self.results) and self.failed == self.updated and not self.problems
 
 
 RAN = "no test runs it"
@@ -312,11 +312,6 @@ class HookCoverage:
     def missing(self) -> list[str]:
         """What is not covered."""
         return [each for each in self.wanted if each not in self.reached]
-
-    @property
-    def summary(self) -> list[str]:
-        """The missing items to show: for a hook that never ran, nothing else."""
-        return [RAN] if RAN in self.missing else self.missing
 
 
 class Coverage:
