@@ -54,7 +54,7 @@ def connect_missing(report: CommandReport, *planned: str) -> None:
     for state in states(report.at.location, declarations):
         name, events = state.agent.NAME, {*state.declared, *planned}
         missing = state.not_connected(plan.events_to_connect(state.agent, events))
-        scope = next((scope for scope in SCOPES if any(each.is_ours for each in state.wired.get(scope, ()))), None)
+        scope = next(filter(state.ours, SCOPES), None)
         if scope is None or not missing:
             continue
         unconnected = f"{name}: not connected for {', '.join(missing)}"

@@ -20,6 +20,7 @@ from hookrun.cli.printing import print_json
 from hookrun.core.events import ALIASES, EVENTS
 from hookrun.core.state import home_directory
 from hookrun.core.text import closest, did_you_mean, escape, quote, suggest
+from hookrun.recipes import RECIPES
 
 if TYPE_CHECKING:
     from hookrun.config.discovery import CompiledConfig
@@ -340,12 +341,6 @@ def _compiled() -> CompiledConfig | None:
     return load_compiled(find(os.getcwd(), home, own_environment=True))
 
 
-def _recipes() -> Iterable[tuple[str, str]]:
-    from hookrun.recipes import RECIPES  # only where a recipe is completed
-
-    return ((name.replace("_", "-"), "") for name in RECIPES)
-
-
 def _declared_recipes() -> Iterable[tuple[str, str]]:
     from hookrun.cli.recipes import layers_of_recipes  # only where a recipe is completed
 
@@ -357,7 +352,8 @@ def _help() -> Iterable[tuple[str, str]]:
     yield from ((name, "") for name in topics() if name not in COMMANDS)
 
 
-EVENT, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_recipes), OneOf(_declared_recipes)
+EVENT, DECLARED_RECIPE = OneOf(_events), OneOf(_declared_recipes)
+RECIPE = OneOf(lambda: ((name.replace("_", "-"), "") for name in RECIPES))
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)

@@ -13,7 +13,9 @@ from hookrun.cli.commands import agents_named, command, report_options, user_is_
 from hookrun.cli.connecting import connect, warn_of_lines_by_hand
 from hookrun.cli.printing import CommandReport, choose, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
+from hookrun.config.load import Declarations
 from hookrun.core.files import relative_path
+from hookrun.doctor.agent_state import states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.trust.store import StoreError
@@ -158,13 +160,11 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
     restored byte for byte.
     """
-    location = report.at.location
-    program = this_program()
+    location, program = report.at.location, this_program()
 
     def connected() -> list[Agent]:
-        return [
-            agent for agent in agents_named(AGENTS) if _is_connected(InstallRequest(agent, scope, location, program))
-        ]
+        found = states(location, Declarations())
+        return [each.agent for each in found if scope in each.unreadable or each.ours(scope)]
 
     for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
         try:
@@ -173,13 +173,6 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
                 report.warn(kept)
         except FileError as error:
             report.fail(f"{agent.NAME}: {error}")
-
-
-def _is_connected(request: InstallRequest) -> bool:
-    try:
-        return any(each.is_ours for each in plan.wired_events(request))
-    except FileError:  # uninstall shows the error
-        return True
 
 
 def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallChange]:

@@ -49,16 +49,6 @@ class TestOptions:
     agent: str | None
 
     @property
-    def shows_coverage(self) -> bool:
-        """Whether coverage is computed: a part of the tests says nothing about it."""
-        return self.coverage if self.coverage is not None else self.fail_under is not None or not self.filters
-
-    @property
-    def lists_missing(self) -> bool:
-        """Whether what no test covers is listed."""
-        return self.verbose or self.coverage is True or self.fail_under is not None
-
-    @property
     def filters(self) -> str:
         """The options that select only some tests."""
         options = {"-k": self.pattern, "--hook": self.hook, "--event": self.event, "--agent": self.agent}
@@ -147,11 +137,13 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     if options.fail_under is not None and coverage.percent < options.fail_under:
         print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
-    shown = coverage if options.shows_coverage else None
+    asked = options.fail_under is not None if options.coverage is None else options.coverage
+    # Unasked, a part of the tests says nothing about coverage.
+    shown = coverage if asked or (options.coverage is None and not options.filters) else None
     if options.as_json:
         print_json(results_as_json(tested, shown, ok=good))
     else:
-        flags = {"update": options.update, "verbose": options.verbose, "missing": options.lists_missing}
+        flags = {"update": options.update, "verbose": options.verbose, "missing": options.verbose or asked}
         print_lines(styled(report_lines(tested, shown, **flags)))
     if options.junit is not None:
         with open(options.junit, "wb") as file:

@@ -98,6 +98,10 @@ class AgentState:
         """The scopes with hookrun installed."""
         return [scope for scope, found in self.wired.items() if found]
 
+    def ours(self, scope: str) -> list[WiredEvent]:
+        """Return the events of a scope that install wrote."""
+        return [each for each in self.wired.get(scope, ()) if each.is_ours]
+
     @property
     def missing_events(self) -> list[str]:
         """The agent's events that hookrun needs but has no entry for."""
@@ -245,8 +249,7 @@ def read_settings(path: str) -> Json | Toml:
 def check_wired(agent: AgentState) -> Findings:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in agent.wired.items():
-        ours = [each for each in found if each.is_ours]
-        if ours:
+        if ours := agent.ours(scope):
             events = ", ".join(dict.fromkeys(each.event for each in ours))
             files = ", ".join(dict.fromkeys(each.path for each in ours))
             yield Finding("wired", OK, f"in the {scope} settings for {events}: {files}")
