@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 import click
 
@@ -15,41 +14,38 @@ from hookrun.agents.types import Agent
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
+from hookrun.config.load import Declarations
 from hookrun.config.shapes import texts
 from hookrun.core import context as contexts
 from hookrun.core.engine import combine
 from hookrun.core.model import Hook, HookResult, Outcome, file_path
 from hookrun.core.text import shell_quoted, truncate
 from hookrun.core.verdicts import apply_policies
-from hookrun.edit.file_change import FileError
+from hookrun.doctor.agent_state import wiring
 from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import UserDecisions
 from hookrun.trust.notices import combine_failures
 from hookrun.wiring import plan
-from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import SCOPES, InstallLocation, WiredEvent
-from hookrun.wiring.wired_command import this_program
+from hookrun.wiring.targets import InstallLocation
 
 # The predictions of each of a message's calls.
 Calls = Sequence[Sequence[Prediction]]
 
-# State of a prediction -> its name in the table, and its style.
+# State of a prediction -> its name in the table, its style, and the answer's verb.
 STATES = {
-    RUNS: ("runs", "ok"),
-    DEPENDS: ("may run", "warning"),
-    FAILS: ("fails", "error"),
-    OFF: ("off", "warning"),
-    ENDED: ("not reached", "warning"),
-    NOT: ("no match", "dim"),
+    RUNS: ("runs", "ok", "would run"),
+    DEPENDS: ("may run", "warning", "may run"),
+    FAILS: ("fails", "error", "would fail"),
+    OFF: ("off", "warning", "is off"),
+    ENDED: ("not reached", "warning", "would not be reached"),
+    NOT: ("no match", "dim", ""),
 }
-# State of a prediction -> the answer's verb.
-PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
 # The user's decisions that switch a hook off.
 CHOICES = ("denied", "disabled", "paused until")
 # Limit on the hooks that do not run for the answer to name them.
 MAX_NAMED = 3
-STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
+STATE_STYLES = {**{name: style for name, style, _ in STATES.values()}, UNAPPROVED: "warning"}
 # The actions that an agent may not support.
 ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
@@ -286,7 +282,7 @@ def phrase(prediction: Prediction) -> str:
     cause = why or _depends(prediction)
     if prediction.state == NOT:
         return f"{name}: {cause}"
-    return f"{name} {PHRASES[prediction.state]}{f': {cause}' if cause else ''}"
+    return f"{name} {STATES[prediction.state][2]}{f': {cause}' if cause else ''}"
 
 
 def answer(predictions: Sequence[Prediction]) -> str:
@@ -322,12 +318,8 @@ def agent_obstacle(agent: Agent, query: EventQuery) -> str | None:
         version = plan.newest_measured(agent)
         return f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
     wanted = plan.events_for(agent, [query.event])
-    wired: list[WiredEvent] = []
     location = InstallLocation(query.sources.home, query.sources.project, dict(os.environ))
-    for scope in SCOPES:
-        with suppress(FileError):
-            found = plan.wired_events(InstallRequest(agent, scope, location, this_program()))
-            wired += [each for each in found if each.event in wanted]
+    wired = [each for each in wiring(agent, location, Declarations()).all_wired if each.event in wanted]
     remedy = f"run `hookrun install {agent.NAME}`"
     if wanted and not wired:
         return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {wanted[0]}: {remedy}"
