@@ -31,7 +31,7 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
 
     With `trust`, the hooks are marked as trusted unasked; `options` are those of Installation.
     """
-    declarations, failed = report.at.agents_config().declarations, []
+    declarations, failed = report.at.load(for_agents=True).declarations, []
     if not declarations.hooks and declarations.problems:
         report.fail("the config has errors, so none of its hooks run\nhint: run `hookrun validate`")
     elif not declarations.hooks and "planned" not in options:
@@ -50,7 +50,7 @@ def connect_missing(report: CommandReport, *planned: str) -> None:
 
     Their other entries keep their bytes. `planned` are events of hooks not yet written.
     """
-    declarations = report.at.agents_config().declarations
+    declarations = report.at.load(for_agents=True).declarations
     for state in states(report.at.location, declarations):
         name, events = state.agent.NAME, {*state.declared, *planned}
         missing = state.not_connected(plan.events_to_connect(state.agent, events))
