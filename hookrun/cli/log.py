@@ -14,12 +14,12 @@ import orjson
 
 from hookrun.cli.commands import MAX_ANSWER, command, explain_call, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
-from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs
+from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs, shortened
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
 from hookrun.core.files import relative_path
 from hookrun.core.model import as_object
-from hookrun.core.text import diff, quote, truncate
+from hookrun.core.text import diff, quote
 
 # Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2
@@ -140,12 +140,12 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     action = str(record.get("action") or "no verdict")
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
     timed = f"not run: {NOT_RUN[str(failure)]}" if failure in NOT_RUN else f"{result} in {record.get('ms')} ms"
-    reason = f": {_one_line(text, limit).removeprefix('not approved: ')}" if text else ""
+    reason = f": {shortened(text, limit).removeprefix('not approved: ')}" if text else ""
     style = "error" if failure else STYLES.get(action, "")
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", style
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
-            yield f"    to the {reader}: {_one_line(record[field], limit)}", ""
+            yield f"    to the {reader}: {shortened(record[field], limit)}", ""
     yield from _changes(record)
     notes = record.get("notes")
     yield from ((f"    note: {note}", "warning") for note in (notes if isinstance(notes, list) else ()))
@@ -162,10 +162,6 @@ def _changes(record: Record) -> Iterator[Line]:
     others = [str(path) for path in changed if str(path) not in values] if isinstance(changed, list) else []
     if others:
         yield f"    changed {', '.join(others)}", "warning"
-
-
-def _one_line(text: object, limit: int) -> str:
-    return truncate(" ".join(str(text).split()), limit)
 
 
 def _problems(header: Record) -> Iterator[str]:
@@ -242,7 +238,7 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
 
 def _answer(run: FireRecords) -> str:
     header = run.header
-    return truncate(" ".join(f"{_call(header)}: {_decision(run)}".split()), MAX_ANSWER)
+    return shortened(f"{_call(header)}: {_decision(run)}", MAX_ANSWER)
 
 
 def _decision(run: FireRecords) -> str:
