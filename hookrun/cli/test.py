@@ -17,7 +17,7 @@ from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.testing.case_runner import run_cases
-from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases, until_changed
+from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, find_case_files, load, select_cases, until_changed
 from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
 from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
@@ -124,7 +124,7 @@ def test_command(
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:
     """Run the tests once and report. Raises click.ClickException if there are none."""
-    files = load_all(options.paths)
+    files = [load(path) for path in find_case_files(options.paths)]
     cases = select_cases(files, options.pattern)
     tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
     _require_tests(tested, files, options.filters)
