@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -62,15 +63,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    agents: tuple[str, ...],
-    scope: str,
-    when_missing: str | None,
-    report: CommandReport,
-    *,
-    everywhere: bool,
-    all_events: bool,
-    trust: bool,
-    from_here: bool,
+    agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool, trust: bool, **options: Any
 ) -> None:
     """Connect hookrun to your coding agents, by entries in their settings.
 
@@ -80,10 +73,9 @@ def install_command(
 
     Then review and approve the project's hooks, if there are new ones.
     """
-    if when_missing is not None and scope != "project":
+    if options["when_missing"] is not None and scope != "project":
         raise click.UsageError("--when-missing is only for --scope project")
     chosen = _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere)
-    options = {"all_events": all_events, "from_here": from_here, "when_missing": when_missing}
     connect(chosen, scope, report, trust=trust, **options)
     if not report.dry_run:
         review_hooks(report)
