@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from glob import escape as escape_glob
 from typing import TYPE_CHECKING
 
 from hookrun.core.conditions import tool_names
@@ -146,8 +147,6 @@ def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference
 
 def actual_expectation(key: str, result: CaseResult) -> object:
     """Return the expectation that this result would meet."""
-    if key == "fired":
-        return result.fired
     if key == "failure":
         return _kinds(result)[0] if result.failures else None
     if key == "files":
@@ -164,11 +163,6 @@ def default_expectation(result: CaseResult) -> dict[str, object]:
     if result.failures:
         keys.append("failure")
     return {key: actual_expectation(key, result) for key in keys}
-
-
-def escape_glob(text: str) -> str:
-    """Return the glob that matches only this text."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
 def _difference(key: str, expected: object, result: CaseResult) -> Difference | None:
