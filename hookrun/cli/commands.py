@@ -262,8 +262,11 @@ class Workspace:
         """Return the path that `--config` names from a directory, or None."""
         return None if self.config is None else os.path.normpath(os.path.join(directory, self.config))
 
-    def load(self, directory: str | None = None, *, warns: bool = False) -> LoadedConfig:
-        """Return a directory's config (default: the working directory); see `load_config`."""
+    def load(self, directory: str | None = None, *, warns: bool = False, for_agents: bool = False) -> LoadedConfig:
+        """Return a directory's config (default: the working directory); see `load_config`.
+
+        With `for_agents` it is the one that agents use here, without `--config` and the user's environment.
+        """
         from hookrun.config.discovery import find  # keeps `hookrun --help` quick
         from hookrun.config.load import load_config
         from hookrun.core.model import UNTRUSTED_LAYERS
@@ -273,8 +276,8 @@ class Workspace:
                 f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
             )
         cwd = directory or self.directory
-        config = self.config_from(cwd)
-        found = find(cwd, self.home, config=config, own_environment=True)
+        config = self.config_from(cwd) if not for_agents else None
+        found = find(cwd, self.home, config=config, own_environment=not for_agents)
         if config in [path for layer, path, _ in found.files if layer not in UNTRUSTED_LAYERS]:
             found.files = [each for each in found.files if each[0] not in UNTRUSTED_LAYERS]  # not also the project's
         return load_config(found, warns=warns)
@@ -285,13 +288,6 @@ class Workspace:
 
         found = self.load(directory)
         return Project(found.declarations, found.project, self.home)
-
-    def agents_config(self) -> LoadedConfig:
-        """Return the config that agents use here, without the user's environment."""
-        from hookrun.config.discovery import find
-        from hookrun.config.load import load_config
-
-        return load_config(find(self.directory, self.home))
 
     @cached_property
     def location(self) -> InstallLocation:

@@ -288,7 +288,7 @@ def _beside_project(plugin: str, at: Workspace) -> str:
 
     Raises click.ClickException if that is the plugin itself, whose files belong to Claude Code.
     """
-    root = at.agents_config().project
+    root = at.load(for_agents=True).project
     real, inside = os.path.realpath(root), os.path.realpath(plugin)
     if real == inside or real.startswith(f"{inside}/"):
         msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"

@@ -31,7 +31,7 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
 
     With `trust`, the hooks are marked as trusted unasked; `options` are those of Installation.
     """
-    declarations, failed = report.at.agents_config().declarations, []
+    declarations, failed = report.at.load(for_agents=True).declarations, []
     if not declarations.hooks and declarations.problems:
         report.fail("the config has errors, so none of its hooks run\nhint: run `hookrun validate`")
     elif not declarations.hooks and "planned" not in options:
@@ -50,11 +50,11 @@ def connect_missing(report: CommandReport, *planned: str) -> None:
 
     Their other entries keep their bytes. `planned` are events of hooks not yet written.
     """
-    declarations = report.at.agents_config().declarations
+    declarations = report.at.load(for_agents=True).declarations
     for state in states(report.at.location, declarations):
         name, events = state.agent.NAME, {*state.declared, *planned}
         missing = state.not_connected(plan.events_to_connect(state.agent, events))
-        scope = next((scope for scope in SCOPES if any(each.is_ours for each in state.wired.get(scope, ()))), None)
+        scope = next(filter(state.ours, SCOPES), None)
         if scope is None or not missing:
             continue
         unconnected = f"{name}: not connected for {', '.join(missing)}"
@@ -123,37 +123,33 @@ class Installation:
 
     def add(self, *, trust: bool) -> None:
         """Install, or show the changes. Raises FileError."""
-        if self.report.dry_run:
-            self._show_diff()
-        else:
-            self._run(trust=trust)
+        ledger = Ledger(self.request.location.home)
+        if not self.report.dry_run:
+            with ledger.locked():
+                self._run(ledger, trust=trust)
+            return
+        changes = self._planned(ledger)
+        needed = plan.plan_trust(self.request, changes[0], ledger)
+        every = [*launchers.plan_launcher(self.request), *changes, *([needed] if needed is not None else [])]
+        self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
 
     def _planned(self, ledger: Ledger) -> list[InstallChange]:
         return plan.plan_install(self.request, self.events, ledger, self.when_missing, only=bool(self.only))
 
-    def _show_diff(self) -> None:
-        ledger = Ledger(self.request.location.home)
+    def _run(self, ledger: Ledger, *, trust: bool) -> None:
         changes = self._planned(ledger)
-        trust = plan.plan_trust(self.request, changes[0], ledger)
-        every = [*launchers.plan_launcher(self.request), *changes, *([trust] if trust is not None else [])]
-        self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
-
-    def _run(self, *, trust: bool) -> None:
-        ledger = Ledger(self.request.location.home)
-        with ledger.locked():
-            changes = self._planned(ledger)
-            if self.from_here:
-                ledger.keep_from_here(self.request.program.main)
-            before = program_of(launcher_file.path_in(self.request.location.home, self.agent.NAME))
-            launcher = launchers.plan_launcher(self.request)
-            for file in launcher:
-                file.write()
-            for each in changes:
-                _write(each, ledger)
-            self._report(changes, launcher)
-            if (note := launchers.describe(self.request, before)) is not None:
-                self.report.note(f"{self.agent.NAME}: {note}")
-            self._trust(plan.plan_trust(self.request, changes[0], ledger), ledger, agreed=trust)
+        if self.from_here:
+            ledger.keep_from_here(self.request.program.main)
+        before = program_of(launcher_file.path_in(self.request.location.home, self.agent.NAME))
+        launcher = launchers.plan_launcher(self.request)
+        for file in launcher:
+            file.write()
+        for each in changes:
+            _write(each, ledger)
+        self._report(changes, launcher)
+        if (note := launchers.describe(self.request, before)) is not None:
+            self.report.note(f"{self.agent.NAME}: {note}")
+        self._trust(plan.plan_trust(self.request, changes[0], ledger), ledger, agreed=trust)
 
     def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
         name, wired = self.agent.NAME, plan.wired_events(self.request)

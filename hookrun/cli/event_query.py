@@ -16,7 +16,7 @@ from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.core import context as contexts
 from hookrun.core.events import TOOLS, resolve_event
-from hookrun.core.files import relative_path
+from hookrun.core.files import relative_path, upwards
 from hookrun.core.text import quote
 from hookrun.fire.dry_run import KnownFields
 
@@ -192,9 +192,7 @@ class ConfigSources:
             own = layer in ("project", "local") and path not in declared.files
             if own and "hooks" in load_file(path, layer).data:
                 return f"; {relative_path(path)} is hidden by the nearer config file in {declared.root}"
-        top = found.repository or self.cwd
-        while top != "/":
-            top = os.path.dirname(top)
+        for top in upwards(os.path.dirname(found.repository or self.cwd), "/"):
             for name in (*PROJECT_FILES, LOCAL_FILE):
                 path = os.path.join(top, name)
                 if os.path.isfile(path) and "hooks" in load_file(path, "project").data:

@@ -7,33 +7,47 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from hookrun.agents.base import native_event
+from hookrun.agents.formats import Reply
+from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade, replies_to
+from hookrun.agents.types import Agent
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
+from hookrun.config.load import Declarations
 from hookrun.config.shapes import texts
 from hookrun.core import context as contexts
-from hookrun.core.model import Hook
+from hookrun.core.engine import combine_into
+from hookrun.core.model import AnyVerdict, Hook, HookResult, Outcome
 from hookrun.core.text import shell_quoted, truncate
+from hookrun.core.verdicts import apply_policies
+from hookrun.doctor.agent_state import wiring
 from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import UserDecisions
+from hookrun.trust.notices import combine_failures
+from hookrun.wiring import plan
+from hookrun.wiring.targets import InstallLocation
 
-# State of a prediction -> its name in the table, and its style.
+# The predictions of each of a message's calls.
+Calls = Sequence[Sequence[Prediction]]
+
+# State of a prediction -> its name in the table, its style, and the answer's verb.
 STATES = {
-    RUNS: ("runs", "ok"),
-    DEPENDS: ("may run", "warning"),
-    FAILS: ("fails", "error"),
-    OFF: ("off", "warning"),
-    ENDED: ("not reached", "warning"),
-    NOT: ("no match", "dim"),
+    RUNS: ("runs", "ok", "would run"),
+    DEPENDS: ("may run", "warning", "may run"),
+    FAILS: ("fails", "error", "would fail"),
+    OFF: ("off", "warning", "is off"),
+    ENDED: ("not reached", "warning", "would not be reached"),
+    NOT: ("no match", "dim", ""),
 }
-# State of a prediction -> the answer's verb.
-PHRASES = {RUNS: "would run", DEPENDS: "may run", FAILS: "would fail", OFF: "is off", ENDED: "would not be reached"}
 # The user's decisions that switch a hook off.
 CHOICES = ("denied", "disabled", "paused until")
 # Limit on the hooks that do not run for the answer to name them.
 MAX_NAMED = 3
-STATE_STYLES = {**dict(STATES.values()), UNAPPROVED: "warning"}
+STATE_STYLES = {**{name: style for name, style, _ in STATES.values()}, UNAPPROVED: "warning"}
+# The actions that an agent may not support.
+ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
 @command(
@@ -142,8 +156,6 @@ class Explanation:
             path = texts(self.sources.settings, "path")
             yield f"hooks also look for programs in {', '.join(path)}", "dim"
         if self.query.agent is not None:
-            from hookrun.cli.explain_agent import agent_lines
-
             yield from agent_lines(self.query.agent, self.query, self.predictions)
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
         if others:
@@ -164,8 +176,6 @@ class Explanation:
         """Return which hooks would run, or why none would."""
         obstacle = None
         if self.query.agent is not None:
-            from hookrun.cli.explain_agent import agent_obstacle  # with all that knows agents
-
             obstacle = agent_obstacle(self.query.agent, self.query)
         elif os.environ.get("HOOKRUN") == "0":
             obstacle = "HOOKRUN=0 is set: `hookrun fire` runs no hooks (agents ignore it)"
@@ -212,10 +222,8 @@ class Explanation:
             "others": self.sources.other_hooks(self.query.event),
         }
         if agent is not None:
-            from hookrun.cli.explain_agent import known_answer, unsupported
-
-            told = known_answer(agent, self.query, self.predictions)
-            report |= {"told": told, "degraded": dict(unsupported(agent, self.query))}
+            report["told"] = known_answer(agent, self.query, self.predictions)
+            report["degraded"] = dict(unsupported(agent, self.query))
         return report
 
 
@@ -274,7 +282,7 @@ def phrase(prediction: Prediction) -> str:
     cause = why or _depends(prediction)
     if prediction.state == NOT:
         return f"{name}: {cause}"
-    return f"{name} {PHRASES[prediction.state]}{f': {cause}' if cause else ''}"
+    return f"{name} {STATES[prediction.state][2]}{f': {cause}' if cause else ''}"
 
 
 def answer(predictions: Sequence[Prediction]) -> str:
@@ -297,3 +305,75 @@ def answer(predictions: Sequence[Prediction]) -> str:
     if blocked:
         return f"blocked: {', '.join(others)}"
     return f"{'' if STATES[DEPENDS][0] in by_state else 'no hook would run: '}{', '.join(others)}"
+
+
+# --- what an agent adds: whether it sends the event, its answer, and what it does not support
+
+
+def agent_obstacle(agent: Agent, query: EventQuery) -> str | None:
+    """Return what keeps every hook from running in the agent, or None."""
+    if plan.unsupported_events(agent, [query.event]):
+        return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
+    if plan.unsent_events(agent, [query.event]):
+        version = plan.newest_measured(agent)
+        return f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
+    wanted = plan.events_for(agent, [query.event])
+    location = InstallLocation(query.sources.home, query.sources.project, dict(os.environ))
+    wired = [each for each in wiring(agent, location, Declarations()).all_wired if each.event in wanted]
+    remedy = f"run `hookrun install {agent.NAME}`"
+    if wanted and not wired:
+        return f"{agent.DISPLAY_NAME} runs no hooks: hookrun is not installed for {wanted[0]}: {remedy}"
+    if wired and all(each.only for each in wired):
+        first = wired[0]
+        where = f"only where {first.only} matches ({first.path}:{first.line})"
+        return f"{agent.DISPLAY_NAME} runs hooks for {first.event} {where}: {remedy}"
+    return None
+
+
+def agent_lines(agent: Agent, query: EventQuery, predictions: Calls) -> Iterator[Line]:
+    """Yield the agent's answer, and what it does not support at this event."""
+    if plan.unsupported_events(agent, [query.event]):
+        return
+    known = known_answer(agent, query, predictions)
+    if known is not None:
+        yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", "bold"
+    fallbacks = ", ".join(dict.fromkeys(name for _, name in unsupported(agent, query)))
+    if fallbacks:
+        yield f"unsupported by {agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
+
+
+def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | None:
+    """Return the agent's answer if known in advance, as hooks can only fail; else None."""
+    every = [each for call in predictions for each in call]
+    if query.message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
+        return None
+    fires = []
+    for call in predictions:
+        runs = [
+            HookResult(each.hook, Outcome(why), apply_policies(each.hook, why), why)
+            for each in call
+            if each.state == FAILS and (why := each.failure) is not None
+        ]
+        behind = [
+            (each.hook, each.failure)
+            for each in call
+            if each.state == ENDED and each.never_approved and each.failure is not None
+        ]
+        combine_failures(runs, behind, query.sources.project)
+        fires.append((combine_into(AnyVerdict(), runs), runs))
+    return build_response(agent, query.message, replies_to(agent, query.message, fires)).stdout().decode().strip()
+
+
+def unsupported(agent: Agent, query: EventQuery) -> Iterator[tuple[str, str]]:
+    """Yield each unsupported action of the event, and its fallback."""
+    message = query.message
+    native = message.native if message is not None else native_event(agent, query.event)
+    form = agent.RESPONSE_FORMATS.get(native)
+    able = form.capabilities if form is not None else NO_WORDS
+    if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
+        able -= ARGUMENTS
+    for action in ACTIONS:
+        reason = None if action in ("allow", "modify") else "no"
+        wanted = Reply(action, reason, args={} if action == "modify" else None)
+        for name in degrade(wanted, able, query.event)[1]:
+            yield action, name

@@ -20,6 +20,7 @@ from hookrun.cli.printing import print_json
 from hookrun.core.events import ALIASES, EVENTS
 from hookrun.core.state import home_directory
 from hookrun.core.text import closest, did_you_mean, escape, quote, suggest
+from hookrun.recipes import RECIPES
 
 if TYPE_CHECKING:
     from hookrun.config.discovery import CompiledConfig
@@ -94,7 +95,6 @@ OPTION_SYNONYMS = {
 WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
-RANGE = re.compile(r"([-0-9.]+) is not in the range ([^ ]+?)\.?$")
 
 
 @command("help", "help all", "help trust", "help recipes show", "help matchers")
@@ -196,9 +196,10 @@ def _text(error: click.UsageError) -> str:
         return f"missing {'option' if name.startswith('-') else 'argument'} `{name}`"
     if isinstance(error, click.BadParameter):
         message = error.message
-        if isinstance(error.param, click.Parameter) and isinstance(error.param.type, click.Choice):
+        kind = error.param.type if error.param is not None else None
+        if isinstance(kind, click.Choice):
             value = message.partition("'")[2].partition("' is not one of")[0]
-            choices = list(map(str, error.param.type.choices))
+            choices = list(map(str, kind.choices))
             hint = did_you_mean(value, choices)
             message = f"{quote(value)} is not one of {', '.join(choices)}" + (f"\nhint: {hint}" if hint else "")
         message = _plain(
@@ -206,7 +207,10 @@ def _text(error: click.UsageError) -> str:
             .replace("a valid integer", "a whole number")
             .replace("number range", "number")
         )
-        message = RANGE.sub(lambda found: f"{found[1]} is not {_range_text(found[2])}", message)
+        typed, outside, _ = message.partition(" is not in the range ")
+        if outside and isinstance(kind, (click.IntRange, click.FloatRange)):
+            limits = f"at least {kind.min}" if kind.max is None else f"from {kind.min} to {kind.max}"
+            message = f"{typed} is not {limits}"
         message = re.sub(r"'([^'`]*)' is", r'"\1" is', message)
         return f"invalid value for `{name}`: {message}" if name else message
     message = error.format_message()
@@ -234,14 +238,6 @@ def _command_with(option: str, ctx: click.Context | None) -> str | None:
         if command is not None and any(option in param.opts for param in command.params):
             found.append(name)
     return found[0] if len(found) == 1 else None  # an option of most commands suggests none of them
-
-
-def _range_text(text: str) -> str:
-    """Return a range of click's (`1<=x<=256`, `x>=1`) in words."""
-    low, high = re.match(r"([0-9.]+)<=x", text), re.search(r"x<=([0-9.]+)", text)
-    if low and high:
-        return f"from {low[1]} to {high[1]}"
-    return f"at least {text.partition('=')[2]}" if text.startswith("x>=") else text
 
 
 def _parameter_name(error: click.BadParameter) -> str:
@@ -340,12 +336,6 @@ def _compiled() -> CompiledConfig | None:
     return load_compiled(find(os.getcwd(), home, own_environment=True))
 
 
-def _recipes() -> Iterable[tuple[str, str]]:
-    from hookrun.recipes import RECIPES  # only where a recipe is completed
-
-    return ((name.replace("_", "-"), "") for name in RECIPES)
-
-
 def _declared_recipes() -> Iterable[tuple[str, str]]:
     from hookrun.cli.recipes import layers_of_recipes  # only where a recipe is completed
 
@@ -357,7 +347,8 @@ def _help() -> Iterable[tuple[str, str]]:
     yield from ((name, "") for name in topics() if name not in COMMANDS)
 
 
-EVENT, RECIPE, DECLARED_RECIPE = OneOf(_events), OneOf(_recipes), OneOf(_declared_recipes)
+EVENT, DECLARED_RECIPE = OneOf(_events), OneOf(_declared_recipes)
+RECIPE = OneOf(lambda: ((name.replace("_", "-"), "") for name in RECIPES))
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -13,7 +14,9 @@ from hookrun.cli.commands import agents_named, command, report_options, user_is_
 from hookrun.cli.connecting import connect, warn_of_lines_by_hand
 from hookrun.cli.printing import CommandReport, choose, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
+from hookrun.config.load import Declarations
 from hookrun.core.files import relative_path
+from hookrun.doctor.agent_state import states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.trust.store import StoreError
@@ -60,15 +63,7 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
 @report_options
 def install_command(
-    agents: tuple[str, ...],
-    scope: str,
-    when_missing: str | None,
-    report: CommandReport,
-    *,
-    everywhere: bool,
-    all_events: bool,
-    trust: bool,
-    from_here: bool,
+    agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool, trust: bool, **options: Any
 ) -> None:
     """Connect hookrun to your coding agents, by entries in their settings.
 
@@ -78,10 +73,9 @@ def install_command(
 
     Then review and approve the project's hooks, if there are new ones.
     """
-    if when_missing is not None and scope != "project":
+    if options["when_missing"] is not None and scope != "project":
         raise click.UsageError("--when-missing is only for --scope project")
     chosen = _chosen_agents(agents, installed_agents, report, "install", everywhere=everywhere)
-    options = {"all_events": all_events, "from_here": from_here, "when_missing": when_missing}
     connect(chosen, scope, report, trust=trust, **options)
     if not report.dry_run:
         review_hooks(report)
@@ -158,13 +152,11 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
     restored byte for byte.
     """
-    location = report.at.location
-    program = this_program()
+    location, program = report.at.location, this_program()
 
     def connected() -> list[Agent]:
-        return [
-            agent for agent in agents_named(AGENTS) if _is_connected(InstallRequest(agent, scope, location, program))
-        ]
+        found = states(location, Declarations())
+        return [each.agent for each in found if scope in each.unreadable or each.ours(scope)]
 
     for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
         try:
@@ -173,13 +165,6 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
                 report.warn(kept)
         except FileError as error:
             report.fail(f"{agent.NAME}: {error}")
-
-
-def _is_connected(request: InstallRequest) -> bool:
-    try:
-        return any(each.is_ours for each in plan.wired_events(request))
-    except FileError:  # uninstall shows the error
-        return True
 
 
 def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallChange]:

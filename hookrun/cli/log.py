@@ -14,13 +14,13 @@ import orjson
 
 from hookrun.cli.commands import MAX_ANSWER, command, explain_call, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
-from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs
+from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs, shortened
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
 from hookrun.core.files import relative_path
 from hookrun.core.gate import with_end
 from hookrun.core.model import Failure, as_object
-from hookrun.core.text import diff, quote, truncate
+from hookrun.core.text import diff, quote
 
 # Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2
@@ -142,12 +142,12 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
     never_ran = failure in NOT_RUN and "exit" not in record  # else it changed while it ran
     timed = f"not run: {NOT_RUN[str(failure)]}" if never_ran else f"{result} in {record.get('ms')} ms"
-    said = with_end(_one_line(text or "", limit), str(record.get("consequence", "")))
+    said = with_end(shortened(text or "", limit), str(record.get("consequence", "")))
     reason = f": {said.removeprefix('not approved: ')}" if said else ""
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", "error" if failure else STYLES.get(action, "")
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
-            yield f"    to the {reader}: {_one_line(record[field], limit)}", ""
+            yield f"    to the {reader}: {shortened(record[field], limit)}", ""
     yield from _changes(record)
     notes = record.get("notes")
     yield from ((f"    note: {note}", "warning") for note in (notes if isinstance(notes, list) else ()))
@@ -164,10 +164,6 @@ def _changes(record: Record) -> Iterator[Line]:
     others = [str(path) for path in changed if str(path) not in values] if isinstance(changed, list) else []
     if others:
         yield f"    changed {', '.join(others)}", "warning"
-
-
-def _one_line(text: object, limit: int) -> str:
-    return truncate(" ".join(str(text).split()), limit)
 
 
 def _problems(header: Record) -> Iterator[str]:
@@ -244,7 +240,7 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
 
 def _answer(run: FireRecords) -> str:
     header = run.header
-    return truncate(" ".join(f"{_call(header)}: {_decision(run)}".split()), MAX_ANSWER)
+    return shortened(f"{_call(header)}: {_decision(run)}", MAX_ANSWER)
 
 
 def _decision(run: FireRecords) -> str:

@@ -12,7 +12,7 @@ import click
 
 from hookrun.core.files import relative_path
 from hookrun.core.terminal import is_terminal, render_for, terminal_width, wants_color, wrap as wrap_words
-from hookrun.core.text import escape, escape_rows, message_lines, one_line, quote
+from hookrun.core.text import escape, escape_rows, message_lines, one_line, quote, truncate
 
 if TYPE_CHECKING:
     from hookrun.cli.commands import Workspace
@@ -45,6 +45,11 @@ def is_interactive() -> bool:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(text: object, limit: int) -> str:
+    """Return a text on one line of at most so many characters."""
+    return truncate(" ".join(str(text).split()), limit)
 
 
 def print_line(text: str) -> None:

@@ -9,11 +9,11 @@ import click
 
 from hookrun.cli.commands import Workspace, command, home_option, hook_filters
 from hookrun.cli.log_filter import hook_meant, resolve_names
-from hookrun.cli.printing import print_json, print_table
+from hookrun.cli.printing import print_json, print_table, shortened
 from hookrun.cli.try_times import percentile
 from hookrun.core import audit, audit_reader
 from hookrun.core.files import relative_path
-from hookrun.core.text import quote, truncate
+from hookrun.core.text import quote
 from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
@@ -252,7 +252,7 @@ def _spending(cost: Cost) -> Row:
 
 
 def _error(it: ErrorChain) -> Row:
-    message = truncate(" ".join(it.message.split()), MAX_MESSAGE)
+    message = shortened(it.message, MAX_MESSAGE)
     return iso(it.at), message, it.tool or "-", str(it.times), it.fix.description if it.fix else "-"
 
 

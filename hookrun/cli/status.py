@@ -350,7 +350,7 @@ def agents_command(at: Workspace, *, as_json: bool) -> None:
 
 
 def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]:
-    return inspect_agents(agents_named(names), at.location, at.agents_config().declarations)
+    return inspect_agents(agents_named(names), at.location, at.load(for_agents=True).declarations)
 
 
 def _agent_to_json(agent: AgentState) -> dict[str, object]:

@@ -17,7 +17,7 @@ from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.testing.case_runner import run_cases
-from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, load_all, select_cases, until_changed
+from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, find_case_files, load, select_cases, until_changed
 from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
 from hookrun.testing.results import CaseRun, Coverage, TestRun
 from hookrun.testing.sandbox import CaseConfig
@@ -47,16 +47,6 @@ class TestOptions:
     hook: str | None
     event: str | None
     agent: str | None
-
-    @property
-    def shows_coverage(self) -> bool:
-        """Whether coverage is computed: a part of the tests says nothing about it."""
-        return self.coverage if self.coverage is not None else self.fail_under is not None or not self.filters
-
-    @property
-    def lists_missing(self) -> bool:
-        """Whether what no test covers is listed."""
-        return self.verbose or self.coverage is True or self.fail_under is not None
 
     @property
     def filters(self) -> str:
@@ -134,27 +124,27 @@ def test_command(
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:
     """Run the tests once and report. Raises click.ClickException if there are none."""
-    files = load_all(options.paths)
+    files = [load(path) for path in find_case_files(options.paths)]
     cases = select_cases(files, options.pattern)
     tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
     _require_tests(tested, files, options.filters)
     coverage = Coverage(tested.results)
-    good, updated = tested.ok, None
     if options.update:
         from hookrun.testing.update import update  # rarely needed
 
-        updated = update(tested.results)
-        good = not (updated.problems or tested.problems or any(run.problems for run in tested.results))
+        update(tested)
+    good = tested.ok
     if options.fail_under is not None and coverage.percent < options.fail_under:
         print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
-    shown = coverage if options.shows_coverage else None
+    asked = options.fail_under is not None if options.coverage is None else options.coverage
+    # Unasked, a part of the tests says nothing about coverage.
+    shown = coverage if asked or (options.coverage is None and not options.filters) else None
     if options.as_json:
-        data = results_as_json(tested, shown, ok=good, updated=updated.results if updated is not None else 0)
-        print_json(data)
+        print_json(results_as_json(tested, shown, ok=good))
     else:
-        lines = report_lines(tested, shown, updated, verbose=options.verbose, missing=options.lists_missing)
-        print_lines(styled(lines))
+        flags = {"update": options.update, "verbose": options.verbose, "missing": options.verbose or asked}
+        print_lines(styled(report_lines(tested, shown, **flags)))
     if options.junit is not None:
         with open(options.junit, "wb") as file:
             file.write(as_junit(tested))
@@ -192,7 +182,7 @@ def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> b
     if as_json:
         print_json(results_as_json(tested, None, ok=tested.ok))
     else:
-        print_lines(styled(report_lines(tested, None, None)))
+        print_lines(styled(report_lines(tested, None)))
     return tested.ok
 
 

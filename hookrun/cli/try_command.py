@@ -33,13 +33,14 @@ from hookrun.cli.printing import (
     print_problems,
     print_table,
     print_wrapped,
+    shortened,
     warn,
 )
 from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
 from hookrun.core.files import read_or_none
 from hookrun.core.gate import with_end
 from hookrun.core.model import Hook, HookResult, Outcome, Verdict, as_object
-from hookrun.core.text import diff, truncate
+from hookrun.core.text import diff
 from hookrun.fire.command import REFUSED
 from hookrun.fire.dry_run import is_unapproved
 from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of, shown_lines, was_started
@@ -278,7 +279,12 @@ class Trial:
         if self._repeated:
             shown = [percentile(times, 0.5), percentile(times, 0.95)]
         cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
-        return [self._times.label(run.hook), word, *cells, "; ".join(_reasons(run))]
+        return [
+            self._times.label(run.hook),
+            word,
+            *cells,
+            "; ".join(shortened(each, MAX_TEXT) for each in _reasons(run)),
+        ]
 
     def _result_lines(self, *, has_rows: bool) -> Iterator[Line]:
         for number, (fire, verdict) in enumerate(self.fires, 1):
@@ -376,17 +382,17 @@ class Trial:
 def _reasons(run: HookResult) -> Iterator[str]:
     if run.failure is not None:
         said = "not approved" if is_unapproved(run.failure) else f"{run.failure.kind}: {run.failure.detail}"
-        yield with_end(_shown(said), run.consequence)
+        yield with_end(said, run.consequence)
         return
     verdict = run.verdict
     if verdict.message:
-        yield _shown(verdict.message)
+        yield verdict.message
     for path in run.changed:
         value = run.args.get(path) if isinstance(run.args, dict) else None
-        yield _shown(f"{path}: {json_text(value)}" if value is not None else f"changes {path}")
+        yield f"{path}: {json_text(value)}" if value is not None else f"changes {path}"
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:
-            yield _shown(f"{name}: {text}")
+            yield f"{name}: {text}"
 
 
 def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
@@ -397,7 +403,3 @@ def _parse_input(stdin: bytes) -> tuple[object, list[str]]:
         return stdin, shown_lines(stdin)
     spaced = json_text(data).encode("utf-8", "backslashreplace")
     return {**data, "hook": None} if isinstance(data, dict) else data, shown_lines(spaced)
-
-
-def _shown(text: str) -> str:
-    return truncate(" ".join(text.split()), MAX_TEXT)

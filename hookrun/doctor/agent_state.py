@@ -98,6 +98,10 @@ class AgentState:
         """The scopes with hookrun installed."""
         return [scope for scope, found in self.wired.items() if found]
 
+    def ours(self, scope: str) -> list[WiredEvent]:
+        """Return the events of a scope that install wrote."""
+        return [each for each in self.wired.get(scope, ()) if each.is_ours]
+
     @property
     def missing_events(self) -> list[str]:
         """The agent's events that hookrun needs but has no entry for."""
@@ -162,7 +166,7 @@ def states(location: InstallLocation, declarations: Declarations) -> list[AgentS
     found = []
     for agent in map(load, AGENTS):
         program = shutil.which(agent.INSTALL["program"])
-        found.append(_wiring(agent, location, declarations, InstalledAgent(program, None) if program else None))
+        found.append(wiring(agent, location, declarations, InstalledAgent(program, None) if program else None))
     return found
 
 
@@ -180,8 +184,13 @@ def where_unconnected(hook: Hook, agents: Iterable[AgentState]) -> dict[str, lis
 
 def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarations: Declarations) -> list[AgentState]:
     """Return the agents' states, in parallel: some are run for their version."""
+
+    def inspect(agent: Agent) -> AgentState:
+        """Run its program for `--version` only, and only if no package.json has that."""
+        return wiring(agent, location, declarations, installations.find_installed(agent.INSTALL["program"]))
+
     with ThreadPoolExecutor() as threads:
-        states = list(threads.map(lambda agent: _inspect(agent, location, declarations), agents))
+        states = list(threads.map(inspect, agents))
     try:
         fired, callers = last_fired(location.home)
     except OSError as error:
@@ -193,14 +202,10 @@ def inspect_agents(agents: Iterable[Agent], location: InstallLocation, declarati
     return states
 
 
-def _inspect(agent: Agent, location: InstallLocation, declarations: Declarations) -> AgentState:
-    """Return an agent's state. Its program runs only for `--version`, if no package.json has it."""
-    return _wiring(agent, location, declarations, installations.find_installed(agent.INSTALL["program"]))
-
-
-def _wiring(
-    agent: Agent, location: InstallLocation, declarations: Declarations, installed: InstalledAgent | None
+def wiring(
+    agent: Agent, location: InstallLocation, declarations: Declarations, installed: InstalledAgent | None = None
 ) -> AgentState:
+    """Return where hookrun is installed in an agent."""
     state = AgentState(agent, location, this_program(), declarations, declared_events(agent, declarations), installed)
     for scope in SCOPES:
         try:
@@ -245,8 +250,7 @@ def read_settings(path: str) -> Json | Toml:
 def check_wired(agent: AgentState) -> Findings:
     """Is hookrun in its settings, and for which events?"""
     for scope, found in agent.wired.items():
-        ours = [each for each in found if each.is_ours]
-        if ours:
+        if ours := agent.ours(scope):
             events = ", ".join(dict.fromkeys(each.event for each in ours))
             files = ", ".join(dict.fromkeys(each.path for each in ours))
             yield Finding("wired", OK, f"in the {scope} settings for {events}: {files}")

@@ -172,7 +172,8 @@ class Json(SpanEditor):
         lead = len(self.text[:close].rstrip(SPACES))
         children = self._children(path)
         inline = bool(path or self.data) and "\n" not in (self.text[start:close] if children else self.text)
-        indent = "" if inline else self._indent_within(path)
+        indents = self._indents(path) or [self._line_indent(path) + self._unit()]
+        indent = "" if inline else indents[-1]
         item = self._written(value, indent, inline=inline)
         if key is not None:
             item = json.dumps(key, ensure_ascii=False) + (":" if inline and self._is_compact() else ": ") + item
@@ -196,7 +197,7 @@ class Json(SpanEditor):
 
     def _without(self, path: KeyPath) -> Iterator[str]:
         """Remove the item with its comma and an emptied line."""
-        start = self._key_or_value(path)
+        start = self._positions.offset(path, key=True)
         yield self._cut(path, len(self.text[:start].rstrip(SPACES)))
         # A comment to the end of the line precedes the item: its line break is needed.
         yield self._cut(path, start)
@@ -230,9 +231,6 @@ class Json(SpanEditor):
         _, end = PARSERS[self.form](self.text).value(self._positions.values[path], path, 0)
         return end
 
-    def _key_or_value(self, path: KeyPath) -> int:
-        return self._positions.keys.get(path, self._positions.values[path])
-
     def _comma_after(self, end: int) -> int | None:
         offset = PARSERS[self.form](self.text).skip(end)
         return offset if self.text[offset : offset + 1] == "," else None
@@ -240,13 +238,9 @@ class Json(SpanEditor):
     def _is_compact(self) -> bool:
         return '": ' not in self.text
 
-    def _indent_within(self, path: KeyPath) -> str:
-        indents = self._indents(path)
-        return indents[-1] if indents else self._line_indent(path) + self._unit()
-
     def _indents(self, path: KeyPath) -> list[str]:
         """Return the indents of the items at `path` that are first in their line."""
-        lines = [self._line_before(self._key_or_value(child)) for child in self._children(path)]
+        lines = [self._line_before(self._positions.offset(child, key=True)) for child in self._children(path)]
         return [line for line in lines if not line.strip(" \t")]
 
     def _line_indent(self, path: KeyPath) -> str:

@@ -352,11 +352,6 @@ def _below(directory: str) -> Iterator[str]:
                 yield os.path.normpath(os.path.join(where, name))
 
 
-def load_all(paths: Iterable[str]) -> list[CaseFile]:
-    """Return the files of cases at these paths, read. Raises NoCaseFileError."""
-    return [load(path) for path in find_case_files(paths)]
-
-
 def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
     """Return the cases whose name, or `file: name`, matches a substring or glob, or all."""
     cases = [case for file in files for case in file.cases]

@@ -9,13 +9,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from hookrun.core.text import diff, one_line
-from hookrun.testing.results import CaseResult, CaseRun, Coverage, Difference, TestRun, as_lines
+from hookrun.testing.results import RAN, CaseResult, CaseRun, Coverage, Difference, TestRun, as_lines
 
 if TYPE_CHECKING:
     import xml.etree.ElementTree as ET
     from collections.abc import Iterable, Iterator
-
-    from hookrun.testing.update import Updated
 
 # A line's first word, or an indented one's first character -> its terminal style.
 STYLES = {
@@ -38,17 +36,19 @@ def styled(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def report_lines(
-    done: TestRun, coverage: Coverage | None, updated: Updated | None, *, verbose: bool = False, missing: bool = False
+    done: TestRun, coverage: Coverage | None, *, update: bool = False, verbose: bool = False, missing: bool = False
 ) -> Iterator[str]:
-    """Yield a test run's lines; after an update, only the failures that could not be updated.
+    """Yield a test run's lines; after an `update`, only the failures that could not be updated.
 
     `verbose` adds passed tests, `missing` what no test covers. Tests that did not run because of
     `TestRun.config_problems` are only counted.
     """
     for problem in done.problems:
         yield f"ERROR {one_line(str(problem))}"
-    for run in done.configured:
-        if run.problems or (updated is None and not run.passed):
+    for run in done.results:
+        if run.config is not None and run.config.problems:
+            continue
+        if run.problems or not (update or run.passed):
             yield from failure_lines(run)
         elif verbose and run.passed:
             took = f" ({run.result.ms:.0f} ms)" if run.result is not None else ""
@@ -58,16 +58,15 @@ def report_lines(
         yield f"coverage: {coverage.percent:.0f} % ({coverage.reached} of {coverage.total}{more})"
         for each in coverage.hooks if missing else ():
             if each.missing:
-                yield f"  {each.hook.name}: {'; '.join(each.summary)}"
-    for line in updated.problems if updated is not None else ():
-        yield f"ERROR not updated: {line}"
-    yield _summary(done, updated.results if updated is not None else 0)
+                yield f"  {each.hook.name}: {RAN if RAN in each.missing else '; '.join(each.missing)}"
+    yield from (f"ERROR not updated: {line}" for line in done.not_updated)
+    yield _summary(done)
 
 
-def _summary(done: TestRun, updated: int) -> str:
-    count, broken, failed = len(done.results), len(done.problems), done.failed - updated
+def _summary(done: TestRun) -> str:
+    count, broken, failed = len(done.results), len(done.problems), done.failed - done.updated
     parts = [f"{count - done.failed} passed"]
-    parts += [f"{updated} updated"] if updated else []
+    parts += [f"{done.updated} updated"] if done.updated else []
     parts += [f"{failed} failed"] if failed else []
     parts += [f"{broken} invalid {'file' if broken == 1 else 'files'}"] if broken else []
     return f"{count} {'test' if count == 1 else 'tests'}: {', '.join(parts)} in {done.seconds:.1f} s"
@@ -135,13 +134,13 @@ def reproduce_command(run: CaseRun) -> str:
     return f"{directory}printf %s {quote(context)} | {env}hookrun fire {case.event} --explain{option}"
 
 
-def as_json(done: TestRun, coverage: Coverage | None, *, ok: bool, updated: int = 0) -> dict[str, object]:
-    """Return the test run as a JSON object; `ok` and `updated` are as after an update."""
+def as_json(done: TestRun, coverage: Coverage | None, *, ok: bool) -> dict[str, object]:
+    """Return the test run as a JSON object; `ok` is as after an update."""
     data: dict[str, object] = {
         "ok": ok,
         "passed": len(done.results) - done.failed,
-        "failed": done.failed - updated,
-        "updated": updated,
+        "failed": done.failed - done.updated,
+        "updated": done.updated,
         "seconds": round(done.seconds, 3),
         "cases": [_case_to_json(run) for run in done.results],
         "problems": [problem.to_dict() for problem in done.problems],

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from glob import escape as escape_glob
 from typing import TYPE_CHECKING
 
 from hookrun.core.conditions import tool_names
@@ -146,8 +147,6 @@ def compare(expect: Mapping[str, object], result: CaseResult) -> list[Difference
 
 def actual_expectation(key: str, result: CaseResult) -> object:
     """Return the expectation that this result would meet."""
-    if key == "fired":
-        return result.fired
     if key == "failure":
         return _kinds(result)[0] if result.failures else None
     if key == "files":
@@ -164,11 +163,6 @@ def default_expectation(result: CaseResult) -> dict[str, object]:
     if result.failures:
         keys.append("failure")
     return {key: actual_expectation(key, result) for key in keys}
-
-
-def escape_glob(text: str) -> str:
-    """Return the glob that matches only this text."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
 def _difference(key: str, expected: object, result: CaseResult) -> Difference | None:
@@ -250,21 +244,21 @@ class CaseRun:
 
 @dataclass(repr=False, slots=True)
 class TestRun:
-    """All cases' results in order, problems of files of cases, and the seconds taken."""
+    """All cases' results in order, problems of files of cases, and the seconds taken.
+
+    After an update, `updated` is the number of results now expected, `not_updated` why others are not, a line each.
+    """
 
     results: list[CaseRun]
     problems: list[Diagnostic]
     seconds: float = 0.0
+    updated: int = 0
+    not_updated: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
         """The number of cases that did not pass."""
         return sum(not run.passed for run in self.results)
-
-    @property
-    def configured(self) -> list[CaseRun]:
-        """The results except of cases whose config has errors."""
-        return [run for run in self.results if run.config is None or not run.config.problems]
 
     @property
     def config_problems(self) -> list[str]:
@@ -288,8 +282,8 @@ class TestRun:
 
     @property
     def ok(self) -> bool:
-        """Whether there were cases, all passed, and every file could be read."""
-        return bool(self.results) and not self.failed and not self.problems
+        """Whether there were cases, all passed or were updated, and every file could be read."""
+        return bool(self.results) and self.failed == self.updated and not self.problems
 
 
 RAN = "no test runs it"
@@ -312,11 +306,6 @@ class HookCoverage:
     def missing(self) -> list[str]:
         """What is not covered."""
         return [each for each in self.wanted if each not in self.reached]
-
-    @property
-    def summary(self) -> list[str]:
-        """The missing items to show: for a hook that never ran, nothing else."""
-        return [RAN] if RAN in self.missing else self.missing
 
 
 class Coverage:

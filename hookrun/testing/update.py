@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from hookrun.config.parse import KeyPath
 from hookrun.core import audit_reader
@@ -15,7 +13,7 @@ from hookrun.edit.file_change import FileError, existing, missing_directories, w
 from hookrun.edit.json_edit import EditError
 from hookrun.testing import is_case_file
 from hookrun.testing.cases import WORKDIR, Case, CaseFile, load
-from hookrun.testing.results import NO_EXPECTATION, CaseRun, actual_expectation, default_expectation
+from hookrun.testing.results import NO_EXPECTATION, CaseRun, TestRun, actual_expectation, default_expectation
 from hookrun.testing.sandbox import expand_placeholders
 
 # A case, the changes that make it pass, and the number of its failed results.
@@ -34,19 +32,10 @@ class NoCaseError(UserError, LookupError):
     """The run is missing, or its case cannot be written; the message says what to do."""
 
 
-@dataclass(slots=True)
-class Updated:
-    """The number of updated results, and why others could not be, a line each."""
-
-    results: int = 0
-    problems: list[str] = field(default_factory=list)
-
-
-def update(runs: Iterable[CaseRun]) -> Updated:
+def update(tested: TestRun) -> None:
     """Write each failed case's actual result into its file. A case that cannot be edited stays unchanged."""
-    updated = Updated()
     by_file: dict[CaseFile, dict[Case, list[CaseRun]]] = {}
-    for run in runs:
+    for run in tested.results:
         by_file.setdefault(run.case.file, {}).setdefault(run.case, []).append(run)
     for file, cases in by_file.items():
         updates: list[Update] = []
@@ -57,10 +46,9 @@ def update(runs: Iterable[CaseRun]) -> Updated:
             try:
                 updates.append((case, _changes(case, of_case), failed))
             except EditError as error:
-                updated.problems.append(f"{case.where}: {case.name}: {error}")
+                tested.not_updated.append(f"{case.where}: {case.name}: {error}")
         if updates:
-            _write(file, updates, updated)
-    return updated
+            _write(file, updates, tested)
 
 
 def _changes(case: Case, runs: list[CaseRun]) -> list[tuple[KeyPath, object]]:
@@ -88,7 +76,7 @@ def _expectation(key: str | None, runs: list[CaseRun]) -> object:
     return values[0]
 
 
-def _write(file: CaseFile, updates: list[Update], updated: Updated) -> None:
+def _write(file: CaseFile, updates: list[Update], tested: TestRun) -> None:
     results = 0
     try:
         before = existing(file.path)
@@ -100,15 +88,15 @@ def _write(file: CaseFile, updates: list[Update], updated: Updated) -> None:
                 for path, value in changes:
                     edited = edited.put(path, value)
             except EditError as error:
-                updated.problems.append(f"{case.where}: {case.name}: {error}")
+                tested.not_updated.append(f"{case.where}: {case.name}: {error}")
             else:
                 document = edited
                 results += failed
         write_file(before.path, before.encoded(document.text))
     except (EditError, FileError) as error:
-        updated.problems.append(f"{file.shown}: nothing of it was updated: {error}")
+        tested.not_updated.append(f"{file.shown}: nothing of it was updated: {error}")
         return
-    updated.results += results
+    tested.updated += results
 
 
 def _check_unchanged(file: CaseFile) -> None:

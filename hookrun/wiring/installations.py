@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from hookrun.core.files import is_within, read_or_none
+from hookrun.core.files import is_within, read_or_none, upwards
 from hookrun.wiring.wired_command import HookrunProgram
 
 # Limit in seconds on a program that prints what it is asked for.
@@ -109,12 +109,8 @@ def _tagged_cache(program: HookrunProgram) -> str | None:
 
     The environment's own tag does not count: uv and virtualenv tag every environment, against backups.
     """
-    directory = os.path.dirname(os.path.dirname(os.path.dirname(program.python)))
-    while directory != os.path.dirname(directory):
-        if read_or_none(f"{directory}/CACHEDIR.TAG", len(CACHE_TAG)) == CACHE_TAG:
-            return directory
-        directory = os.path.dirname(directory)
-    return None
+    above = upwards(os.path.dirname(os.path.dirname(os.path.dirname(program.python))), "/")
+    return next((each for each in above if read_or_none(f"{each}/CACHEDIR.TAG", len(CACHE_TAG)) == CACHE_TAG), None)
 
 
 def lasting_installation() -> str:

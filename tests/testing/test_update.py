@@ -31,8 +31,8 @@ def test_what_came_is_what_is_expected(project: Project) -> None:
         {"event": "stop", "expect": {"action": "continue"}},
         {**LIST, "expect": {"action": "continue"}},
     ]
-    updated = update(run_here(project, *cases).results)
-    assert (updated.results, updated.problems) == (3, [])
+    update(tested := run_here(project, *cases))
+    assert (tested.updated, tested.not_updated, tested.ok) == (3, [], True)
     assert expectations(project) == [
         {"action": "block", "message": "*force*", "fired": ["no-force"]},
         {"action": "modify", "message": "[*][[]x]", "args": {"command": "ls", "n": 1}},
@@ -46,7 +46,7 @@ def test_what_came_is_what_is_expected(project: Project) -> None:
 def test_the_cases_own_directory_is_written_as_its_word(project: Project) -> None:
     """It is another one the next time."""
     project.hooks({"command": 'cat >/dev/null; echo "in $HOOKRUN_WORKING_DIR/a" >&2; exit 2'})
-    update(run_here(project, {**LIST, "workdir": "temporary"}).results)
+    update(run_here(project, {**LIST, "workdir": "temporary"}))
     assert expectations(project) == [{"action": "block", "message": "in ${WORKDIR}/a"}]
 
 
@@ -54,9 +54,9 @@ def test_agents_that_are_told_different_things_are_not_made_one(project: Project
     """The user has to decide for each agent."""
     project.hooks({"command": 'cat >/dev/null; echo \'{"action": "ask", "message": "sure?"}\''})
     case: dict[str, object] = {**LIST, "agents": ["claude", "gemini"], "expect": {"action": "block"}}
-    updated = update(run_here(project, case).results)
-    assert updated.results == 0
-    (problem,) = updated.problems
+    update(tested := run_here(project, case))
+    assert tested.updated == 0
+    (problem,) = tested.not_updated
     assert problem.endswith("case 1: `action` differs between its agents: write a case for each")
     assert expectations(project) == [{"action": "block"}]
 
@@ -66,9 +66,9 @@ def test_a_file_that_cannot_be_written_is_said(project: Project) -> None:
     project.hooks(GUARD)
     done = run_here(project, {**PUSH, "expect": {"action": "ask"}})
     (project.root / "hooks" / "a.hooktest.json").unlink()
-    updated = update(done.results)
-    assert updated.results == 0
-    assert "nothing of it was updated" in updated.problems[0]
+    update(done)
+    assert done.updated == 0
+    assert "nothing of it was updated" in done.not_updated[0]
 
 
 ANCHORED = """\
@@ -82,9 +82,9 @@ cases:
 def test_a_case_with_a_yaml_alias_is_left_as_it_is(project: Project) -> None:
     """Also the one that has the anchor: the other would change with it. The rest of the file is updated."""
     project.hooks(GUARD)
-    updated = update(run_cases([text_file(project, ANCHORED)]).results)
-    assert updated.results == 1
-    first, second = updated.problems
+    update(tested := run_cases([text_file(project, ANCHORED)]))
+    assert tested.updated == 1
+    first, second = tested.not_updated
     assert "first: it cannot be edited in place (a YAML alias?)" in first
     assert "second: it cannot be edited in place (a YAML alias?)" in second
     assert (project.root / "a.hooktest.yaml").read_text() == ANCHORED.replace(
