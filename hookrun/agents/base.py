@@ -179,7 +179,7 @@ def sent_event(events: Mapping[str, str], sent: str, installed: str) -> str:
 
 def placeholder_message(agent: Agent, native: str) -> Message:
     """Return a stand-in for an unreadable message: of the installed event, else of a tool call."""
-    native = native or agent.PRE_TOOL_EVENT
+    native = native or native_event(agent, "pre_tool_use")
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 

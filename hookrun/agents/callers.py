@@ -59,7 +59,6 @@ class Caller:
 
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
-    PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
     NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS

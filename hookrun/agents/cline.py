@@ -54,7 +54,6 @@ SYNTHESIZED_FROM = {
     "file_changed": ("PostToolUse",),
     **{event: (native,) for native, event in SUBAGENTS.items()},
 }
-PRE_TOOL_EVENT = "PreToolUse"
 
 COMMANDS, EDITOR, PATCH = "run_commands", "editor", "apply_patch"
 TOOLS = {

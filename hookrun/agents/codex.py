@@ -38,7 +38,6 @@ EVENTS = {
     "Stop": "stop",
 }
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {"Bash": "bash", "spawn_agent": "task"}
 NAMES = NameMap(TOOLS, {"spawn_agent": {"message": "prompt"}})

@@ -35,7 +35,6 @@ CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENT
 SUBAGENTS = {"UserPromptSubmit": "subagent_start", "Stop": "subagent_stop"}
 
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 PATH = {"path": "file_path"}
 WRITE = {**PATH, "file_text": "content"}

@@ -41,7 +41,6 @@ EVENTS = {
     "Notification": "notification",
 }
 SYNTHESIZED_FROM = {"post_tool_failure": ("AfterTool",), "file_changed": ("AfterTool",)}
-PRE_TOOL_EVENT = "BeforeTool"
 
 TOOLS = {
     "run_shell_command": "bash",

@@ -17,7 +17,7 @@ from hookrun.agents.base import (
     no_native_args,
 )
 from hookrun.agents.mcp_names import name_mcp_tool
-from hookrun.claude.hook_protocol import TOOLS as CLAUDES
+from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
 from hookrun.core.model import as_object
 
@@ -285,7 +285,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     for call in message.calls:  # a matcher may use Claude Code's name
         ours = str(call.fields["tool_name"])
         more = [*possible] if isinstance(possible, list) else []
-        call.fields["possible_tool_names"] = [CLAUDES[ours], *more] if ours in CLAUDES else more
+        call.fields["possible_tool_names"] = [CLAUDE_TOOLS[ours], *more] if ours in CLAUDE_TOOLS else more
     return str(message.calls[0].fields["tool_name"])
 
 

@@ -44,7 +44,6 @@ SYNTHESIZED_FROM = {
     "subagent_start": ("session.created",),
     "subagent_stop": ("session.idle",),
 }
-PRE_TOOL_EVENT = "tool.execute.before"
 
 PATH = {"filePath": "file_path"}
 TOOLS = {

@@ -23,7 +23,6 @@ TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
 
 EVENTS = {native: event for native, event in CLAUDE_EVENTS.items() if native != "FileChanged"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {
     "run_shell_command": "bash",

@@ -20,8 +20,6 @@ class Agent(Protocol):
     """The versions with which its facts were measured, and how."""
     EVENTS: dict[str, str]
     """Its name of an event, as in its settings -> hookrun's."""
-    PRE_TOOL_EVENT: str
-    """Its event before a tool call, assumed for unreadable messages."""
     TOOLS: dict[str, str]
     """Its name of a tool -> hookrun's, if different or worth documenting."""
     NAMES: NameMap

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from typing import Any
 
-from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, globs_of, names_in
 from hookrun.config import claude_files
@@ -14,6 +13,7 @@ from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, val
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.recipe_entries import explicit_names
 from hookrun.config.validate import Scope
+from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.globs import glob
 from hookrun.core.model import Hook
 from hookrun.core.text import quote
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 # Timeout in seconds of an `async` hook; Claude Code has none.
 AT_MOST = 900.0
 
-CANONICAL = {theirs: ours for ours, theirs in hook_protocol.TOOLS.items()}
+CANONICAL = {theirs: ours for ours, theirs in CLAUDE_TOOLS.items()}
 SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
 DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "allowed_env": ()}
 
@@ -109,7 +109,7 @@ def globs(matcher: str, event: str) -> list[str]:
     A name that only hookrun has gives none: `bash` is no tool of Claude Code, so the hook never runs there.
     """
     found = _globs(matcher, event)
-    for ours, theirs in hook_protocol.TOOLS.items():
+    for ours, theirs in CLAUDE_TOOLS.items():
         if not fits(matcher, event, theirs) and any(glob(each, ours) for each in found):
             return []
     return found
@@ -127,7 +127,7 @@ def _globs(matcher: str, event: str) -> list[str]:
     found = [re.sub(r"^\*(?=mcp__)", "", re.sub(r"\*+", "*", each)) for each in globs_of(matcher) or ()]
     if not found or "*" in found:
         return []
-    known = [ours for ours, theirs in hook_protocol.TOOLS.items() if fits(matcher, event, theirs)]
+    known = [ours for ours, theirs in CLAUDE_TOOLS.items() if fits(matcher, event, theirs)]
     return list(dict.fromkeys([*known, *found]))
 
 

@@ -57,10 +57,6 @@ HAD_ENDED = "already ended the chain"
 PLAIN = frozenset(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))
 
 
-def _encode(context: Mapping[str, object]) -> bytes:
-    return dumps(context).encode("ascii")
-
-
 class HookChain:
     """An event's hooks on one context, and their results so far, even if interrupted.
 
@@ -73,7 +69,7 @@ class HookChain:
 
     disabled_reason: Callable[[Any], str | None] = staticmethod(lambda _hook: None)
     refusal: Callable[[Any], Failure | None] = staticmethod(lambda _hook: None)
-    encode: Callable[[Mapping[str, object]], bytes] = staticmethod(_encode)
+    encode: Callable[[Mapping[str, object]], bytes] = staticmethod(lambda context: dumps(context).encode("ascii"))
     encodes_changes = True
     ended_by: str | None = None
     changed = False

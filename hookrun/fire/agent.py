@@ -137,7 +137,7 @@ class AgentFire:
         if self.options.event and (self.options.cold is not None or self.invocation.worker is not None):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
-        return limits.get(native or self.agent.PRE_TOOL_EVENT, limits[""]) - MARGIN
+        return limits.get(native or native_event(self.agent, "pre_tool_use"), limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Fire each call of the message in order, until a signal."""
@@ -149,7 +149,7 @@ class AgentFire:
         sent = self.message
         is_known = sent.native in self.agent.EVENTS or sent.event in {*EVENTS, *invocation.events}
         if not is_known and sent.tool is not None:
-            self.is_guessed, self.event = True, self.agent.PRE_TOOL_EVENT
+            self.is_guessed, self.event = True, native_event(self.agent, "pre_tool_use")
             self._message = self._understood()
         if invocation.worker is not None and self.message.event in GATES:
             from hookrun.fire.lost import refusal
