@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from sys import platform
 
+from hookrun.agents import formats
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
-from hookrun.agents.formats import (
-    Reply,
-    ResponseFormat,
-    end_of_turn,
-    hook_specific_output,
-    join_paragraphs,
-    parts,
-    with_system_message,
-)
+from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,9 +104,9 @@ def _answer(reply: Reply, message: Message) -> Json:
     if reply.action == "block":
         top = {"decision": "deny", "reason": reply.reason}
     elif reply.action == "stop":
-        top = end_of_turn(reply)
-    fields = parts(reply, args="tool_input", context="additionalContext")
-    return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
+        top = formats.end_of_turn(reply)
+    fields = formats.parts(reply, args="tool_input", context="additionalContext")
+    return formats.with_system_message(reply, {**top, **formats.hook_specific_output(message, fields)})
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:

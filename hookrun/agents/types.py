@@ -119,7 +119,7 @@ class PluginParts(TypedDict):
     seconds: float
     """How long it waits."""
     unchanged: bool
-    """Whether some version of hookrun wrote the rest of the source."""
+    """Whether the rest of the source is as hookrun writes it."""
 
 
 class InstallSpec(TypedDict):

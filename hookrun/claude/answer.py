@@ -124,7 +124,9 @@ class Interpretation:
         elif answer:
             self._plain(answer)
         self._note_broken_script(answer)
-        self._continue_turn()
+        verdict = self.verdict
+        if self.native in CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
+            verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
     def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
         """Report a script that its shell could not run; a guard without an answer has failed then."""
@@ -143,12 +145,6 @@ class Interpretation:
         elif code:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self.notes.append(f"its {how} is ignored because of its answer")
-
-    def _continue_turn(self) -> None:
-        """At the end of a turn, text for the model continues the turn."""
-        verdict = self.verdict
-        if self.native in CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
-            verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
     def _read_answer(self) -> dict[str, object] | str | Failure:
         """Return the answer, plain text, or why the output is neither."""

@@ -287,8 +287,8 @@ def build_payload(event: str, context: Context) -> Payload:
     if native in WITH_MODE and (mode := MODES.get(_text(context.get("permission_mode")))) is not None:
         payload["permission_mode"] = mode
     payload["hook_event_name"] = native
-    if event not in EVENTS or native in TOOL_EVENTS:
-        _tool(payload, context)
+    if (event not in EVENTS or native in TOOL_EVENTS) and (tool := native_tool(context)) is not None:
+        payload |= {"tool_name": tool, "tool_input": native_arguments(context)}
     payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
     if native in WORDS:
         name, otherwise, known = WORDS[native]
@@ -313,13 +313,6 @@ def _text(value: object) -> str:
 
 
 # --- what is more than renamed
-
-
-def _tool(payload: Payload, context: Context) -> None:
-    name = native_tool(context)
-    if name is not None:
-        payload["tool_name"] = name
-        payload["tool_input"] = native_arguments(context)
 
 
 def _stop_failed(context: Context) -> Payload:
