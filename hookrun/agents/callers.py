@@ -63,7 +63,6 @@ class Caller:
     ENV_MARKERS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
     MAX_TIMEOUTS = claude.MAX_TIMEOUTS
-    EXIT_ZERO_ONLY = False
     NOTES: tuple[str, ...] = ()
 
     def __init__(

@@ -40,7 +40,6 @@ PROJECT_ENV_VARS = ("CLAUDE_PROJECT_DIR",)
 ENV_MARKERS = ("CLAUDECODE",)
 DEFAULT_TIMEOUTS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
 MAX_TIMEOUTS = {"SessionEnd": 60.0}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",

@@ -91,7 +91,6 @@ PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CLINE_CONNECTOR_CLI_LAUNCH", "CLINE_ACTIVE")
 DEFAULT_TIMEOUTS = {"": 120.0}
 MAX_TIMEOUTS = {"": 120.0}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Each command, file, pattern or address of a call becomes a separate call and can be changed separately.",

@@ -66,7 +66,6 @@ PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
 ENV_MARKERS = ("GEMINI_CLI",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Shell lines of `.gemini/commands/*.toml` (`!{...}`) run without an event: `hookrun doctor` names them.",

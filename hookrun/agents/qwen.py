@@ -44,7 +44,6 @@ PROJECT_ENV_VARS = ("QWEN_PROJECT_DIR",)
 ENV_MARKERS = ("QWEN_CODE",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Shell lines of `.qwen/commands` (`!{...}`) run without an event: `hookrun doctor` names them.",

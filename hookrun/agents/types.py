@@ -28,8 +28,6 @@ class Agent(Protocol):
     """Its event -> the seconds of a hook without a timeout; "" for all other events."""
     MAX_TIMEOUTS: dict[str, float]
     """Its event -> the longest timeout it allows, in seconds."""
-    EXIT_ZERO_ONLY: bool
-    """Whether it takes every exit status but 0 for a block."""
     RESPONSE_FORMATS: dict[str, ResponseFormat]
     """Its event -> what a response can express. Missing events take no response."""
     INSTALL: InstallSpec
@@ -179,6 +177,8 @@ class InstallSpec(TypedDict):
     """Events in its documentation or schemas that were never sent."""
     off: NotRequired[dict[str, object]]
     """A setting (a dotted path) -> the value that disables its hooks."""
+    exit_zero_only: NotRequired[bool]
+    """Whether it takes every exit status but 0 for a block."""
     read_by: NotRequired[Callable[[dict[str, object]], str | None]]
     """For files whose hooks other agents also run: returns the sender of a message, None for this one."""
     reads_user_settings: NotRequired[bool]
