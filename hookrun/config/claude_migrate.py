@@ -15,7 +15,7 @@ from hookrun.config.recipe_entries import explicit_names
 from hookrun.config.validate import Scope
 from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.globs import glob
-from hookrun.core.model import Hook
+from hookrun.core.model import HOOK_DEFAULTS, Hook
 from hookrun.core.text import quote
 
 Json = dict[str, Any]
@@ -24,8 +24,7 @@ Json = dict[str, Any]
 AT_MOST = 900.0
 
 CANONICAL = {theirs: ours for ours, theirs in CLAUDE_TOOLS.items()}
-SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
-DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "allowed_env": ()}
+SAME = ("on_failure", "background", "headers", "allowed_env")
 
 
 class Migrated:
@@ -137,10 +136,10 @@ def _declared(entry: HandlerEntry, hook: Hook) -> Json:
     if matcher not in MATCHES_ALL and entry.event in TOOL_EVENTS:
         declared["matcher"] = "|".join(globs(matcher, entry.event))
     declared[hook.kind] = hook.target
-    fields = hook.to_dict()
-    declared |= {name: fields[name] for name in SAME if fields[name] != DEFAULTS.get(name)}
     seconds = AT_MOST if hook.timeout == A_DAY else hook.timeout
     declared["timeout"] = int(seconds) if seconds == int(seconds) else seconds
+    fields = hook.to_dict()
+    declared |= {name: fields[name] for name in SAME if fields[name] != HOOK_DEFAULTS[name]}
     return {**declared, "parallel": True, "dialect": "claude"}
 
 

@@ -171,7 +171,9 @@ def find(
             found.searched = directories
             bases = ["" if directory == "/" else directory for directory in directories]
             for base in bases:
-                _add_project(found, base)
+                for name in PROJECT_FILES:
+                    found.add("project", f"{base}/{name}")
+                found.add("local", f"{base}/{LOCAL_FILE}")
             if found.files:  # only our own files can include them
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
                 found.claude += [path for path in paths if os.path.exists(path)]
@@ -191,12 +193,6 @@ def find_user_layer(home: str) -> ConfigFiles:
     found = ConfigFiles(None, home)
     _add_layer(found, "user", home + CONFIG_DIR)
     return found
-
-
-def _add_project(found: ConfigFiles, base: str) -> None:
-    for name in PROJECT_FILES:
-        found.add("project", f"{base}/{name}")
-    found.add("local", f"{base}/{LOCAL_FILE}")
 
 
 def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
@@ -222,19 +218,22 @@ def _up_to_repository(found: ConfigFiles, cwd: str, repository: str | None) -> l
 
 # --- the compiled configuration
 
-FORMAT = 10
+FORMAT = 11
+# The fields of `load.Declarations` in it beside the hooks.
+DECLARED = ("problems", "unread", "kept", "gone", "settings", "events", "root")
 
 
 class CompiledConfig:
-    """The effective configuration. `problems` are errors of whole files, `root` is the project file's directory.
-
-    `kept` are those of files that cannot be read now but could be: what they held then counts. `unread` are the layers
-    of the other ones whose hooks are unknown. `gone` says which guards are no longer configured. `events` are the host
-    program's; `settings` hold `on_error`,
-    `audit`, `record_context` where set.
-    """
+    """The effective configuration: `load.Declarations`, its hooks parsed when needed."""
 
     guards_only = False  # of the project
+    problems: list[str]
+    unread: list[str]
+    kept: list[str]
+    gone: list[str]
+    settings: dict[str, object]
+    events: list[str]
+    root: str | None
 
     def __init__(self, text: str) -> None:
         """Parse the header. Raises ValueError, KeyError or TypeError if foreign or of another version."""
@@ -248,13 +247,7 @@ class CompiledConfig:
         self.sources: list[list[object]] = header["sources"]
         self.also: list[list[object]] = header["also"]
         self.claude: list[str] = header["claude"]
-        self.problems: list[str] = header["problems"]
-        self.unread: list[str] = header["unread"]
-        self.kept: list[str] = header["kept"]
-        self.gone: list[str] = header["gone"]
-        self.settings: dict[str, object] = header["settings"]
-        self.events: list[str] = header["events"]
-        self.root: str | None = header["root"]
+        vars(self).update({name: header["declared"][name] for name in DECLARED})
 
     def candidates(self, event: str) -> EventHooks:
         """Return the hooks of an event in running order."""

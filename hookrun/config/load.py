@@ -29,9 +29,8 @@ class Declarations:
     `hooks` are in running order: by layer, priority, position. An invalid one keeps its place, with an `error`.
     `problems` are errors of whole files, a line each. `kept` are those of files that cannot be read now but could be:
     what they held then counts. `unread` are the layers of the other ones whose hooks are unknown. `gone` says which
-    guards are no longer configured. `settings` are the
-    effective TRUSTED_SETTINGS, `events` the host program's. `root` is the project file's directory or None. `files` are
-    all that affect the configuration, or would if they existed.
+    guards are no longer configured. `settings` are the effective TRUSTED_SETTINGS, `events` the host program's. `root`
+    is the project file's directory or None. `files` are all that affect the configuration, or would if they existed.
     """
 
     hooks: list[Hook] = field(default_factory=list)
