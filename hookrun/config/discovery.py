@@ -294,29 +294,20 @@ class EventHooks:
     def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
         self._rows = rows
         self.count = len(rows)
-        self.need_approval = any(LAYERS[row["layer"]] in UNTRUSTED_LAYERS for row in rows)
+        self.layers = [row["layer"] for row in rows]
+        self.always = [row["always"] for row in rows]
+        self.enforcing = [row["enforcing"] for row in rows]
+        self.need_approval = any(LAYERS[layer] in UNTRUSTED_LAYERS for layer in self.layers)
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] | None = None
         self._selected: dict[int, set[int]] = {}
 
-    def layer(self, index: int) -> int:
-        """Return the index of the hook's layer in LAYERS."""
-        return self._rows[index]["layer"]
-
-    def always(self, index: int) -> bool:
-        """Return whether the hook runs after the chain has ended."""
-        return self._rows[index]["always"]
-
-    def enforcing(self, index: int) -> bool:
-        """Return whether the hook can block or modify the call."""
-        return self._rows[index]["enforcing"]
-
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         if context is not self._context:
             self._context, self._selected = context, {}
-        layer = self._rows[index]["layer"]
+        layer = self.layers[index]
         if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
             rows = {n: row["conditions"] for n, row in enumerate(self._rows) if row["layer"] == layer}
             self._selected[layer] = matching(rows, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun.core.fastjson import dumps
+from hookrun.core.fastjson import dump_lines, dumps
 from hookrun.core.state import STATE_DIR, open_private, timestamp
 
 TYPE_CHECKING = False
@@ -268,7 +268,7 @@ def write(home: str, records: Iterable[Mapping[str, object]], settings: object =
     """
     if settings is False:
         return None
-    return Log(home, settings).append("".join([dumps(each) + "\n" for each in records]).encode("ascii"))
+    return Log(home, settings).append(dump_lines(records).encode("ascii"))
 
 
 # Beside the audit: empty, as a full disk has room for little more; its time is that of the last lost record.

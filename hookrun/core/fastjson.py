@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 WHITESPACE = " \t\n\r"
 
@@ -143,6 +143,11 @@ def dumps(value: object) -> str:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def dump_lines(values: Iterable[object]) -> str:
+    """Return each value as a line of JSON; raises as `dumps`."""
+    return "".join([dumps(value) + "\n" for value in values])
 
 
 def _json_loads(text: str) -> object:

@@ -137,7 +137,7 @@ class AgentFire:
         if self.options.event and (self.options.cold is not None or self.invocation.worker is not None):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
-        return limits.get(native or native_event(self.agent, "pre_tool_use"), limits[""]) - MARGIN
+        return limits.get(native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Fire each call of the message in order, until a signal."""
