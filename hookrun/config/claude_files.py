@@ -303,11 +303,6 @@ class Plugins:
         return self._documents[path]
 
 
-def names_plugins(file: ConfigFile) -> bool:
-    """Return whether Claude Code's settings enable or disable a plugin."""
-    return file.plugin is None and bool(file.data.get(ENABLED))
-
-
 def _by_plugin(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:
     """Return for each plugin each layer's last file that names it, and whether it enables it."""
     found: dict[str, dict[str, tuple[ConfigFile, bool]]] = {}

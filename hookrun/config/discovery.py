@@ -15,15 +15,7 @@ from hookrun import __version__
 from hookrun.core.conditions import matching
 from hookrun.core.fastjson import scan_own
 from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
-from hookrun.core.state import (
-    CONFIG_DIR,
-    DATA_DIR,
-    STATE_DIR,
-    file_name_for,
-    identity,
-    identity_of,
-    read_cached,
-)
+from hookrun.core.state import CONFIG_DIR, DATA_DIR, STATE_DIR, file_name_for, identity, identity_of, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
