@@ -52,9 +52,6 @@ MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
     "pi": ("AI_AGENT", "PI_CODING_AGENT"),
 }
 
-# Agents whose hooks miss what the model types into a running program.
-KEEPS_TYPED_INPUT = frozenset({"codex"})
-
 
 class UnknownAgentError(UserError, LookupError):
     """No agent has this name; the message lists the known ones."""
@@ -133,4 +130,4 @@ def settings_globs() -> tuple[str, ...]:
 
 def sends_typed_input(agent: str) -> bool:
     """Return whether hooks see all input that the model types into a running program."""
-    return agent not in KEEPS_TYPED_INPUT
+    return agent != "codex"

@@ -3,19 +3,7 @@
 from __future__ import annotations
 
 from hookrun.claude import hook_protocol
-from hookrun.claude.hook_protocol import (
-    ANYTHING,
-    CONTINUES_TURN,
-    FLAG,
-    NOTHING,
-    OBJECT,
-    PERSON,
-    TEXT,
-    TEXTS,
-    TOP,
-    failure_blocks,
-    rules,
-)
+from hookrun.claude.hook_protocol import ANYTHING, FLAG, OBJECT, TEXT, TEXTS, TOP, rules
 from hookrun.core import verdicts
 from hookrun.core.fastjson import dumps, loads, type_name
 from hookrun.core.model import BINDING_ACTIONS, AnyHook, Failure, HookResult, Outcome, Verdict, as_object
@@ -69,7 +57,7 @@ def to_hook_result(
                 whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
                 setattr(answer.result, name, shorten(text, keep, whole=whole))
     failure = answer.result if isinstance(answer.result, Failure) else None
-    on_failure = hook.on_failure if failure_blocks(hook_protocol.native_event(event)) else "continue"
+    on_failure = hook.on_failure if hook_protocol.failure_blocks(hook_protocol.native_event(event)) else "continue"
     run = HookResult(hook, outcome, verdicts.apply_policies(hook, answer.result, on_failure=on_failure), failure)
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
@@ -125,7 +113,7 @@ class Interpretation:
             self._plain(answer)
         self._note_broken_script(answer)
         verdict = self.verdict
-        if self.native in CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
+        if self.native in hook_protocol.CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
             verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
 
     def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
@@ -163,12 +151,12 @@ class Interpretation:
         elif answer:
             self.notes.append(f"its stdout is ignored because of exit status 2: {_shown(answer)}")
         reason = verdicts.decode(self.outcome.stderr)
-        if self.rules.exit_2 == NOTHING:
+        if self.rules.exit_2 == hook_protocol.NOTHING:
             shown = f": {_shown(reason)}" if reason else ""
             self.notes.append(f"its exit status 2 has no effect at {self.native}{shown}")
             return
         verdict = self.verdict
-        if self.rules.exit_2 == PERSON:
+        if self.rules.exit_2 == hook_protocol.PERSON:
             message = f"hook {self.hook.name}: {reason or 'exit status 2, no reason given'}"
             verdict.system_message = "\n".join(filter(None, (message, verdict.system_message)))
             return
