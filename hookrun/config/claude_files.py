@@ -268,7 +268,7 @@ class Plugins:
                 yield from self._at(_within(root, each), root, layer)
             elif isinstance(each, dict):
                 file = ConfigFile(document.path, layer, document, claudes=True, plugin=root)
-                file.handlers = claude_settings.entries(each, file.at(*path), strict=False)
+                file.handlers = [*claude_settings.entries(each, file.at(*path), strict=False)]
                 yield file
 
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
