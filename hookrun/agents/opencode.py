@@ -86,6 +86,18 @@ NOTES = (
 # The constants in the plugin's source that hold the installation, and the template's values.
 CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
 
+# SHA-256 of earlier versions' templates: such a plugin is hookrun's, too.
+EARLIER_TEMPLATES = frozenset(
+    {
+        "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
+        "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
+        "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
+        "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
+        "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
+        "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
+    }
+)
+
 
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     """Return the plugin's JavaScript source that calls hookrun for these events (OpenCode's names).
@@ -107,6 +119,7 @@ def _template() -> str:
 
 def parse_plugin(text: str) -> PluginParts | None:
     """Return the constants in a plugin's source, or None if they are missing."""
+    import hashlib
     import json
     import re
 
@@ -124,7 +137,9 @@ def parse_plugin(text: str) -> PluginParts | None:
     words = [*command, *events] if isinstance(command, list) and isinstance(events, list) else [None]
     if not all(isinstance(word, str) for word in words) or not isinstance(patience, (int, float)):
         return None
-    return {"command": command, "events": events, "seconds": patience / 1000, "unchanged": text == _template()}
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    unchanged = digest in EARLIER_TEMPLATES or text == _template()
+    return {"command": command, "events": events, "seconds": patience / 1000, "unchanged": unchanged}
 
 
 def read(payload: dict[str, object], event: str) -> base.Message:

@@ -117,7 +117,7 @@ class PluginParts(TypedDict):
     seconds: float
     """How long it waits."""
     unchanged: bool
-    """Whether the rest of the source is as hookrun writes it."""
+    """Whether some version of hookrun wrote the rest of the source."""
 
 
 class InstallSpec(TypedDict):
