@@ -21,7 +21,7 @@ import sys
 import time
 
 from hookrun.agents import end_with_zero, status_without_hooks
-from hookrun.core.nesting import CALLER
+from hookrun.core.nesting import CallerProcess
 from hookrun.core.state import CurrentRun
 from hookrun.fire import command
 from hookrun.launch import caller
@@ -172,7 +172,7 @@ class Worker:
 
     def _run(self, request: caller.RunRequest, connection: socket.socket) -> tuple[int, bool]:
         """Return a run's exit status, and whether it ended as usual."""
-        CALLER.pid = caller.credentials(connection)[0]
+        CallerProcess.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         self.settings = None
         CurrentRun.for_agent = True  # until the command line is read
