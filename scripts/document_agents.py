@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hookrun import agents  # noqa: E402  # the package beside this program, not an installed one
-from hookrun.agents.base import Message  # noqa: E402
+from hookrun.agents.base import Message, native_event  # noqa: E402
 from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
@@ -214,7 +214,7 @@ VERDICTS = {
 
 def _before_a_tool(modules: Sequence[Agent]) -> str:
     rows = [
-        [f"`{name}`", *(_said(module, module.PRE_TOOL_EVENT, said) for module in modules)]
+        [f"`{name}`", *(_said(module, native_event(module, "pre_tool_use"), said) for module in modules)]
         for name, said in VERDICTS.items()
     ]
     return table(["verdict", *(module.DISPLAY_NAME for module in modules)], rows)

@@ -201,7 +201,7 @@ def test_for_an_agent_the_log_is_the_account_s(tmp_path: Path, monkeypatch: pyte
     account, home = tmp_path / "account", tmp_path / "home"
     for directory in (account, home):
         directory.mkdir()
-    monkeypatch.setattr(crash, "line_home", lambda: str(account))
+    monkeypatch.setattr(state, "line_home", lambda: str(account))
     monkeypatch.setattr(state.CurrentRun, "home", "")
     monkeypatch.setenv("HOME", str(home))
     for for_agent, whose in ((True, account), (False, home)):

@@ -27,18 +27,9 @@ class Listed:
         """Take the hooks in running order."""
         self._hooks = hooks
         self.count = len(hooks)
-
-    def layer(self, index: int) -> int:
-        """Return the layer's number."""
-        return LAYERS.index(self._hooks[index].layer)
-
-    def always(self, index: int) -> bool:
-        """Return whether the hook runs even when the chain has ended."""
-        return self._hooks[index].always
-
-    def enforcing(self, index: int) -> bool:
-        """Return whether the hook can block or modify the call."""
-        return self._hooks[index].mode == "enforce" and not self._hooks[index].background
+        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
+        self.always = [hook.always for hook in hooks]
+        self.enforcing = [hook.mode == "enforce" and not hook.background for hook in hooks]
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""

@@ -52,9 +52,6 @@ MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
     "pi": ("AI_AGENT", "PI_CODING_AGENT"),
 }
 
-# Agents whose hooks miss what the model types into a running program.
-KEEPS_TYPED_INPUT = frozenset({"codex"})
-
 
 class UnknownAgentError(UserError, LookupError):
     """No agent has this name; the message lists the known ones."""
@@ -83,7 +80,7 @@ def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
 
 def status_without_hooks(argv: list[str]) -> int:
     """Return the exit status where no hook could run: 1, but 0 for an agent that takes 1 for a refusal."""
-    return 0 if any(load(name).EXIT_ZERO_ONLY for name in argv if name in AGENTS) else 1
+    return 0 if any(load(name).INSTALL.get("exit_zero_only") for name in argv if name in AGENTS) else 1
 
 
 def caller_needs_zero() -> bool:
@@ -92,7 +89,7 @@ def caller_needs_zero() -> bool:
 
     try:
         known = map(load, AGENTS)
-        return any(each.EXIT_ZERO_ONLY and any(map(environ.get, each.ENV_MARKERS)) for each in known)
+        return any(each.INSTALL.get("exit_zero_only") and any(map(environ.get, each.ENV_MARKERS)) for each in known)
     except Exception:  # its module fails to load, too: refuse nothing
         return True
 
@@ -133,4 +130,4 @@ def settings_globs() -> tuple[str, ...]:
 
 def sends_typed_input(agent: str) -> bool:
     """Return whether hooks see all input that the model types into a running program."""
-    return agent not in KEEPS_TYPED_INPUT
+    return agent != "codex"

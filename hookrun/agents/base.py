@@ -159,27 +159,23 @@ def knows_tool(agent: Agent, message: Message) -> bool:
 
 def native_event(agent: Agent, event_name: str) -> str:
     """Return the agent's name for an event installed under any name, an unknown one unchanged."""
-    return _native_name(agent.EVENTS, event_name)
+    return sent_event(agent.EVENTS, event_name)
 
 
-def _native_name(events: Mapping[str, str], event_name: str) -> str:
-    if event_name in events:
-        return event_name
-    event = EVENTS.get(event_name)
-    return next((native for native, name in events.items() if name == event), event_name)
-
-
-def sent_event(events: Mapping[str, str], sent: str, installed: str) -> str:
+def sent_event(events: Mapping[str, str], sent: str, installed: str = "") -> str:
     """Return the agent's name for the event that a message names; the installed event if that is not the agent's.
 
     `events` are the agent's EVENTS. Without an installed event, another agent's name is understood.
     """
-    return sent if sent in events else installed if installed in events else _native_name(events, sent)
+    if sent in events or installed in events:
+        return sent if sent in events else installed
+    event = EVENTS.get(sent)
+    return next((native for native, name in events.items() if name == event), sent)
 
 
 def placeholder_message(agent: Agent, native: str) -> Message:
     """Return a stand-in for an unreadable message: of the installed event, else of a tool call."""
-    native = native or agent.PRE_TOOL_EVENT
+    native = native or native_event(agent, "pre_tool_use")
     return Message(native, [CanonicalCall(agent.EVENTS.get(native), {})])
 
 

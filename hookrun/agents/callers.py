@@ -59,12 +59,10 @@ class Caller:
 
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
-    PRE_TOOL_EVENT = claude.PRE_TOOL_EVENT
     NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
     MAX_TIMEOUTS = claude.MAX_TIMEOUTS
-    EXIT_ZERO_ONLY = False
     NOTES: tuple[str, ...] = ()
 
     def __init__(

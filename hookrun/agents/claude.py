@@ -10,7 +10,7 @@ from sys import platform
 
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
 from hookrun.agents.formats import claude_formats
-from hookrun.core.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,22 +26,11 @@ TESTED_VERSIONS = "2.1.332 and 2.1.197, headless"
 # The shell lines in the text of skills and commands fire no PreToolUse. Versions before 2.1.332 ignore the entry.
 EVENTS = {**CLAUDE_EVENTS, "PreSkillShellCommand": "pre_tool_use"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {
-    "Bash": "bash",
-    "PowerShell": "bash",
-    "Monitor": "bash",
-    "Read": "read",
-    "Write": "write",
-    "Edit": "edit",
-    "MultiEdit": "edit",
-    "NotebookEdit": "edit",
-    "Glob": "glob",
-    "Grep": "grep",
-    "WebFetch": "web_fetch",
-    "WebSearch": "web_search",
-    "Agent": "task",
+    **{native: ours for ours, native in CLAUDE_TOOLS.items()},
+    **dict.fromkeys(("PowerShell", "Monitor"), "bash"),
+    **dict.fromkeys(("MultiEdit", "NotebookEdit"), "edit"),
     "Task": "task",
 }
 ARGUMENTS = {"NotebookEdit": {"notebook_path": "file_path", "new_source": "new_string"}}
@@ -51,7 +40,6 @@ PROJECT_ENV_VARS = ("CLAUDE_PROJECT_DIR",)
 ENV_MARKERS = ("CLAUDECODE",)
 DEFAULT_TIMEOUTS = {"": 600.0, "UserPromptSubmit": 30.0, "SessionEnd": 1.5, "MessageDisplay": 10.0}
 MAX_TIMEOUTS = {"SessionEnd": 60.0}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",

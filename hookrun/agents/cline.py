@@ -54,7 +54,6 @@ SYNTHESIZED_FROM = {
     "file_changed": ("PostToolUse",),
     **{event: (native,) for native, event in SUBAGENTS.items()},
 }
-PRE_TOOL_EVENT = "PreToolUse"
 
 COMMANDS, EDITOR, PATCH = "run_commands", "editor", "apply_patch"
 TOOLS = {
@@ -92,7 +91,6 @@ PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CLINE_CONNECTOR_CLI_LAUNCH", "CLINE_ACTIVE")
 DEFAULT_TIMEOUTS = {"": 120.0}
 MAX_TIMEOUTS = {"": 120.0}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Each command, file, pattern or address of a call becomes a separate call and can be changed separately.",

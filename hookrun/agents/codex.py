@@ -38,7 +38,6 @@ EVENTS = {
     "Stop": "stop",
 }
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {"Bash": "bash", "spawn_agent": "task"}
 NAMES = NameMap(TOOLS, {"spawn_agent": {"message": "prompt"}})
@@ -48,7 +47,6 @@ PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CODEX_CI", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "CODEX_SANDBOX")
 DEFAULT_TIMEOUTS = {"": 600.0, "SessionEnd": 1.0, "Interrupt": 1.0}
 MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "`write_stdin` fires no hook: what the model types into a running shell or interpreter is not seen.",

@@ -35,7 +35,6 @@ CAMEL = {IRREGULAR.get(name, name[0].lower() + name[1:]): name for name in EVENT
 SUBAGENTS = {"UserPromptSubmit": "subagent_start", "Stop": "subagent_stop"}
 
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 PATH = {"path": "file_path"}
 WRITE = {**PATH, "file_text": "content"}
@@ -68,7 +67,6 @@ PROJECT_ENV_VARS = ("COPILOT_PROJECT_DIR",)
 ENV_MARKERS = ("COPILOT_CLI",)
 DEFAULT_TIMEOUTS = {"": 30.0}
 MAX_TIMEOUTS: dict[str, float] = {}
-EXIT_ZERO_ONLY = True
 
 NOTES = (
     "GPT models get `apply_patch` only: it is fired as one `write`, `edit` or `delete` per file.",
@@ -217,6 +215,7 @@ INSTALL: InstallSpec = {
         "unsafe": "-",
         "servers": (("{home}/.copilot/mcp-config.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
     },
+    "exit_zero_only": True,
     "own_hooks": ("{home}/.copilot/hooks", "{project}/.github/hooks"),
     "folder_trust": {
         "file": "config.json",

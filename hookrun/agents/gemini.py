@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from sys import platform
 
+from hookrun.agents import formats
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
-from hookrun.agents.formats import (
-    Reply,
-    ResponseFormat,
-    end_of_turn,
-    hook_specific_output,
-    join_paragraphs,
-    parts,
-    with_system_message,
-)
+from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +34,6 @@ EVENTS = {
     "Notification": "notification",
 }
 SYNTHESIZED_FROM = {"post_tool_failure": ("AfterTool",), "file_changed": ("AfterTool",)}
-PRE_TOOL_EVENT = "BeforeTool"
 
 TOOLS = {
     "run_shell_command": "bash",
@@ -74,7 +66,6 @@ PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
 ENV_MARKERS = ("GEMINI_CLI",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Shell lines of `.gemini/commands/*.toml` (`!{...}`) run without an event: `hookrun doctor` names them.",
@@ -112,9 +103,9 @@ def _answer(reply: Reply, message: Message) -> Json:
     if reply.action == "block":
         top = {"decision": "deny", "reason": reply.reason}
     elif reply.action == "stop":
-        top = end_of_turn(reply)
-    fields = parts(reply, args="tool_input", context="additionalContext")
-    return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
+        top = formats.end_of_turn(reply)
+    fields = formats.parts(reply, args="tool_input", context="additionalContext")
+    return formats.with_system_message(reply, {**top, **formats.hook_specific_output(message, fields)})
 
 
 def _before_tool(reply: Reply, message: Message) -> Json:

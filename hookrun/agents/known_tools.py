@@ -6,18 +6,10 @@ warning, and a tool in no table is named by its arguments: `command` means a she
 
 from __future__ import annotations
 
-from hookrun.agents import AGENTS, load, patch
-from hookrun.agents.base import (
-    CanonicalCall,
-    Message,
-    NameMap,
-    add_file_changed,
-    knows_tool,
-    native_args_of_single_call,
-    no_native_args,
-)
+from hookrun.agents import AGENTS, base, load, patch
+from hookrun.agents.base import CanonicalCall, Message, NameMap
 from hookrun.agents.mcp_names import name_mcp_tool
-from hookrun.claude.hook_protocol import TOOLS as CLAUDES
+from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
 from hookrun.core.model import as_object
 
@@ -248,9 +240,9 @@ def message_from_context(agent: Agent, event: str, context: Mapping[str, object]
         native,
         [CanonicalCall(event, fields)],
         tool=own_tool,
-        own=native_args_of_single_call(agent.NAMES, own_tool, own_args),
+        own=base.native_args_of_single_call(agent.NAMES, own_tool, own_args),
     )
-    if not knows_tool(agent, message):
+    if not base.knows_tool(agent, message):
         name_unknown_tool(agent, message)
     return message
 
@@ -264,8 +256,9 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     if tool is None or is_mcp(tool):
         return None
     args = NameMap(None, OWN_ARGUMENTS).arguments(tool, as_object(first.fields.get("tool_args")))
-    text = _patch(args)
-    if text is not None:
+    texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))
+    patches = (text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch"))
+    if (text := next(patches, None)) is not None:
         patch.split_by_file(message, text)
     else:
         items = _items(args)
@@ -279,13 +272,15 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
             fields: Arguments = {"tool_name": ours, "tool_args": _as_line(named)}
             calls.append(CanonicalCall(first.event, {**first.fields, **fields}))
             is_whole = not items and fields["tool_args"] is named
-            message.to_native_args = native_args_of_single_call(names, tool, item) if is_whole else no_native_args
-        message.calls = add_file_changed(calls)
+            message.to_native_args = (
+                base.native_args_of_single_call(names, tool, item) if is_whole else base.no_native_args
+            )
+        message.calls = base.add_file_changed(calls)
     possible = first.fields.get("possible_tool_names")
     for call in message.calls:  # a matcher may use Claude Code's name
         ours = str(call.fields["tool_name"])
         more = [*possible] if isinstance(possible, list) else []
-        call.fields["possible_tool_names"] = [CLAUDES[ours], *more] if ours in CLAUDES else more
+        call.fields["possible_tool_names"] = [CLAUDE_TOOLS[ours], *more] if ours in CLAUDE_TOOLS else more
     return str(message.calls[0].fields["tool_name"])
 
 
@@ -379,8 +374,3 @@ def _items(args: Arguments) -> list[Arguments]:
         if all(isinstance(each, dict) and ours in {*each, *_table(each).values()} for each in listed):
             return [{**rest, **each} for each in listed]
     return []
-
-
-def _patch(args: Arguments) -> str | None:
-    texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))
-    return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), None)

@@ -44,7 +44,6 @@ SYNTHESIZED_FROM = {
     "subagent_start": ("session.created",),
     "subagent_stop": ("session.idle",),
 }
-PRE_TOOL_EVENT = "tool.execute.before"
 
 PATH = {"filePath": "file_path"}
 TOOLS = {
@@ -71,7 +70,6 @@ PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("OPENCODE", "OPENCODE_PID")  # it sets AGENT too, a name that other programs use
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS = {"": 60.0}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Shell lines of `.opencode/command/*.md` (``!`...` ``) run without an event: `hookrun doctor` names them.",

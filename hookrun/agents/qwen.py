@@ -23,7 +23,6 @@ TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
 
 EVENTS = {native: event for native, event in CLAUDE_EVENTS.items() if native != "FileChanged"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
-PRE_TOOL_EVENT = "PreToolUse"
 
 TOOLS = {
     "run_shell_command": "bash",
@@ -45,7 +44,6 @@ PROJECT_ENV_VARS = ("QWEN_PROJECT_DIR",)
 ENV_MARKERS = ("QWEN_CODE",)
 DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS: dict[str, float] = {}
-EXIT_ZERO_ONLY = False
 
 NOTES = (
     "Shell lines of `.qwen/commands` (`!{...}`) run without an event: `hookrun doctor` names them.",

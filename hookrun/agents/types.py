@@ -20,8 +20,6 @@ class Agent(Protocol):
     """The versions with which its facts were measured, and how."""
     EVENTS: dict[str, str]
     """Its name of an event, as in its settings -> hookrun's."""
-    PRE_TOOL_EVENT: str
-    """Its event before a tool call, assumed for unreadable messages."""
     TOOLS: dict[str, str]
     """Its name of a tool -> hookrun's, if different or worth documenting."""
     NAMES: NameMap
@@ -30,8 +28,6 @@ class Agent(Protocol):
     """Its event -> the seconds of a hook without a timeout; "" for all other events."""
     MAX_TIMEOUTS: dict[str, float]
     """Its event -> the longest timeout it allows, in seconds."""
-    EXIT_ZERO_ONLY: bool
-    """Whether it takes every exit status but 0 for a block."""
     RESPONSE_FORMATS: dict[str, ResponseFormat]
     """Its event -> what a response can express. Missing events take no response."""
     INSTALL: InstallSpec
@@ -181,6 +177,8 @@ class InstallSpec(TypedDict):
     """Events in its documentation or schemas that were never sent."""
     off: NotRequired[dict[str, object]]
     """A setting (a dotted path) -> the value that disables its hooks."""
+    exit_zero_only: NotRequired[bool]
+    """Whether it takes every exit status but 0 for a block."""
     read_by: NotRequired[Callable[[dict[str, object]], str | None]]
     """For files whose hooks other agents also run: returns the sender of a message, None for this one."""
     reads_user_settings: NotRequired[bool]

@@ -3,19 +3,7 @@
 from __future__ import annotations
 
 from hookrun.claude import hook_protocol
-from hookrun.claude.hook_protocol import (
-    ANYTHING,
-    CONTINUES_TURN,
-    FLAG,
-    NOTHING,
-    OBJECT,
-    PERSON,
-    TEXT,
-    TEXTS,
-    TOP,
-    failure_blocks,
-    rules,
-)
+from hookrun.claude.hook_protocol import ANYTHING, FLAG, OBJECT, TEXT, TEXTS, TOP, rules
 from hookrun.core import verdicts
 from hookrun.core.fastjson import dumps, loads, type_name
 from hookrun.core.model import BINDING_ACTIONS, AnyHook, AnyVerdict, Failure, HookResult, Outcome, Verdict, as_object
@@ -68,7 +56,7 @@ def to_hook_result(
         if isinstance(result, Verdict) and text is not None and len(text) > MAX_TEXT:
             whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
             result = result.replace(**{name: shorten(text, keep, whole=whole)})
-    on_failure = hook.on_failure if failure_blocks(hook_protocol.native_event(event)) else "continue"
+    on_failure = hook.on_failure if hook_protocol.failure_blocks(hook_protocol.native_event(event)) else "continue"
     run = HookResult(hook, outcome, verdicts.apply_policies(hook, result, on_failure=on_failure), answer.failure)
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost
@@ -123,8 +111,10 @@ class Interpretation:
         elif answer:
             self._plain(answer)
         self._note_broken_script(answer)
-        self._continue_turn()
-        self.result: Verdict | Failure = self.failure or self.verdict.replace()
+        verdict = self.verdict
+        if self.native in hook_protocol.CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
+            verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
+        self.result: Verdict | Failure = self.failure or verdict.replace()
 
     def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
         """Report a script that its shell could not run; a guard without an answer has failed then."""
@@ -144,12 +134,6 @@ class Interpretation:
             how = f"signal {-code}" if code < 0 else f"exit status {code}"
             self.notes.append(f"its {how} is ignored because of its answer")
 
-    def _continue_turn(self) -> None:
-        """At the end of a turn, text for the model continues the turn."""
-        verdict = self.verdict
-        if self.native in CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
-            verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
-
     def _read_answer(self) -> dict[str, object] | str | Failure:
         """Return the answer, plain text, or why the output is neither."""
         outcome = self.outcome
@@ -167,12 +151,12 @@ class Interpretation:
         elif answer:
             self.notes.append(f"its stdout is ignored because of exit status 2: {_shown(answer)}")
         reason = verdicts.decode(self.outcome.stderr)
-        if self.rules.exit_2 == NOTHING:
+        if self.rules.exit_2 == hook_protocol.NOTHING:
             shown = f": {_shown(reason)}" if reason else ""
             self.notes.append(f"its exit status 2 has no effect at {self.native}{shown}")
             return
         verdict = self.verdict
-        if self.rules.exit_2 == PERSON:
+        if self.rules.exit_2 == hook_protocol.PERSON:
             message = f"hook {self.hook.name}: {reason or 'exit status 2, no reason given'}"
             verdict.system_message = "\n".join(filter(None, (message, verdict.system_message)))
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.core.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,19 +16,6 @@ if TYPE_CHECKING:
 
 # hookrun's event -> Claude's. Other events keep their name.
 EVENTS = {event: native for native, event in CLAUDE_EVENTS.items()}
-
-# hookrun's tool -> Claude's. MCP servers' tools and `delete` keep their name.
-TOOLS = {
-    "bash": "Bash",
-    "read": "Read",
-    "write": "Write",
-    "edit": "Edit",
-    "glob": "Glob",
-    "grep": "Grep",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "task": "Agent",
-}
 
 # Claude's tool -> hookrun's argument -> Claude's, where they differ.
 ARGUMENTS = {"NotebookEdit": {"file_path": "notebook_path", "new_string": "new_source"}}
@@ -64,7 +51,7 @@ def native_tool(context: Mapping[str, object]) -> str | None:
     name, own = context.get("tool_name"), context.get("agent_tool_name")
     if context.get("agent") == "claude" and isinstance(own, str):
         return own
-    return TOOLS.get(name, name) if isinstance(name, str) else None
+    return CLAUDE_TOOLS.get(name, name) if isinstance(name, str) else None
 
 
 def native_tools(context: Mapping[str, object]) -> list[str]:
@@ -300,8 +287,8 @@ def build_payload(event: str, context: Context) -> Payload:
     if native in WITH_MODE and (mode := MODES.get(_text(context.get("permission_mode")))) is not None:
         payload["permission_mode"] = mode
     payload["hook_event_name"] = native
-    if event not in EVENTS or native in TOOL_EVENTS:
-        _tool(payload, context)
+    if (event not in EVENTS or native in TOOL_EVENTS) and (tool := native_tool(context)) is not None:
+        payload |= {"tool_name": tool, "tool_input": native_arguments(context)}
     payload |= {name: context[field] for name, field in _fields(event) if context.get(field) is not None}
     if native in WORDS:
         name, otherwise, known = WORDS[native]
@@ -326,13 +313,6 @@ def _text(value: object) -> str:
 
 
 # --- what is more than renamed
-
-
-def _tool(payload: Payload, context: Context) -> None:
-    name = native_tool(context)
-    if name is not None:
-        payload["tool_name"] = name
-        payload["tool_input"] = native_arguments(context)
 
 
 def _stop_failed(context: Context) -> Payload:

@@ -99,10 +99,6 @@ class _Group:
         self.sources = [""]
         self.costs: list[Cost] = [(1, 0)]
 
-    def add_side(self) -> None:
-        self.sources.append("")
-        self.costs.append((1, 0))
-
     def add(self, source: str, cost: Cost = (1, 0)) -> None:
         paths, degree = self.costs[-1]
         self.sources[-1] += source
@@ -135,7 +131,8 @@ def _translate(text: str) -> tuple[str, Cost, set[str]]:
             source, cost = groups.pop().close()
             groups[-1].add(source + _quantifier(low, high), _repeated(cost, low, high))
         elif token["bar"]:
-            group.add_side()
+            group.sources.append("")
+            group.costs.append((1, 0))
         elif atom in PLACES:
             group.add(PLACES[atom])
         else:

@@ -9,6 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from importlib import resources
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -31,99 +32,11 @@ PRIORITY = 1000
 # Levels of messages that count as errors.
 ERRORS = frozenset({"ERROR", "CRITICAL"})
 
-TEXT: Schema = {"type": "string"}
-NAME: Schema = {"type": "string", "minLength": 1}
-MAYBE_TEXT: Schema = {"type": ["string", "null"]}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-MAYBE_NUMBER: Schema = {"type": ["number", "null"], "minimum": 0}
-YES_OR_NO: Schema = {"type": "boolean"}
-OBJECT: Schema = {"type": "object"}
-TEXTS: Schema = {"type": "array", "items": TEXT}
-LIST: Schema = {"type": "array"}
-
-
-def _object(title: str, required: Schema, optional: Schema | None = None) -> Schema:
-    """Return an object's schema; a key holds the space-separated names of all members of a schema."""
-    members = {name: schema for names, schema in required.items() for name in names.split()}
-    others = {name: schema for names, schema in (optional or {}).items() for name in names.split()}
-    return {"title": title, "type": "object", "required": list(members), "properties": {**members, **others}}
-
-
-def _list_of(item: Schema) -> Schema:
-    return {"type": "array", "items": item}
-
-
-SIGNATURE = _object(
-    "Signature",
-    {
-        "library context": TEXT,
-        "function": NAME,
-        "params": LIST,
-        "param_types defaults": OBJECT,
-        "imports": MAYBE_TEXT,
-        "line": COUNT,
-    },
-    {"method_chain raw_code": MAYBE_TEXT},
-)
-EXAMPLE = _object(
-    "Example",
-    {
-        "library language code context": TEXT,
-        "has_main is_executable": YES_OR_NO,
-        "line": COUNT,
-        "dependencies": TEXTS,
-    },
-    {"imports": MAYBE_TEXT},
-)
-DOCUMENT_ANALYSIS = _object(
-    "DocumentAnalysis",
-    {
-        "page library language processed_at": NAME,
-        "signatures": _list_of(SIGNATURE),
-        "examples": _list_of(EXAMPLE),
-        "total_signatures total_examples": COUNT,
-        "warnings": TEXTS,
-    },
-    {"version": MAYBE_TEXT, "processing_time_ms": MAYBE_NUMBER},
-)
-EXTRACTION_SUMMARY = _object(
-    "ExtractionSummary",
-    {"total_documents total_signatures total_examples": COUNT},
-    {
-        "processed": COUNT,
-        "timestamp": TEXT,
-        "extraction_duration_seconds": MAYBE_NUMBER,
-        "documents": _list_of(OBJECT),
-    },
-)
-CHECKED = _object(
-    "Summary",
-    {
-        "total_signatures_checked valid invalid not_found": COUNT,
-        "accuracy_score": {"type": "number", "minimum": 0},
-    },
-)
-VALIDATION = _object(
-    "Validation",
-    {
-        "signature_id function status": NAME,
-        "library": TEXT,
-        "documented": OBJECT,
-        "issues": LIST,
-    },
-    {"actual": {"type": ["object", "null"]}},
-)
-VALIDATION_OUTPUT = _object(
-    "ValidationOutput",
-    {
-        "validation_id validated_at": NAME,
-        "source_file library language": TEXT,
-        "version": MAYBE_TEXT,
-        "summary": CHECKED,
-        "validations": _list_of(VALIDATION),
-        "environment processing": OBJECT,
-        "warnings": TEXTS,
-    },
+# The schemas by their titles: a document's analysis, the summary of all, and a document's validation.
+_FILE = resources.files("hookrun.compat").joinpath("stackbench_schemas.json")
+_SCHEMAS: dict[str, Schema] = json.loads(_FILE.read_text("utf-8"))
+DOCUMENT_ANALYSIS, EXTRACTION_SUMMARY, VALIDATION_OUTPUT = (
+    _SCHEMAS[title] for title in ("DocumentAnalysis", "ExtractionSummary", "ValidationOutput")
 )
 
 

@@ -10,7 +10,7 @@ import os
 from time import monotonic, sleep
 
 from hookrun import __version__
-from hookrun.config.discovery import FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
+from hookrun.config.discovery import DECLARED, FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
 from hookrun.core import files, state
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import HOOK_DEFAULTS, LAYERS, Hook
@@ -129,13 +129,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
         "sources": [[layer, path, list(state)] for layer, path, state in found.files],
         "also": [[path, None if state is None else list(state)] for path, state in also],
         "claude": found.claude,
-        "problems": declarations.problems,
-        "unread": declarations.unread,
-        "kept": declarations.kept,
-        "gone": declarations.gone,
-        "settings": declarations.settings,
-        "events": declarations.events,
-        "root": declarations.root,
+        "declared": {name: getattr(declarations, name) for name in DECLARED},
         "index": index,
     }
     return "".join((dumps(header), "\n", *parts))

@@ -268,7 +268,7 @@ class Plugins:
                 yield from self._at(_within(root, each), root, layer)
             elif isinstance(each, dict):
                 file = ConfigFile(document.path, layer, document, claudes=True, plugin=root)
-                file.handlers = claude_settings.entries(each, file.at(*path), strict=False)
+                file.handlers = [*claude_settings.entries(each, file.at(*path), strict=False)]
                 yield file
 
     def _at(self, path: str | None, root: str, layer: str) -> Iterator[ConfigFile]:
@@ -301,11 +301,6 @@ class Plugins:
                 except SourceError as error:
                     self._problems.append(ConfigFile(path, "user", claudes=True, problems=[error.problem]))
         return self._documents[path]
-
-
-def names_plugins(file: ConfigFile) -> bool:
-    """Return whether Claude Code's settings enable or disable a plugin."""
-    return file.plugin is None and bool(file.data.get(ENABLED))
 
 
 def _by_plugin(files: Iterable[ConfigFile]) -> dict[str, dict[str, tuple[ConfigFile, bool]]]:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from typing import Any
 
-from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.claude.matcher import WITHOUT_MATCHER, fits, globs_of, names_in
 from hookrun.config import claude_files
@@ -14,8 +13,9 @@ from hookrun.config.claude_settings import A_DAY, HandlerEntry, session_end, val
 from hookrun.config.config_file import ConfigFile
 from hookrun.config.recipe_entries import explicit_names
 from hookrun.config.validate import Scope
+from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.globs import glob
-from hookrun.core.model import Hook
+from hookrun.core.model import HOOK_DEFAULTS, Hook
 from hookrun.core.text import quote
 
 Json = dict[str, Any]
@@ -23,9 +23,8 @@ Json = dict[str, Any]
 # Timeout in seconds of an `async` hook; Claude Code has none.
 AT_MOST = 900.0
 
-CANONICAL = {theirs: ours for ours, theirs in hook_protocol.TOOLS.items()}
-SAME = ("timeout", "on_failure", "background", "headers", "allowed_env")
-DEFAULTS = {"on_failure": "continue", "background": False, "headers": None, "allowed_env": ()}
+CANONICAL = {theirs: ours for ours, theirs in CLAUDE_TOOLS.items()}
+SAME = ("on_failure", "background", "headers", "allowed_env")
 
 
 class Migrated:
@@ -109,7 +108,7 @@ def globs(matcher: str, event: str) -> list[str]:
     A name that only hookrun has gives none: `bash` is no tool of Claude Code, so the hook never runs there.
     """
     found = _globs(matcher, event)
-    for ours, theirs in hook_protocol.TOOLS.items():
+    for ours, theirs in CLAUDE_TOOLS.items():
         if not fits(matcher, event, theirs) and any(glob(each, ours) for each in found):
             return []
     return found
@@ -127,7 +126,7 @@ def _globs(matcher: str, event: str) -> list[str]:
     found = [re.sub(r"^\*(?=mcp__)", "", re.sub(r"\*+", "*", each)) for each in globs_of(matcher) or ()]
     if not found or "*" in found:
         return []
-    known = [ours for ours, theirs in hook_protocol.TOOLS.items() if fits(matcher, event, theirs)]
+    known = [ours for ours, theirs in CLAUDE_TOOLS.items() if fits(matcher, event, theirs)]
     return list(dict.fromkeys([*known, *found]))
 
 
@@ -137,10 +136,10 @@ def _declared(entry: HandlerEntry, hook: Hook) -> Json:
     if matcher not in MATCHES_ALL and entry.event in TOOL_EVENTS:
         declared["matcher"] = "|".join(globs(matcher, entry.event))
     declared[hook.kind] = hook.target
-    fields = hook.to_dict()
-    declared |= {name: fields[name] for name in SAME if fields[name] != DEFAULTS.get(name)}
     seconds = AT_MOST if hook.timeout == A_DAY else hook.timeout
     declared["timeout"] = int(seconds) if seconds == int(seconds) else seconds
+    fields = hook.to_dict()
+    declared |= {name: fields[name] for name in SAME if fields[name] != HOOK_DEFAULTS[name]}
     return {**declared, "parallel": True, "dialect": "claude"}
 
 

@@ -91,16 +91,12 @@ def plugin_root(path: str) -> str | None:
     return root if root != path and os.path.isfile(f"{root}/{PLUGIN_MARK}") else None
 
 
-def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> list[HandlerEntry]:
-    """Return the handlers of a map of events, in order; report invalid ones and invalid groups.
+def entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterator[HandlerEntry]:
+    """Yield the handlers of a map of events, in order; report invalid ones and invalid groups.
 
     An unknown event is a warning; with `strict`, for files that Claude Code does not read, an error. Where Claude Code
     would reject the whole file, only the wrong part of it does not count: a guard beside it must run in other agents.
     """
-    return list(_entries(hooks, at, strict=strict))
-
-
-def _entries(hooks: dict[str, object], at: Location, *, strict: bool) -> Iterator[HandlerEntry]:
     for event, groups in hooks.items():
         here = at.at(event)
         if event not in NATIVE_EVENTS:

@@ -195,7 +195,7 @@ def _take_hooks(file: ConfigFile, hooks: object) -> None:
     """Take the entries of a list, `{"hooks": [...]}` or Claude Code's map; report other forms."""
     path: KeyPath = ("hooks",)
     if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
-        file.handlers = claude_settings.entries(hooks, file.at(*path), strict=not file.claudes)
+        file.handlers = [*claude_settings.entries(hooks, file.at(*path), strict=not file.claudes)]
         return
     if isinstance(hooks, dict) and "hooks" in hooks:
         for key in hooks:

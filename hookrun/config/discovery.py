@@ -15,15 +15,7 @@ from hookrun import __version__
 from hookrun.core.conditions import matching
 from hookrun.core.fastjson import scan_own
 from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
-from hookrun.core.state import (
-    CONFIG_DIR,
-    DATA_DIR,
-    STATE_DIR,
-    file_name_for,
-    identity,
-    identity_of,
-    read_cached,
-)
+from hookrun.core.state import CONFIG_DIR, DATA_DIR, STATE_DIR, file_name_for, identity, identity_of, read_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,7 +163,9 @@ def find(
             found.searched = directories
             bases = ["" if directory == "/" else directory for directory in directories]
             for base in bases:
-                _add_project(found, base)
+                for name in PROJECT_FILES:
+                    found.add("project", f"{base}/{name}")
+                found.add("local", f"{base}/{LOCAL_FILE}")
             if found.files:  # only our own files can include them
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
                 found.claude += [path for path in paths if os.path.exists(path)]
@@ -191,12 +185,6 @@ def find_user_layer(home: str) -> ConfigFiles:
     found = ConfigFiles(None, home)
     _add_layer(found, "user", home + CONFIG_DIR)
     return found
-
-
-def _add_project(found: ConfigFiles, base: str) -> None:
-    for name in PROJECT_FILES:
-        found.add("project", f"{base}/{name}")
-    found.add("local", f"{base}/{LOCAL_FILE}")
 
 
 def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
@@ -222,19 +210,22 @@ def _up_to_repository(found: ConfigFiles, cwd: str, repository: str | None) -> l
 
 # --- the compiled configuration
 
-FORMAT = 10
+FORMAT = 11
+# The fields of `load.Declarations` in it beside the hooks.
+DECLARED = ("problems", "unread", "kept", "gone", "settings", "events", "root")
 
 
 class CompiledConfig:
-    """The effective configuration. `problems` are errors of whole files, `root` is the project file's directory.
-
-    `kept` are those of files that cannot be read now but could be: what they held then counts. `unread` are the layers
-    of the other ones whose hooks are unknown. `gone` says which guards are no longer configured. `events` are the host
-    program's; `settings` hold `on_error`,
-    `audit`, `record_context` where set.
-    """
+    """The effective configuration: `load.Declarations`, its hooks parsed when needed."""
 
     guards_only = False  # of the project
+    problems: list[str]
+    unread: list[str]
+    kept: list[str]
+    gone: list[str]
+    settings: dict[str, object]
+    events: list[str]
+    root: str | None
 
     def __init__(self, text: str) -> None:
         """Parse the header. Raises ValueError, KeyError or TypeError if foreign or of another version."""
@@ -248,13 +239,7 @@ class CompiledConfig:
         self.sources: list[list[object]] = header["sources"]
         self.also: list[list[object]] = header["also"]
         self.claude: list[str] = header["claude"]
-        self.problems: list[str] = header["problems"]
-        self.unread: list[str] = header["unread"]
-        self.kept: list[str] = header["kept"]
-        self.gone: list[str] = header["gone"]
-        self.settings: dict[str, object] = header["settings"]
-        self.events: list[str] = header["events"]
-        self.root: str | None = header["root"]
+        vars(self).update({name: header["declared"][name] for name in DECLARED})
 
     def candidates(self, event: str) -> EventHooks:
         """Return the hooks of an event in running order."""
@@ -301,29 +286,20 @@ class EventHooks:
     def __init__(self, rows: list[Row], compiled: CompiledConfig) -> None:
         self._rows = rows
         self.count = len(rows)
-        self.need_approval = any(LAYERS[row["layer"]] in UNTRUSTED_LAYERS for row in rows)
+        self.layers = [row["layer"] for row in rows]
+        self.always = [row["always"] for row in rows]
+        self.enforcing = [row["enforcing"] for row in rows]
+        self.need_approval = any(LAYERS[layer] in UNTRUSTED_LAYERS for layer in self.layers)
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] | None = None
         self._selected: dict[int, set[int]] = {}
 
-    def layer(self, index: int) -> int:
-        """Return the index of the hook's layer in LAYERS."""
-        return self._rows[index]["layer"]
-
-    def always(self, index: int) -> bool:
-        """Return whether the hook runs after the chain has ended."""
-        return self._rows[index]["always"]
-
-    def enforcing(self, index: int) -> bool:
-        """Return whether the hook can block or modify the call."""
-        return self._rows[index]["enforcing"]
-
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         if context is not self._context:
             self._context, self._selected = context, {}
-        layer = self._rows[index]["layer"]
+        layer = self.layers[index]
         if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
             rows = {n: row["conditions"] for n, row in enumerate(self._rows) if row["layer"] == layer}
             self._selected[layer] = matching(rows, context)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hookrun.agents import AGENTS, SETTINGS_GLOBS
 from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, canonical_tools, native_tools, title
 from hookrun.claude import permissions
-from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, TOOLS, WORDS
+from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, WORDS
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
 from hookrun.claude.regex import Expression, RegexError
 from hookrun.config import command_words
@@ -22,7 +22,7 @@ from hookrun.config.document import MAX_BYTES, Diagnostic, Location
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.config.shapes import texts
 from hookrun.core.context import FIELDS, MISNAMED
-from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.events import ALIASES, CLAUDE_TOOLS, WITH_TOOL
 from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.globs import glob
 from hookrun.core.model import Hook
@@ -284,7 +284,9 @@ def _doubt_tool(name: str, at: Location) -> None:
         at.warn(f"{quote(name)} names an MCP server and no tool{NEVER}", f'write "{name}__.*"')
     elif owner := next((each for each in OTHER_CALLERS.values() if name in each[1]), None):
         title, tools = owner
-        at.warn(f"{quote(name)} is {title}'s name of the tool, not Claude Code's", f"write `{TOOLS[tools[name]]}`")
+        at.warn(
+            f"{quote(name)} is {title}'s name of the tool, not Claude Code's", f"write `{CLAUDE_TOOLS[tools[name]]}`"
+        )
     elif hint := did_you_mean(name, BUILT_IN):
         at.warn(f"Claude Code has no tool {quote(name)}{NEVER}", hint)
 

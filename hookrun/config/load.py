@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from time import localtime, strftime
 
 from hookrun.config import claude_files, claude_settings
-from hookrun.config.claude_files import Plugins, names_plugins, not_among
+from hookrun.config.claude_files import ENABLED, Plugins, not_among
 from hookrun.config.claude_settings import session_end, validate_handler
 from hookrun.config.config_file import ConfigFile, GitInclude, in_force, included_path, internal_problem, load_file
 from hookrun.config.discovery import ConfigFiles
@@ -29,9 +29,8 @@ class Declarations:
     `hooks` are in running order: by layer, priority, position. An invalid one keeps its place, with an `error`.
     `problems` are errors of whole files, a line each. `kept` are those of files that cannot be read now but could be:
     what they held then counts. `unread` are the layers of the other ones whose hooks are unknown. `gone` says which
-    guards are no longer configured. `settings` are the
-    effective TRUSTED_SETTINGS, `events` the host program's. `root` is the project file's directory or None. `files` are
-    all that affect the configuration, or would if they existed.
+    guards are no longer configured. `settings` are the effective TRUSTED_SETTINGS, `events` the host program's. `root`
+    is the project file's directory or None. `files` are all that affect the configuration, or would if they existed.
     """
 
     hooks: list[Hook] = field(default_factory=list)
@@ -165,7 +164,9 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
     theirs = [path for path in found.claude[1:] if claudes]
     declarations.files += theirs
     settings = [load_file(path, "project") for path in theirs if path.rpartition("/")[0] != found.claude[0]]
-    effective = [file for file in settings if file.is_effective] or [file for file in settings if names_plugins(file)]
+    effective = [file for file in settings if file.is_effective] or [
+        file for file in settings if file.plugin is None and file.data.get(ENABLED)
+    ]
     if effective:
         declarations.root = claude_settings.project_of(effective[0].path)
     return []

@@ -299,10 +299,6 @@ def reject_relative_paths(values: Values, at: Location) -> None:
     interpreter = values.get("interpreter")
     if isinstance(interpreter, str) and "/" in interpreter and not interpreter.startswith(("/", "~/")):
         at.at("interpreter").report(f"{RELATIVE}: {quote(interpreter)}", ABSOLUTE)
-    _fixed_directory(values, at)
-
-
-def _fixed_directory(values: Values, at: Location) -> None:
     cwd = values.get("cwd", "project")
     if not isinstance(cwd, str) or cwd.startswith(("/", "~/")):
         return

@@ -88,12 +88,6 @@ def read(source: str, deadline: float, take: Take | None = None) -> dict[str, ob
     return _from_stdin(deadline, take) if source == "-" else _from_file(source, deadline, take)
 
 
-def read_with_doubts(source: str, deadline: float, event: str) -> tuple[dict[str, object], list[str]]:
-    """Return the same, and warnings about likely mistakes for this event. Raises ContextError."""
-    data = read(source, deadline)
-    return data, doubts_about(data, event, source)
-
-
 def _from_file(path: str, deadline: float, take: Take) -> dict[str, object]:
     """Return a file's context; a pipe is read like stdin."""
     try:

@@ -7,17 +7,9 @@ import sys
 from traceback import TracebackException
 
 from hookrun import __version__
+from hookrun.core import state
 from hookrun.core.credentials import redact
-from hookrun.core.state import (
-    STATE_DIR,
-    CurrentRun,
-    NoHomeError,
-    bug_message,
-    home_directory,
-    line_home,
-    open_private,
-    timestamp,
-)
+from hookrun.core.state import CurrentRun, NoHomeError
 from hookrun.core.text import escape, write_stderr
 
 # Bytes of crash.log after which it is rotated to crash.log.1.
@@ -36,8 +28,8 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
     With `debug` and HOOKRUN_DEBUG the traceback is also printed on stderr. It has no values of variables and no
     context; credentials are redacted. Without a home, or if the log cannot be written, only the message is returned.
     """
-    message = redact(bug_message(error))
-    path = f"{home}{STATE_DIR}/crash.log" if home is not None else ""
+    message = redact(state.bug_message(error))
+    path = f"{home}{state.STATE_DIR}/crash.log" if home is not None else ""
     try:
         text = redact(escape("".join(_traceback(error)), keep_newlines=True))[:MAX_ENTRY]
         if debug and os.environ.get("HOOKRUN_DEBUG", "0") not in {"", "0"}:
@@ -45,7 +37,7 @@ def report(error: BaseException, home: str | None, *, debug: bool) -> str:
         if home is None or not os.path.isdir(home):
             return message
         python = sys.version.partition(" ")[0]
-        _append(path, f"{timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
+        _append(path, f"{state.timestamp()} hookrun {__version__}, Python {python}, {sys.platform}\n{text}\n")
     except Exception:  # the first error is the one to report
         return message
     return f"{message} (see {path})"
@@ -58,7 +50,7 @@ def report_in_run(error: BaseException, home: str | None = None) -> str:
     """
     for_agent = CurrentRun.for_agent
     try:
-        home = home or CurrentRun.home or (line_home() if for_agent else home_directory())
+        home = home or CurrentRun.home or (state.line_home() if for_agent else state.home_directory())
     except NoHomeError:
         home = None
     return report(error, home, debug=not for_agent)
@@ -74,11 +66,11 @@ def _traceback(error: BaseException, causes: int = MAX_CAUSES) -> list[str]:
 
 def _append(path: str, text: str) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK  # a FIFO would wait for a reader
-    fd = open_private(path, flags)
+    fd = state.open_private(path, flags)
     if os.fstat(fd).st_size > MAX_BYTES:
         os.close(fd)
         os.replace(path, f"{path}.1")
-        fd = open_private(path, flags)
+        fd = state.open_private(path, flags)
     try:
         os.fchmod(fd, 0o600)  # also for an existing file
         os.write(fd, text.encode("utf-8", "backslashreplace"))

@@ -29,18 +29,16 @@ if TYPE_CHECKING:
     from hookrun.core import verdicts
 
     class Candidates(Protocol):
-        """The hooks configured for an event, in running order; built only when requested."""
+        """The hooks configured for an event, in running order; built only when requested.
+
+        Of each: the layer's number (0 takes precedence), whether it runs even after the chain's end, and whether it can
+        block or change the call.
+        """
 
         count: int
-
-        def layer(self, index: int) -> int:
-            """Return the layer's number; 0 takes precedence."""
-
-        def always(self, index: int) -> bool:
-            """Return whether the hook runs even after the chain's end."""
-
-        def enforcing(self, index: int) -> bool:
-            """Return whether the hook can block or change the call."""
+        layers: list[int]
+        always: list[bool]
+        enforcing: list[bool]
 
         def selects(self, index: int, context: Mapping[str, object]) -> bool:
             """Return whether the hook matches this context."""
@@ -57,10 +55,6 @@ HAD_ENDED = "already ended the chain"
 PLAIN = frozenset(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))
 
 
-def _encode(context: Mapping[str, object]) -> bytes:
-    return dumps(context).encode("ascii")
-
-
 class HookChain:
     """An event's hooks on one context, and their results so far, even if interrupted.
 
@@ -73,7 +67,7 @@ class HookChain:
 
     disabled_reason: Callable[[Any], str | None] = staticmethod(lambda _hook: None)
     refusal: Callable[[Any], Failure | None] = staticmethod(lambda _hook: None)
-    encode: Callable[[Mapping[str, object]], bytes] = staticmethod(_encode)
+    encode: Callable[[Mapping[str, object]], bytes] = staticmethod(lambda context: dumps(context).encode("ascii"))
     encodes_changes = True
     ended_by: str | None = None
     changed = False
@@ -117,7 +111,7 @@ class HookChain:
         for layer in range(self._lowest_change - 1, -1, -1):
             if self.ended_by is not None:
                 break
-            guards = [i for i in everything if self.candidates.layer(i) == layer and self.candidates.enforcing(i)]
+            guards = [i for i in everything if self.candidates.layers[i] == layer and self.candidates.enforcing[i]]
             yield from self._recheck(guards, layer)
 
     def _recheck(self, guards: list[int], layer: int) -> Iterator[Sequence[Any]]:
@@ -194,7 +188,7 @@ class HookChain:
         passed_over: list[int] = []
         for position, index in enumerate(pending):
             # A group never spans layers: project hooks start after the user's guards have answered.
-            if group and declared.layer(index) != declared.layer(group[0][0]):
+            if group and declared.layers[index] != declared.layers[group[0][0]]:
                 return group, passed_over, pending[position:]  # the next layer is not even checked before
             hook = self._selected(index)
             if hook is None:
@@ -213,7 +207,7 @@ class HookChain:
         if not self.candidates.selects(index, self.context):
             return None
         if self.ended_by is not None and not (
-            self.candidates.always(index) and self.refusal(self.candidates.hook(index)) is None
+            self.candidates.always[index] and self.refusal(self.candidates.hook(index)) is None
         ):
             self.statuses.setdefault(index, f"not run: {self.ended_by} {HAD_ENDED}")
             return None

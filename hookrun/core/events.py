@@ -80,10 +80,21 @@ CLAUDE_EVENTS = {
     "Notification": "notification",
 }
 
+# hookrun's tool -> Claude Code's. MCP servers' tools and `delete` keep their name.
+CLAUDE_TOOLS = {
+    "bash": "Bash",
+    "read": "Read",
+    "write": "Write",
+    "edit": "Edit",
+    "glob": "Glob",
+    "grep": "Grep",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+    "task": "Agent",
+}
+
 # hookrun's names of tools; agents.known_tools has their arguments.
-TOOLS = frozenset(
-    {"bash", "read", "write", "edit", "delete", "glob", "grep", "web_fetch", "web_search", "task"}
-)  # fmt: skip
+TOOLS = frozenset({*CLAUDE_TOOLS, "delete"})
 
 # Events that can have a tool: on others a `matcher` never matches.
 WITH_TOOL = frozenset(

@@ -113,7 +113,10 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = Fal
             while view:
                 view = view[file.write(view) :]
             if like is not None:
-                _copy_owner_and_mode(fd, like)
+                own = os.fstat(fd)
+                if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+                    os.fchown(fd, like.st_uid, like.st_gid)
+                os.fchmod(fd, stat.S_IMODE(like.st_mode))
             if exact:
                 os.fchmod(fd, mode)
             if durable:
@@ -139,13 +142,6 @@ def atomic_link(path: str, target: str) -> None:
 
 def _temporary_beside(path: str) -> str:
     return os.path.join(os.path.dirname(path), f"{PREFIX}{os.urandom(6).hex()}{SUFFIX}")
-
-
-def _copy_owner_and_mode(fd: int, like: os.stat_result) -> None:
-    own = os.fstat(fd)
-    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
-        os.fchown(fd, like.st_uid, like.st_gid)
-    os.fchmod(fd, stat.S_IMODE(like.st_mode))
 
 
 def sweep(directory: str) -> None:

@@ -16,13 +16,6 @@ class CallerProcess:
 
     pid = 0
 
-    def parent(self) -> int:
-        """Return its parent's process id. Raises OSError."""
-        return parent_of(self.pid) if self.pid else os.getppid()
-
-
-CALLER = CallerProcess()
-
 
 def nesting_depth() -> int:
     """Return how many hooks enclose this process, by its environment."""
@@ -37,7 +30,7 @@ def runs_inside_hook() -> bool:
     """
     mark = NESTING + b"="
     try:
-        number = CALLER.parent()
+        number = parent_of(CallerProcess.pid) if CallerProcess.pid else os.getppid()
         while number > 1:
             with open(f"/proc/{number}/environ", "rb") as file:
                 environment = file.read()

@@ -60,14 +60,14 @@ def run(
         unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
         print_for_agent(one_line(usage_error or unknown or report_bug(error, options.home)))
         return CONTINUE if agents.caller_needs_zero() else FAILED
-    if agent.EXIT_ZERO_ONLY:
+    if agent.INSTALL.get("exit_zero_only"):
         agents.end_with_zero()
     fire = (kind or AgentFire)(agent, options, usage_error, worker)
     try:
         status = fire.run()
         return options.answered if status == CONTINUE else status
     except KeyboardInterrupt:
-        return CONTINUE if agent.EXIT_ZERO_ONLY else 130
+        return CONTINUE if agent.INSTALL.get("exit_zero_only") else 130
     except Exception as error:  # without free descriptors not even modules can be loaded
         print_for_agent(report_bug(error, options.home))
         return fire.status_without_answer()
@@ -137,7 +137,7 @@ class AgentFire:
         if self.options.event and (self.options.cold is not None or self.invocation.worker is not None):
             return installed_deadline(agents.load(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
-        return limits.get(native or self.agent.PRE_TOOL_EVENT, limits[""]) - MARGIN
+        return limits.get(native, limits[""]) - MARGIN
 
     def _fire(self) -> None:
         """Fire each call of the message in order, until a signal."""
@@ -149,7 +149,7 @@ class AgentFire:
         sent = self.message
         is_known = sent.native in self.agent.EVENTS or sent.event in {*EVENTS, *invocation.events}
         if not is_known and sent.tool is not None:
-            self.is_guessed, self.event = True, self.agent.PRE_TOOL_EVENT
+            self.is_guessed, self.event = True, native_event(self.agent, "pre_tool_use")
             self._message = self._understood()
         if invocation.worker is not None and self.message.event in GATES:
             from hookrun.fire.lost import refusal
@@ -305,7 +305,7 @@ class AgentFire:
         if answer is not None and refused and (answer.needs_status or self.is_guessed or error is not None):
             print_for_agent(answer.reply.reason or "refused")
             status = REFUSED
-        elif error is None and interrupted and not refused and not self.agent.EXIT_ZERO_ONLY:
+        elif error is None and interrupted and not refused and not self.agent.INSTALL.get("exit_zero_only"):
             status = 128 + interrupted
         if self.invocation.worker is not None:
             self.invocation.worker.answer_if_lost(status, b"", b"")  # the agent has its answer

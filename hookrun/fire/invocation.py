@@ -124,7 +124,8 @@ class FireInvocation:
         try:
             if event is None:
                 return contexts.read(source, self.deadline, take)
-            data, doubts = contexts.read_with_doubts(source, self.deadline, event)
+            data = contexts.read(source, self.deadline)
+            doubts = contexts.doubts_about(data, event, source)
         finally:
             self.waited += monotonic() - begun
         for doubt in doubts:

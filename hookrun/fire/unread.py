@@ -144,7 +144,7 @@ def guards(fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = Fa
 
 def _guards(fire: EventFire, *, of_any_tool: bool, only_guards: bool) -> list[str]:
     hooks = fire.candidates
-    enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing(index)] if hooks else []
+    enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing[index]] if hooks else []
     view = ConditionEvaluator(fire.context)
     if only_guards:
         enforcing = [hook for hook in enforcing if hook.on_failure == "block"]

@@ -137,7 +137,7 @@ class _Callback:
         event = sent if isinstance(sent, str) and sent in claude.EVENTS else self._event
         if event != sent:
             has_tool = isinstance(payload.get("tool_name"), str)
-            event = claude.PRE_TOOL_EVENT if has_tool and claude.EVENTS[event] not in WITH_TOOL else event
+            event = "PreToolUse" if has_tool and claude.EVENTS[event] not in WITH_TOOL else event
             log.warning("hookrun: Claude sent an event that hookrun does not know: %r is treated as %s", sent, event)
         message = placeholder_message(claude, event)
         try:

@@ -20,14 +20,7 @@ from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.core.session import MAX_STOP_BLOCKS
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
-from hookrun.integrations.tool_loop import (
-    TOOL_EVENTS,
-    Approve,
-    ToolFailed,
-    ToolOutcome,
-    run_tool,
-    run_tool_sync,
-)
+from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 

@@ -12,20 +12,8 @@ from typing import TYPE_CHECKING
 from hookrun.agents import AGENTS, load
 from hookrun.core.state import make_private_dir
 from hookrun.edit.file_change import FileError
-from hookrun.launch import launcher_file
+from hookrun.launch import launcher_file, server_socket
 from hookrun.launch.server import IDLE_LIMIT, Server
-from hookrun.launch.server_socket import (
-    directory_of,
-    end_server,
-    is_private,
-    listening,
-    release_lock,
-    run_directory,
-    socket_base,
-    socket_here,
-    sweep,
-    take_lock,
-)
 from hookrun.launch.server_start import LOCK
 from hookrun.process.spawn import restore_signals
 from hookrun.recipes import RECIPES
@@ -79,27 +67,29 @@ def serve(
     """
     lock: int | None = None
     try:
-        lock = take_lock(path)
+        lock = server_socket.take_lock(path)
         if lock is None:
             if answers(path):
                 on_ready()
                 return None
-            lock = _lock_of_silent(path)
+            if (found := server_socket.listening(path)) is not None:  # a silent server
+                server_socket.end_server(path, found[0])
+            lock = server_socket.take_lock(path)
             if lock is None:
                 return f"the server at {path} does not answer"
-        if os.path.dirname(path) == run_directory(home):
-            sweep(os.path.dirname(path))
+        if os.path.dirname(path) == server_socket.run_directory(home):
+            server_socket.sweep(os.path.dirname(path))
         preload()
         package.all_loaded()
         if package.has_changed():
-            release_lock(path, lock)
+            server_socket.release_lock(path, lock)
             return CHANGED
         server = Server(path, lock, package, idle_limit, blocks=blocks)
         server.listen(home)
         on_ready()
     except (OSError, ImportError) as error:
         if lock is not None:
-            release_lock(path, lock)
+            server_socket.release_lock(path, lock)
         if isinstance(error, OSError):
             return f"cannot listen at {path}: {error.strerror or error}"  # Python's own error has no strerror
         return CHANGED if package.has_changed() else f"cannot be loaded: {error}"
@@ -107,20 +97,12 @@ def serve(
     return None
 
 
-def _lock_of_silent(path: str) -> int | None:
-    """End the silent server that holds a lock and return the lock, None if it keeps it."""
-    found = listening(path)
-    if found is not None:
-        end_server(path, found[0])
-    return take_lock(path)
-
-
 def answers(path: str) -> bool:
     """Return whether the server at a socket greets; if not, remove the socket, so that no client waits again."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWERS_WITHIN)
         try:
-            with directory_of(path) as name:
+            with server_socket.directory_of(path) as name:
                 client.connect(name)
             if client.recv(1):
                 return True
@@ -156,7 +138,7 @@ def main(argv: list[str], package: WatchedPackage) -> int:
 
 def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, blocks: bool) -> str | None:
     """Point a home's launchers to this server and serve; return why that fails, or None."""
-    base = socket_base(home, identity=package.identity)
+    base = server_socket.socket_base(home, identity=package.identity)
     renewed = HookrunProgram.started_by(command).cold_command()
     try:
         renew_launchers(home, renewed)  # first: no other version's may find this server
@@ -166,9 +148,9 @@ def _serve_launchers(home: str, command: list[str], package: WatchedPackage, *, 
     if base is None:
         return "the path of the home has a line break"
     make_private_dir(os.path.dirname(base))
-    if not is_private(os.path.dirname(base)):
+    if not server_socket.is_private(os.path.dirname(base)):
         return f"{os.path.dirname(base)} is open to others"
-    return serve(socket_here(base), home, package, on_ready=_started, blocks=blocks)
+    return serve(server_socket.socket_here(base), home, package, on_ready=_started, blocks=blocks)
 
 
 def _started() -> None:

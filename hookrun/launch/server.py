@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from hookrun.core.state import CurrentRun, report_bug
 from hookrun.core.text import write_stderr
 from hookrun.launch import caller
-from hookrun.launch.call_watch import CallWatch
 from hookrun.launch.server_socket import directory_of, release_lock, sign_lock
-from hookrun.launch.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, Worker
+from hookrun.launch.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, CallWatch, Worker
 from hookrun.process.runner import catch_signals, release_signals
 
 if TYPE_CHECKING:

@@ -122,14 +122,10 @@ def package_files() -> list[str]:
 def package_identity() -> list[str]:
     """Return a string for each module of this package that changes with it; none if one vanishes."""
     try:
-        return [_identity(path) for path in package_files()]
+        files = [(path, os.stat(path)) for path in package_files()]
     except OSError:
         return []
-
-
-def _identity(path: str) -> str:
-    status = os.stat(path)
-    return f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}"
+    return [f"{path} {status.st_mtime_ns} {status.st_size} {status.st_ino}" for path, status in files]
 
 
 # --- the lock of a socket, which its server holds as long as it listens

@@ -51,7 +51,7 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
             _forget_socket(home)
         elif (
             (setting == "on" or not os.environ.get(CI))
-            and _has_launcher(home)
+            and os.path.exists(f"{home}{DATA_DIR}/launcher.conf")
             and not (_inside_hook() or _is_sandboxed())
         ):
             _start(home, blocks=settings.get("on_error") == "block")
@@ -81,11 +81,6 @@ def _mend_launcher_file(home: str) -> None:
             renew(home)
     except (OSError, ValueError):
         return
-
-
-def _has_launcher(home: str) -> bool:
-    """Return whether the launcher is this home's."""
-    return os.path.exists(home + DATA_DIR + "/launcher.conf")
 
 
 def _inside_hook() -> bool:

@@ -11,19 +11,20 @@ import _signal  # type: ignore[import-not-found]  # see process/child.py
 import _thread
 import fcntl
 import gc
+import mmap
 import os
 import resource
 import select
 import socket
+import struct
 import sys
 import time
 
 from hookrun.agents import end_with_zero, status_without_hooks
-from hookrun.core.nesting import CALLER
+from hookrun.core.nesting import CallerProcess
 from hookrun.core.state import CurrentRun
 from hookrun.fire import command
 from hookrun.launch import caller
-from hookrun.launch.call_watch import CallWatch
 from hookrun.process.child import WATCHER
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import ENDING, Loop
@@ -51,6 +52,33 @@ MAX_MEMORY = 200 << 20
 UNIT = 1 if sys.platform == "darwin" else 1024
 # The module that is loaded only to report a bug of ours.
 AFTER_A_BUG = "hookrun.core.crash"
+
+
+DEADLINE = struct.Struct("d")
+
+
+class CallWatch:
+    """The time by which a worker's present call must end: memory that it shares with its server.
+
+    The worker itself ends a call that runs Python; native code can only be ended from outside. A worker that is gone
+    with a deadline set went within a call, whatever its exit status.
+    """
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, DEADLINE.size)
+
+    def begin(self, deadline: float) -> None:
+        """Watch a call that must end by this (monotonic) time."""
+        DEADLINE.pack_into(self._memory, 0, deadline)
+
+    def end(self) -> None:
+        """Watch no longer."""
+        self.begin(0.0)
+
+    def deadline(self) -> float:
+        """Return the time by which the present call must end, 0 without one."""
+        found: float = DEADLINE.unpack_from(self._memory)[0]
+        return found
 
 
 class Worker:
@@ -144,7 +172,7 @@ class Worker:
 
     def _run(self, request: caller.RunRequest, connection: socket.socket) -> tuple[int, bool]:
         """Return a run's exit status, and whether it ended as usual."""
-        CALLER.pid = caller.credentials(connection)[0]
+        CallerProcess.pid = caller.credentials(connection)[0]
         sys.argv[1:] = request.argv
         self.settings = None
         CurrentRun.for_agent = True  # until the command line is read

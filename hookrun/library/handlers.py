@@ -407,21 +407,11 @@ class TableCandidates:
     def __init__(self, hooks: list[AnyHook]) -> None:
         self.count = len(hooks)
         self._hooks = hooks
-        self._layers = [LAYERS.index(hook.layer) for hook in hooks]
+        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
+        self.always = [hook.always for hook in hooks]
+        self.enforcing = [hook.enforcing for hook in hooks]
         self._unconditional = [hook.when is hook.unless is None and hook.claude is None for hook in hooks]
         self.only = hooks if self._unconditional == [True] and isinstance(hooks[0], Handler) else None
-
-    def layer(self, index: int) -> int:
-        """Return the layer's number in LAYERS."""
-        return self._layers[index]
-
-    def always(self, index: int) -> bool:
-        """Return whether the hook runs even after the chain's end."""
-        return self._hooks[index].always
-
-    def enforcing(self, index: int) -> bool:
-        """Return whether the hook can block or modify the call."""
-        return self._hooks[index].enforcing
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook's other conditions match this context."""

@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x686B7276
 
 
-def _statements(name: str) -> tuple[str, ...]:
-    text = resources.files("hookrun.observe").joinpath(name).read_text("utf-8")
-    return tuple(each.strip() for each in text.split(";\n") if each.strip())
-
-
+_FIRST = resources.files("hookrun.observe").joinpath("schema_1.sql").read_text("utf-8").split(";\n")
 # Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_statements("schema_1.sql"),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (tuple(each.strip() for each in _FIRST if each.strip()),)
 
 # The journal is SQLite's default, a rollback journal, not a write-ahead log. A log is faster for a connection that
 # stays open; but its shared memory does not work for a home directory on a network file system, an open connection must

@@ -108,7 +108,10 @@ class PatternLearning:
         best = self.best(ctx.working_dir, MAX_SUGGESTED)
         if not best:
             return None
-        lines = [f"- {each.title} (quality {each.score:g}, {_count(each.times)})" for each in best]
+        lines = [
+            f"- {each.title} (quality {each.score:g}, {'once' if each.times == 1 else f'{each.times} times'})"
+            for each in best
+        ]
         return Verdict.with_context("\n".join(["What went well in this project before:", *lines]))
 
     def find(self, text: str, limit: int = 5) -> list[Pattern]:
@@ -178,7 +181,3 @@ def _store(
         (key, kind, project, title, stored, score, at, at),
     )
     return int(db.execute("SELECT id FROM patterns WHERE key = ?", (key,)).fetchone()[0])
-
-
-def _count(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"

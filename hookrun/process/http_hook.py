@@ -16,9 +16,6 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from hookrun.core.model import Hook
 
 # Environment variable with the arguments of `run` as JSON, if this file runs as a script.
 REQUEST = b"HOOKRUN_URL_REQUEST"
@@ -27,11 +24,6 @@ MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 307, 308})
 # Exit status of the child after a failed exchange; its stderr has the reason.
 FAILED = 1
-
-
-def arguments_of(hook: Hook) -> dict[str, Any]:
-    """Return the arguments of `run` for a hook."""
-    return {name: getattr(hook, name) for name in ("target", "headers", "allowed_env", "max_output")}
 
 
 def run(target: str, headers: Mapping[str, str] | None, allowed_env: Sequence[str], max_output: int) -> int:

@@ -6,18 +6,7 @@ import os
 from time import monotonic
 
 from hookrun.core.model import Failure, Interrupted, Outcome
-from hookrun.process.child import (
-    CHUNK,
-    CLOSED,
-    ENDED,
-    NEVER,
-    NO_PIDFD,
-    WATCHER,
-    CannotStart,
-    Process,
-    Task,
-    close,
-)
+from hookrun.process.child import CHUNK, CLOSED, ENDED, NEVER, NO_PIDFD, WATCHER, CannotStart, Process, Task, close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

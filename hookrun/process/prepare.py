@@ -336,7 +336,7 @@ def _start_python(hook: Hook, variables: dict[bytes, bytes], cwd: str, environme
 def _start_url(hook: Hook, variables: dict[bytes, bytes], cwd: str, environment: HookEnvironment) -> Start | Failure:
     from hookrun.process import http_hook, spawn
 
-    arguments = http_hook.arguments_of(hook)
+    arguments = {name: getattr(hook, name) for name in ("target", "headers", "allowed_env", "max_output")}
     if environment.may_fork:
         return spawn.function(lambda: http_hook.run(**arguments), variables, cwd)
     if not sys.executable:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from hookrun.core.nesting import CALLER
+from hookrun.core.nesting import CallerProcess
 from hookrun.core.text import printable_lines
 from hookrun.process.program import ProgramError, run_program
 
@@ -225,7 +225,7 @@ def terminal_device() -> str | None:
         parents = {int(process): (int(parent), terminal) for process, parent, terminal in rows}
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    process = CALLER.pid or os.getppid()
+    process = CallerProcess.pid or os.getppid()
     while process in parents:
         process, name = parents.pop(process)
         if name.strip("?-"):

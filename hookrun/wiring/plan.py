@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hookrun.agents.base import deadline_for, timeout_for
+from hookrun.agents.base import deadline_for, native_event, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
@@ -171,7 +171,7 @@ def notifying_event(agent: Agent) -> str:
             for native, name in agent.EVENTS.items():
                 if name == event and _can(agent, native, capability):
                     return native
-    return agent.PRE_TOOL_EVENT
+    return native_event(agent, "pre_tool_use")
 
 
 def _can(agent: Agent, event: str, capability: str) -> bool:

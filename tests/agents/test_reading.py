@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hookrun.agents import claude, cline, copilot, gemini, load, opencode, qwen
-from hookrun.agents.base import CUT_OFF, UnreadableMessageError
+from hookrun.agents.base import CUT_OFF, UnreadableMessageError, native_event
 from tests.agents.senders import detect
 from tests.golden import golden
 from tests.rows import rows
@@ -159,7 +159,7 @@ def test_opencode_s_patch_is_read_into_its_files() -> None:
 )
 def test_arguments_that_are_no_object_are_not_taken_for_none(module: Any, message: Json) -> None:
     """Hooks do not get them, so that a guard has to block the call; a patch or a list of items is read into calls."""
-    (call,) = module.read(message, module.PRE_TOOL_EVENT).calls
+    (call,) = module.read(message, native_event(module, "pre_tool_use")).calls
     assert (call.fields["tool_args"], call.fields.get("arguments_cut_off")) == (None, CUT_OFF)
 
 
@@ -173,13 +173,13 @@ def test_arguments_that_are_no_object_are_not_taken_for_none(module: Any, messag
 )
 def test_arguments_that_are_read_are_not_cut_off(module: Any, message: Json) -> None:
     """Though the agent sends them as a string or a list."""
-    (call,) = module.read(message, module.PRE_TOOL_EVENT).calls
+    (call,) = module.read(message, native_event(module, "pre_tool_use")).calls
     assert "arguments_cut_off" not in call.fields
 
 
 @rows("module", [copilot, gemini, opencode, qwen])
 def test_a_message_without_an_event_is_one_of_the_wiring_s_or_cannot_be_read(module: Any) -> None:
     """The installed line names the event after --agent where the message does not."""
-    assert module.read({}, module.PRE_TOOL_EVENT).native == module.PRE_TOOL_EVENT
+    assert module.read({}, native_event(module, "pre_tool_use")).native == native_event(module, "pre_tool_use")
     with pytest.raises(UnreadableMessageError, match=r"not the name of|no event"):
         module.read({}, "")

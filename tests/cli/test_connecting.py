@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.agents import AGENTS, load
+from hookrun.agents.base import native_event
 from hookrun.wiring import plan
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
@@ -52,7 +53,7 @@ def test_what_waits_for_a_later_event_finds_one_that_is_connected_first(agent: s
     module = load(agent)
     first = plan.events_to_connect(module, [])
     assert set(module.INSTALL.get("on_demand", {})) < set(module.EVENTS)
-    assert module.PRE_TOOL_EVENT in first
+    assert native_event(module, "pre_tool_use") in first
     able = {word for event in first if event in module.RESPONSE_FORMATS for word in _able(agent, event)}
     waiting = {
         word.removesuffix(" later")

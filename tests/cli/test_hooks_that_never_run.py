@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.agents import AGENTS, claude, load
+from hookrun.agents.base import native_event
 from hookrun.wiring import plan
 from tests.cli.command import hookrun
 from tests.rows import rows
@@ -108,7 +109,7 @@ def test_every_event_that_never_comes_is_one_of_the_agent() -> None:
     for agent in map(load, AGENTS):
         unsent = agent.INSTALL.get("unsent", ())
         assert set(unsent) <= set(agent.EVENTS)
-        assert agent.PRE_TOOL_EVENT not in unsent
+        assert native_event(agent, "pre_tool_use") not in unsent
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -9,6 +9,7 @@ from hookrun import Engine
 from hookrun.agents import claude as agent_claude
 from hookrun.claude import hook_protocol as tables
 from hookrun.claude.hook_protocol import FIELDS, MORE, WORDS, build_payload
+from hookrun.core.events import CLAUDE_TOOLS
 from tests.conformance.claude import CONTEXTS
 from tests.fire.agents import AGENTS, Agent, AgentOf, Json
 from tests.rows import rows
@@ -49,8 +50,8 @@ def test_1_1_every_event_has_the_name_by_which_claude_fires_it() -> None:
 
 def test_1_3_every_tool_has_the_name_that_claude_gives_it() -> None:
     """A tool of Claude's that is several here stands for the first of them."""
-    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in tables.TOOLS.items())
-    assert {*tables.TOOLS} == {*agent_claude.TOOLS.values()}
+    assert all(agent_claude.NAMES.tool(native) == tool for tool, native in CLAUDE_TOOLS.items())
+    assert {*CLAUDE_TOOLS} == {*agent_claude.TOOLS.values()}
     there_and_back = {
         tool: {ours: theirs for theirs, ours in table.items()} for tool, table in tables.ARGUMENTS.items()
     }

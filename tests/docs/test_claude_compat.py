@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hookrun.claude.hook_protocol import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOOLS, TOP, Rules
+from hookrun.claude.hook_protocol import BLOCK, EVENTS, NOTHING, PERSON, RULES, TOP, Rules
+from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.session import MAX_OVERFLOW_TEXTS
 from tests.conftest import ROOT
 from tests.rows import rows
@@ -28,7 +29,7 @@ EXIT_2 = {BLOCK: ("blocks", "the agent continues"), PERSON: ("notifies the user"
 def test_every_event_and_tool_has_its_name_on_the_page() -> None:
     """Hookrun's beside Claude's."""
     assert [name for pair in EVENTS.items() for name in pair if f"`{name}`" not in READS] == []
-    assert [name for name in TOOLS.values() if f"`{name}`" not in READS] == []
+    assert [name for name in CLAUDE_TOOLS.values() if f"`{name}`" not in READS] == []
 
 
 @rows("event", RULES)

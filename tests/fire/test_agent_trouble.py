@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hookrun import agents as table
+from hookrun.agents.base import native_event
 from hookrun.core.state import CurrentRun
 from hookrun.fire.agent import AgentFire
 from hookrun.fire.command import FireOptions
@@ -501,10 +502,10 @@ def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
     from hookrun.agents.types import Agent as Protocol
 
     wanted = [name for name in (*Protocol.__annotations__, *vars(Protocol)) if name.isupper()]
-    assert len(wanted) == 16
+    assert len(wanted) == 14
     for name in table.AGENTS:
         module = table.load(name)
         assert [each for each in (*wanted, "read") if not hasattr(module, each)] == []
         assert name == module.NAME
         assert set(module.RESPONSE_FORMATS) <= set(module.EVENTS)
-        assert module.PRE_TOOL_EVENT in module.RESPONSE_FORMATS
+        assert native_event(module, "pre_tool_use") in module.RESPONSE_FORMATS

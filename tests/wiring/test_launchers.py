@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.agents import load
+from hookrun.agents.base import native_event
 from hookrun.core import files
 from hookrun.launch import launcher_file
 from hookrun.launch.client import compiled_client
@@ -141,7 +142,7 @@ def test_without_the_package_the_agent_is_told_and_goes_on(form: str, agent: str
     home = tmp_path / "home"
     path = guard(home, copy_of_hookrun(tmp_path / "old"), agent)
     (tmp_path / "old").rename(tmp_path / "new")
-    words = [path, load(agent).PRE_TOOL_EVENT, "--home", home]
+    words = [path, native_event(load(agent), "pre_tool_use"), "--home", home]
     done = started(*words, cwd=tmp_path)
     output = (done.stdout or done.stderr).decode()
     assert (done.returncode, "no hook has run" in output, str(tmp_path / "old") in output) == (0, True, True), form
