@@ -388,7 +388,7 @@ def approved_texts(found: ProjectHook) -> Texts:
 
 
 def _declaration(hook: Hook) -> str:
-    said = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
+    said = hook.given()
     return json_text(as_written({name: each for name, each in said.items() if name not in FROM_OTHERS}), 2)
 
 

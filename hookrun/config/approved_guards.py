@@ -16,7 +16,7 @@ from hookrun.config.discovery import GUARDS, PROJECT_FILES, USERS_GUARDS, Config
 from hookrun.config.executed import executed
 from hookrun.core import files, state
 from hookrun.core.events import GATES
-from hookrun.core.model import HOOK_DEFAULTS, LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
+from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
 from hookrun.core.text import one_line, shell_quoted
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def _hook(fields: dict[str, object]) -> Hook:
 
 def write(home: str, root: str, guards: Iterable[ApprovedGuard]) -> None:
     """Replace the record of a project's approved guards. Raises OSError."""
-    kept: list[dict[str, object]] = []
-    for hook, when, commit in guards:
-        fields = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
-        kept.append({"hook": fields, "time": when, "commit": commit})
+    kept = [{"hook": hook.given(), "time": when, "commit": commit} for hook, when, commit in guards]
     _write(guards_file(home, root), kept)
 
 
