@@ -280,7 +280,6 @@ def _approve_all(project: Project, shown: ProjectHook, others: Sequence[ProjectH
         with ProgressBar("approving") as bar:
             bar.begin(len(seen))
             for found, shown_texts in seen:
-                refuse_if_run_by_agent("approve hooks")
                 lines.append(_approve(project, found, shown_texts))
                 bar.step()
     print_lines(lines)
@@ -389,7 +388,7 @@ def approved_texts(found: ProjectHook) -> Texts:
 
 
 def _declaration(hook: Hook) -> str:
-    said = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
+    said = hook.given()
     return json_text(as_written({name: each for name, each in said.items() if name not in FROM_OTHERS}), 2)
 
 

@@ -16,15 +16,14 @@ from hookrun.config.discovery import GUARDS, PROJECT_FILES, USERS_GUARDS, Config
 from hookrun.config.executed import executed
 from hookrun.core import files, state
 from hookrun.core.events import GATES
-from hookrun.core.model import HOOK_DEFAULTS, LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
+from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
 from hookrun.core.text import one_line, shell_quoted
 
 if TYPE_CHECKING:
     from hookrun.config.load import LoadedConfig
 
-# Where git is looked for: a project may set an agent's PATH. Nothing that a repository's settings name is run.
+# Where git is looked for: a project may set an agent's PATH.
 GIT_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
-SAFE = ("--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
 
 # Fields that decide whether a hook judges a call, and what that means.
 SELECTING = ("events", "matcher", "when", "unless", "agents", "claude", "mode", "background", "on_failure", "error")
@@ -62,10 +61,7 @@ def _hook(fields: dict[str, object]) -> Hook:
 
 def write(home: str, root: str, guards: Iterable[ApprovedGuard]) -> None:
     """Replace the record of a project's approved guards. Raises OSError."""
-    kept: list[dict[str, object]] = []
-    for hook, when, commit in guards:
-        fields = {name: each for name, each in hook.to_dict().items() if each != HOOK_DEFAULTS.get(name)}
-        kept.append({"hook": fields, "time": when, "commit": commit})
+    kept = [{"hook": hook.given(), "time": when, "commit": commit} for hook, when, commit in guards]
     _write(guards_file(home, root), kept)
 
 
@@ -197,13 +193,6 @@ def committed(guard: ApprovedGuard, root: str) -> str:
 
 def _git(directory: str, *words: str) -> str:
     """Return what git prints, "" if it fails."""
-    import subprocess  # only where a guard is missing
+    from hookrun.process.git_query import run  # only where a guard is missing
 
-    environment = {name: each for name, each in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"PATH": GIT_PATH, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1"}
-    argv = ["git", *SAFE, *words]
-    try:
-        done = subprocess.run(argv, cwd=directory, env=environment, capture_output=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return os.fsdecode(done.stdout)
+    return run(directory, "--literal-pathspecs", "--no-replace-objects", *words, path=GIT_PATH) or ""

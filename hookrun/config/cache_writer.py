@@ -13,7 +13,7 @@ from hookrun import __version__
 from hookrun.config.discovery import DECLARED, FORMAT, CompiledConfig, cached_as, identity_or_none, load_cached
 from hookrun.core import files, state
 from hookrun.core.fastjson import dumps
-from hookrun.core.model import HOOK_DEFAULTS, LAYERS, Hook
+from hookrun.core.model import LAYERS, Hook
 from hookrun.core.state import YOUNG, cache_file, seal
 from hookrun.launch import launcher_file
 
@@ -113,7 +113,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
     length = 0
     tables: dict[str, list[Row]] = {}
     for hook in declarations.hooks:
-        fields = {name: value for name, value in hook.to_dict().items() if value != HOOK_DEFAULTS.get(name)}
+        fields = hook.given()
         for event in hook.events:
             tables.setdefault(event, []).append(_row(hook, fields, length))
         parts.append(dumps(fields) + "\n")

@@ -75,10 +75,11 @@ class ConfigFiles:
     `repository` is the root of the git repository around `cwd`, or None; `searched` are the directories searched for
     project files. `claude` has the directory of the user's Claude Code settings, then the project's existing settings
     files, the nearest first. `claude_managed` is the directory of the administrator's. `approved` are the searched
-    directories that are the root of a project with approvals; their guards' files are of the layer "approved".
+    directories that are the root of a project with approvals; their guards' files are of the layer "approved". `others`
+    are the other places whose guards judge an agent's call.
     """
 
-    __slots__ = ("approved", "claude", "claude_managed", "cwd", "files", "home", "repository", "searched")
+    __slots__ = ("approved", "claude", "claude_managed", "cwd", "files", "home", "others", "repository", "searched")
 
     def __init__(self, cwd: str | None, home: str) -> None:
         self.cwd = cwd
@@ -88,36 +89,12 @@ class ConfigFiles:
         self.repository: str | None = None
         self.searched: list[str] = []
         self.approved: list[str] = []
+        self.others: list[Place] = []
         self.files: list[tuple[str, str, Identity]] = []
 
     def project_root(self, configured: str | None) -> str:
         """Return the project's root: `configured`, else the repository, else the working directory."""
         return configured or next(iter(self.approved), None) or self.repository or self.cwd or "/"
-
-    def other_places(self, session: object, directories: Iterable[str]) -> list[Place]:
-        """Return where a session first was in a project with approvals, and of the directories those, other than here.
-
-        A session that has not been in one begins here.
-        """
-        places: list[Place] = [(each, None) for each in directories if each != self.cwd and os.path.isdir(each)]
-        if not isinstance(session, str):
-            return places
-        path, here = f"{self.home}{BEGAN}/{file_name_for(session)}", f"{self.repository or ''}//{self.cwd or ''}"
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-            began = os.read(fd, 2 * LONGEST_PATH).decode("utf-8", "surrogateescape")
-            os.close(fd)
-        except OSError:
-            began = ""
-        began = began[:-1] if began[-1:] == "\n" else ""  # half a place is none
-        if "//" not in began and self.approved:
-            from hookrun.core.session import keep_place  # once a session
-
-            keep_place(path, here)
-        elif "//" in began and began != here:
-            repository, _, cwd = began.partition("//")
-            places.append((cwd or None, repository or None))
-        return places
 
     def add(self, layer: str, path: str, *, named: bool = False) -> bool:
         """Add an existing or `named` file, even if it cannot be examined: its hooks are unknown. Return whether."""
@@ -141,13 +118,16 @@ def find(
     managed: str | None = None,
     own_environment: bool = False,
     repository: str | None = None,
+    session: object = None,
+    roots: Iterable[str] = (),
 ) -> ConfigFiles:
     """Return the configuration files for a process in `cwd`, None if its working directory is gone.
 
     `config` replaces the project's files, whether it exists or not. With `own_environment`, which no project has set,
     CLAUDE_CONFIG_DIR may name the user's Claude Code settings directory. `managed` replaces /etc/hookrun; its
     subdirectory `claude-code` then has the administrator's Claude Code settings. `repository` is one around `cwd`
-    that is not the nearest.
+    that is not the nearest. The others are those where an agent's `session` first was in a project with approvals, and
+    those of the `roots` in its message that are not `cwd`.
     """
     found = ConfigFiles(cwd, home)
     if own_environment and os.environ.get("HOME", "").rstrip("/") == home.rstrip("/"):
@@ -172,7 +152,31 @@ def find(
             found.approved = [each for each in directories if found.add("approved", guards_file(home, each))]
     if config is not None:
         found.add("project", config, named=True)
+    found.others = _others(found, session, roots)
     return found
+
+
+def _others(found: ConfigFiles, session: object, roots: Iterable[str]) -> list[Place]:
+    """Return the other places whose guards judge a call. A session that has been in none with approvals begins here."""
+    places: list[Place] = [(each, None) for each in roots if each != found.cwd and os.path.isdir(each)]
+    if not isinstance(session, str):
+        return places
+    path, here = f"{found.home}{BEGAN}/{file_name_for(session)}", f"{found.repository or ''}//{found.cwd or ''}"
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        began = os.read(fd, 2 * LONGEST_PATH).decode("utf-8", "surrogateescape")
+        os.close(fd)
+    except OSError:
+        began = ""
+    began = began[:-1] if began[-1:] == "\n" else ""  # half a place is none
+    if "//" not in began and found.approved:
+        from hookrun.core.session import keep_place  # once a session
+
+        keep_place(path, here)
+    elif "//" in began and began != here:
+        repository, _, cwd = began.partition("//")
+        places.append((cwd or None, repository or None))
+    return places
 
 
 def guards_file(home: str, root: str) -> str:

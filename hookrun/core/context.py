@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Take = Callable[[bytes, str], dict[str, object]]
+    Parts = Callable[[bytes, "ContextError"], dict[str, object]]
 
 VERSION = 1
 BOM = b"\xef\xbb\xbf"
@@ -79,24 +79,23 @@ class ContextError(UserError, ValueError):
     """The context cannot be read; the message says from where and why."""
 
 
-def read(source: str, deadline: float, take: Take | None = None) -> dict[str, object]:
+def read(source: str, deadline: float, parts: Parts | None = None) -> dict[str, object]:
     """Return the JSON object in a file (`-` is stdin) by `deadline` (monotonic). Raises ContextError.
 
-    `take` parses it, by default `parse`.
+    `parts` returns what can be read of bytes that are none, or raises their error.
     """
-    take = take or parse
-    return _from_stdin(deadline, take) if source == "-" else _from_file(source, deadline, take)
+    return _from_stdin(deadline, parts) if source == "-" else _from_file(source, deadline, parts)
 
 
-def _from_file(path: str, deadline: float, take: Take) -> dict[str, object]:
+def _from_file(path: str, deadline: float, parts: Parts | None) -> dict[str, object]:
     """Return a file's context; a pipe is read like stdin."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             if os.fstat(fd).st_mode >> 12 == REGULAR:
                 with open(fd, "rb", buffering=0, closefd=False) as file:
-                    return take(file.read(), path)
-            return _from_stream(fd, path, deadline, take)
+                    return _parse(file.read(), path, parts)
+            return _from_stream(fd, path, deadline, parts)
         finally:
             os.close(fd)
     except OSError as error:
@@ -105,18 +104,18 @@ def _from_file(path: str, deadline: float, take: Take) -> dict[str, object]:
         ) from None
 
 
-def _from_stdin(deadline: float, take: Take) -> dict[str, object]:
+def _from_stdin(deadline: float, parts: Parts | None) -> dict[str, object]:
     if os.isatty(0):
         os.write(2, b"note: reading the context from the terminal; end it with Ctrl-D, or give --ctx FILE\n")
     try:
-        return _from_stream(0, "stdin", deadline, take)
+        return _from_stream(0, "stdin", deadline, parts)
     except OSError as error:
         raise ContextError(
             f"cannot read stdin: {error.strerror}\nhint: `--ctx FILE` reads the context from a file"
         ) from None
 
 
-def _from_stream(fd: int, name: str, deadline: float, take: Take) -> dict[str, object]:
+def _from_stream(fd: int, name: str, deadline: float, parts: Parts | None) -> dict[str, object]:
     """Return the context at its end, or when a PAUSE follows a complete object.
 
     It is parsed in pauses only; after a failed attempt the next pause must be several times as long. Raises
@@ -139,7 +138,7 @@ def _from_stream(fd: int, name: str, deadline: float, take: Take) -> dict[str, o
         if poll.poll(max(0, int((until - now) * 1000) + 1)):
             chunk = os.read(fd, CHUNK)
             if not chunk:
-                return take(b"".join(chunks), name)
+                return _parse(b"".join(chunks), name, parts)
             chunks.append(chunk)
             size += len(chunk)
             last = monotonic()
@@ -150,13 +149,13 @@ def _from_stream(fd: int, name: str, deadline: float, take: Take) -> dict[str, o
             chunks, tried = [data], len(data)
             if data.rstrip().endswith(b"}"):
                 try:
-                    return take(data, name)
+                    return _parse(data, name, parts)
                 except ContextError:
                     pause = max(PAUSE, 4 * (monotonic() - now))
         if now >= give_up:
             if not chunks:
                 raise ContextError(f"{name}: nothing came\nhint: pipe a JSON object into it, or use `--ctx FILE`")
-            return take(b"".join(chunks), name)
+            return _parse(b"".join(chunks), name, parts)
 
 
 def drain_stdin() -> None:
@@ -174,6 +173,15 @@ def drain_stdin() -> None:
             wait = int(PAUSE * 1000)
     except OSError:
         return
+
+
+def _parse(data: bytes, where: str, parts: Parts | None) -> dict[str, object]:
+    try:
+        return parse(data, where)
+    except ContextError as error:
+        if parts is None:
+            raise
+        return parts(data, error)
 
 
 def parse(data: bytes, where: str) -> dict[str, object]:

@@ -334,6 +334,10 @@ class Hook(AnyHook):
         """Return every field by its name, as `from_dict` takes, the cache stores and `list --json` shows it."""
         return {**vars(self), "claude": None if self.claude is None else self.claude.to_dict()}
 
+    def given(self) -> dict[str, object]:
+        """Return the fields of `to_dict` without those that have their defaults."""
+        return {name: value for name, value in self.to_dict().items() if value != HOOK_DEFAULTS.get(name)}
+
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
         """Return the hook with these fields, as returned by `to_dict`; missing fields have their defaults."""
@@ -442,8 +446,7 @@ class HookResult:
 
 def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
     """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""
-    hooks = [run.summary() for run in runs]
-    return {**AnyVerdict.to_dict(verdict), "request_id": request_id, "hooks": hooks}
+    return {**AnyVerdict.to_dict(verdict), "request_id": request_id, "hooks": [run.summary() for run in runs]}
 
 
 def as_object(value: object) -> dict[str, object]:

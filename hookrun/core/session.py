@@ -39,25 +39,24 @@ def mark_notice_shown(home: str, session_id: str | None, cause: str) -> bool:
     if not session_id:
         return True
     path = f"{sessions_dir(home)}/{state.file_name_for('told', session_id, cause)}"
+    return not isinstance(_write(path, b"", os.O_EXCL, MAX_SESSION_FILES), FileExistsError)
+
+
+def _write(path: str, data: bytes, flags: int, keep: int) -> OSError | None:
+    """Write a file, one of at most `keep` in its directory; return the error, if any."""
     try:
-        os.close(state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return False
-    except OSError:
-        return True
-    state.remove_oldest(sessions_dir(home), MAX_SESSION_FILES)
-    return True
+        fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | flags)
+        with open(fd, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        return error
+    state.remove_oldest(os.path.dirname(path), keep)
+    return None
 
 
 def keep_place(path: str, place: str) -> None:
     """Store where a session began, ignoring failure."""
-    try:
-        fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        with open(fd, "wb", buffering=0) as file:
-            file.write(os.fsencode(place) + b"\n")  # without its end it is half written
-    except OSError:
-        return
-    state.remove_oldest(os.path.dirname(path), MAX_SESSION_FILES)
+    _write(path, os.fsencode(place) + b"\n", os.O_TRUNC, MAX_SESSION_FILES)  # without its end it is half written
 
 
 def count_stop_block(home: str, session_id: str | None, what: str) -> bool:
@@ -145,11 +144,4 @@ def save_overflow_text(home: str, text: str) -> str | None:
     """Write a text to a new private file; return its path, None on failure."""
     directory = home + state.STATE_DIR + "/texts"
     path = f"{directory}/{os.urandom(8).hex()}.txt"
-    try:
-        fd = state.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        with open(fd, "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-    except OSError:
-        return None
-    state.remove_oldest(directory, MAX_OVERFLOW_TEXTS)
-    return path
+    return path if _write(path, text.encode("utf-8", "replace"), os.O_EXCL, MAX_OVERFLOW_TEXTS) is None else None

@@ -154,7 +154,9 @@ class AgentFire:
         if invocation.worker is not None and self.message.event in GATES:
             from hookrun.fire.lost import refusal
 
-            invocation.worker.answer_if_lost(*refusal(self.agent, self.message))
+            # Hashable, as a module or a constant of callers.
+            lost = refusal(self.agent, self.message.native, self.message.event)  # type: ignore[arg-type]
+            invocation.worker.answer_if_lost(*lost)
         if not self.tool_is_known:
             from hookrun.agents.known_tools import name_unknown_tool
 
@@ -179,26 +181,20 @@ class AgentFire:
 
     def _fire_elsewhere(self, event: str, call: CanonicalCall) -> None:
         """Fire a call at the guards of other projects: of the one its session began in, and of where it is made."""
-        found = self.invocation.config_files if self.options.probe is None else None
-        session = call.fields.get("session_id")
-        places = found.other_places(session, self.message.roots[:1]) if found is not None else []
-        if places and not self.invocation.interrupted:
+        found = self.invocation.config_files
+        if found is not None and found.others and not self.invocation.interrupted:
             from hookrun.fire.places import fire_in  # rarely needed
 
-            self.fires += fire_in(places, self.invocation, event, call.fields)
+            self.fires += fire_in(found.others, self.invocation, event, call.fields)
 
-    def _take(self, data: bytes, where: str) -> dict[str, object]:
-        """Return the message in these bytes, or its readable parts. Raises ContextError."""
-        try:
-            return contexts.parse(data, where)
-        except contexts.ContextError as error:
-            from hookrun.fire.unread import PartialMessage  # rarely needed
+    def _readable_parts(self, data: bytes, error: contexts.ContextError) -> dict[str, object]:
+        from hookrun.fire.unread import PartialMessage  # rarely needed
 
-            self.partial = PartialMessage(data, error)
-            return self.partial.payload
+        self.partial = PartialMessage(data, error)
+        return self.partial.payload
 
     def _read(self) -> Message:
-        self.payload = self.invocation.read_context(self.options.ctx, take=self._take)
+        self.payload = self.invocation.read_context(self.options.ctx, parts=self._readable_parts)
         read_by = self.agent.INSTALL.get("read_by")  # by another agent, which also runs its hooks
         name = (read_by(self.payload) if read_by is not None else None) or self.agent.NAME
         if name != self.agent.NAME:
@@ -227,7 +223,9 @@ class AgentFire:
         if self.options.probe is not None:
             self.invocation.load_user_layer()
         else:
-            self.invocation.load(self._start(), self.options.config)
+            sent = self.message
+            session = sent.calls[0].fields.get("session_id") if sent.calls else None
+            self.invocation.load(self._start(), self.options.config, session, sent.roots[:1])
 
     def _handled_by_other_wiring(self) -> str | None:
         """Return the other installation that answers this message, or None: no hook runs twice."""

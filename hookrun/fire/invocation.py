@@ -17,7 +17,7 @@ from hookrun.core.text import UserError, print_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
     from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
@@ -50,10 +50,10 @@ class FireInvocation:
     `agent` is the calling agent's name, None for the user or a program. A project may set an agent's environment, so
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
     one per line; `kept` are those of files that count as they last could be read, `gone` the guards that are no longer
-    configured; `warnings` are for people only. If it `lacks_home`, the home that was named is gone, and with it the
-    user's files. `events` are the host program's own. If it `asks_approval`, a project's hooks need one; `trusted` are
-    approved digests. `on_outcomes` gets what hooks read and how they ended. `worker` is the server's, if it runs this;
-    `cold` is why a launcher started a process instead.
+    configured; `warnings` are for people only. If it `lacks_home`, the home that was named is gone. `events` are the
+    host program's own. If it `asks_approval`, a project's hooks need one; `trusted` are approved digests. `on_outcomes`
+    gets what hooks read and how they ended. `worker` is the server's, if it runs this; `cold` is why a launcher started
+    a process instead.
     """
 
     def __init__(
@@ -83,15 +83,18 @@ class FireInvocation:
         self.waited = 0.0
         self.runners: list[ProcessRunner] = []
 
-    def load(self, cwd: str | None, config: str | None = None) -> None:
-        """Load the config of a directory, None if that is gone; `config` replaces the project's files."""
+    def load(
+        self, cwd: str | None, config: str | None = None, session: object = None, roots: Sequence[str] = ()
+    ) -> None:
+        """Load the config of a directory, None if that is gone; the others are as for `find`."""
         if cwd is None:
             self.problems.append(
                 "the working directory no longer exists: the project's hooks are unknown\nhint: use another one"
             )
         if config is not None:
             config = os.path.normpath(os.path.join(cwd or "/", config))
-        self._compile(find(cwd, self.home, config=config, own_environment=self.agent is None))
+        own = self.agent is None
+        self._compile(find(cwd, self.home, config=config, own_environment=own, session=session, roots=roots))
 
     def load_user_layer(self) -> None:
         """Load the user layer only."""
@@ -114,16 +117,16 @@ class FireInvocation:
             self.worker.settings = self.settings
 
     def read_context(
-        self, source: str, event: str | None = None, take: contexts.Take | None = None
+        self, source: str, event: str | None = None, parts: contexts.Parts | None = None
     ) -> dict[str, object]:
         """Return the JSON object in a file (`-` is stdin); warn of likely mistakes in it as a context of `event`.
 
-        `take` parses it. Raises ContextError.
+        `parts` are those of `contexts.read`. Raises ContextError.
         """
         begun = monotonic()
         try:
             if event is None:
-                return contexts.read(source, self.deadline, take)
+                return contexts.read(source, self.deadline, parts)
             data = contexts.read(source, self.deadline)
             doubts = contexts.doubts_about(data, event, source)
         finally:
@@ -139,11 +142,9 @@ class FireInvocation:
 
     def project_root(self) -> str:
         """Return the directory of the project's config, else the repository, else the working directory."""
-        if self.compiled is not None and self.compiled.root is not None:
-            return self.compiled.root
-        if self.config_files is not None:
-            return self.config_files.repository or self.config_files.cwd or "/"
-        return "/"
+        configured = self.compiled.root if self.compiled is not None else None
+        found = self.config_files
+        return configured or (found and (found.repository or found.cwd)) or "/"
 
     def write_audit(self, records: list[dict[str, object]]) -> None:
         """Write records to the audit; failing does not change the answer."""

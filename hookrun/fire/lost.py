@@ -7,8 +7,10 @@ alone are in the log after the next run.
 from __future__ import annotations
 
 import os
+from functools import cache
 from time import gmtime, strftime
 
+from hookrun.agents.base import placeholder_message
 from hookrun.agents.reply import refusing_answer
 from hookrun.core.events import EVENTS, GATES
 from hookrun.core.gate import NO_CALL, NOT_RUN, UNANSWERED
@@ -17,15 +19,15 @@ from hookrun.launch.launcher_file import note_change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
 
 CAUSE = "hookrun: its server ended before it answered"
 
 
-def refusal(agent: Agent, message: Message) -> tuple[int, bytes, bytes]:
+@cache
+def refusal(agent: Agent, native: str, event: str) -> tuple[int, bytes, bytes]:
     """Return the exit status, stdout and stderr that refuse an agent's message at one of GATES."""
-    return refusing_answer(agent, message, reason(message.event))
+    return refusing_answer(agent, placeholder_message(agent, native), reason(event))
 
 
 def reason(event: str) -> str:

@@ -136,21 +136,15 @@ def guards(fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = Fa
     internal error one might: that there is none is not known.
     """
     try:
-        return _guards(fire, of_any_tool=of_any_tool, only_guards=only_guards)
+        hooks, view = fire.candidates, ConditionEvaluator(fire.context)
+        enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing[index]] if hooks else []
+        meant = [hook for hook in enforcing if hook.on_failure == "block" or not only_guards]
+        found = [hook for hook in meant if _may_match(hook, view, of_any_tool=of_any_tool)]
+        trust = fire.decisions() if found else None
+        return [*(hook.name for hook in found if trust is None or _may_block(hook, trust)), *unknown_guards(fire)]
     except Exception as error:
         fire.invocation.problems.append(report_bug(error, fire.invocation.home))
         return ["a hook"]
-
-
-def _guards(fire: EventFire, *, of_any_tool: bool, only_guards: bool) -> list[str]:
-    hooks = fire.candidates
-    enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing[index]] if hooks else []
-    view = ConditionEvaluator(fire.context)
-    if only_guards:
-        enforcing = [hook for hook in enforcing if hook.on_failure == "block"]
-    found = [hook for hook in enforcing if _may_match(hook, view, of_any_tool=of_any_tool)]
-    trust = fire.decisions() if found else None
-    return [*(hook.name for hook in found if trust is None or _may_block(hook, trust)), *unknown_guards(fire)]
 
 
 def unknown_guards(fire: EventFire) -> list[str]:

@@ -1,13 +1,10 @@
-"""Query git about a repository: read-only, with a timeout, without running programs from its settings."""
+"""Find a line's calls of git, with the aliases, remotes and branches of the repository's settings."""
 
 from __future__ import annotations
 
 import os
-import select
-from time import monotonic
 
-from hookrun.process.child import RESTORED
-from hookrun.process.loop import KILL
+from hookrun.process.git_query import run
 from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, parse, project_directory
 from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
 from hookrun.shell.words import UNKNOWN
@@ -19,91 +16,10 @@ if TYPE_CHECKING:
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
-# Seconds for one command.
-TIMEOUT = 5.0
-# No program from a repository's settings runs. The output is not for a terminal.
-QUIET = (
-    "--no-optional-locks",
-    "--no-pager",
-    "-c", "safe.bareRepository=explicit",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "log.showSignature=false",
-    "-c", "core.quotePath=false",
-    "-c", "color.ui=false",
-)  # fmt: skip
-ENVIRONMENT = {
-    "LC_ALL": "C.UTF-8",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_PAGER": "cat",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone fetches nothing, by any program
-}
 # Maximum nesting of aliases that are shell lines.
 MAX_ALIASES = 3
 # Beginnings of the settings that count.
 READ = ("alias.", "branch.", "remote.")
-# Bytes read at a time.
-CHUNK = 1 << 16
-
-
-def run(directory: str, *arguments: str) -> str | None:
-    """Return a git command's output, None if it fails: no repository, no git, or too slow."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    if arguments[0] == "status":
-        environment |= _without_filters(directory)
-        arguments = (*arguments, "--ignore-submodules=all")  # their settings are other ones
-    output, write_end = os.pipe()
-    try:
-        # Not `subprocess`: its import costs four times as much as git's answer.
-        pid = os.posix_spawnp(
-            "git",
-            ("git", "-C", directory, *QUIET, *arguments),
-            {**environment, **ENVIRONMENT},
-            file_actions=(
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, write_end, 1),
-                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-            ),
-            setsigdef=RESTORED,
-        )
-    except (OSError, ValueError):
-        os.close(output)
-        return None
-    finally:
-        os.close(write_end)
-    listed = None
-    try:
-        listed = _read(output, monotonic() + TIMEOUT)
-    finally:  # also where the time of the whole hook is up
-        os.close(output)
-        if listed is None:
-            os.kill(pid, KILL)
-        status = os.waitpid(pid, 0)[1]
-    return os.fsdecode(listed) if listed is not None and status == 0 else None
-
-
-def _read(fd: int, deadline: float) -> bytes | None:
-    """Return a pipe's whole content, None if that takes too long."""
-    data = bytearray()
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    while poll.poll(max(0, (deadline - monotonic()) * 1000)):
-        piece = os.read(fd, CHUNK)
-        if not piece:
-            return bytes(data)
-        data += piece
-    return None
-
-
-def _without_filters(directory: str) -> dict[str, str]:
-    """Return the variables that switch off all filters, which git runs to compare files."""
-    names = (run(directory, "config", "-z", "--name-only", "--get-regexp", r"^filter\.") or "").split("\0")[:-1]
-    variables = {"GIT_CONFIG_COUNT": str(len(names))}
-    for number, name in enumerate(names):
-        variables[f"GIT_CONFIG_KEY_{number}"] = name
-        variables[f"GIT_CONFIG_VALUE_{number}"] = "false" if name.endswith(".required") else ""
-    return variables
 
 
 _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}

@@ -239,7 +239,7 @@ class Watch:
         """Yield why `git clean` must not run: it removes untracked files."""
         if git.command != "clean" or any(each[:1] == "-" and each[1:2] != "-" and "n" in each for each in git.texts):
             return
-        from hookrun.recipes.git_repository import run
+        from hookrun.process.git_query import run
 
         for path in [each for each in git.texts if each[:1] != "-"] or ["."]:
             full = absolute(path, git.start or self._directory)
@@ -258,7 +258,7 @@ class Watch:
         top = git.start or self._directory
         if not takes or not (is_within(top, self._root) or is_within(self._root, top)):
             return
-        from hookrun.recipes.git_repository import run
+        from hookrun.process.git_query import run
 
         here = [each for each in self._held() if is_within(each, self._root)]
         others = "normal" if not UNTRACKED.isdisjoint(words) else "no"

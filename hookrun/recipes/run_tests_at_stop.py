@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from hookrun.core.files import read_or_none
+from hookrun.process import git_query
 from hookrun.process.program import ProgramError, run_program
-from hookrun.recipes import git_repository, paths, recipe_state
+from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
@@ -221,7 +222,7 @@ def files_digest(state: Files) -> str:
 
 def _names(root: str) -> Iterator[str]:
     """Yield a project's files: those not ignored by git, or without git, not in SKIPPED."""
-    listed = git_repository.run(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = git_query.run(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed is not None:
         yield from dict.fromkeys(name for name in listed.split("\0") if name)
         return

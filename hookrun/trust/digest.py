@@ -8,7 +8,7 @@ from stat import S_ISREG
 from time import monotonic
 
 from hookrun.core.fastjson import dumps, scan_own
-from hookrun.core.model import HOOK_DEFAULTS, Hook
+from hookrun.core.model import Hook
 from hookrun.core.state import YOUNG, cache_file, identity, now_ns, read_cached, report_bug, seal
 from hookrun.core.text import one_line
 from hookrun.trust import hook_files as local
@@ -118,12 +118,8 @@ def declaration(hook: Hook, root: str, home: str) -> str:
 
 
 def _declared_in(file: str, hook: Hook) -> str:
-    fields = hook.to_dict()
-    said = [
-        [name, _settled(name, fields[name])]
-        for name in sorted(fields.keys() - FOR_PEOPLE - FROM_OTHERS)
-        if fields[name] != HOOK_DEFAULTS.get(name)
-    ]
+    fields = hook.given()
+    said = [[name, _settled(name, fields[name])] for name in sorted(fields.keys() - FOR_PEOPLE - FROM_OTHERS)]
     return dumps([FORM, file, said])
 
 

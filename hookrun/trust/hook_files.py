@@ -14,7 +14,7 @@ from hookrun.process.prepare import expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.core.model import Hook
     from hookrun.core.state import Identity
@@ -73,9 +73,7 @@ def files_of(hook: Hook, environment: Mapping[bytes, bytes], cwd: str, root: str
     finder = _Finder(hook, environment, cwd, root)
     # A hook in the agent's working directory may name files that exist only in the project's root.
     for directory in dict.fromkeys((cwd, root) if hook.cwd == "event" else (cwd,)):
-        for reference in hook.words or ():
-            kind, _, value = reference.partition(":")
-            FINDERS[kind](finder, value, directory)
+        finder.references(hook.words or (), directory)
     if hook.interpreter:
         finder.program(hook.interpreter, cwd)
     if hook.kind == "python":
@@ -132,6 +130,11 @@ class _Finder:
         path = _plain(path)
         return any(within(path, each) for each in self._state)
 
+    def references(self, references: Iterable[str], cwd: str) -> None:
+        for reference in references:
+            kind, _, value = reference.partition(":")
+            FINDERS[kind](self, value, cwd)
+
     # --- the kinds of references
 
     def _paths(self, value: str, cwd: str) -> Iterator[str]:
@@ -158,9 +161,7 @@ class _Finder:
         if words and words[0].rpartition("/")[2] == "env" and words[1:] and words[1][:2] == "-S":
             from hookrun.config.executed import executed  # rarely needed: it is a command line
 
-            for reference in executed("command", " ".join((words[1][2:], *words[2:])).strip()).code:
-                kind, _, value = reference.partition(":")
-                FINDERS[kind](self, value, cwd)
+            self.references(executed("command", " ".join((words[1][2:], *words[2:])).strip()).code, cwd)
             return
         if words and words[0].rpartition("/")[2] == "env":
             words = [word for word in words[1:] if word[:1] != "-" and "=" not in word]

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -129,11 +129,16 @@ class Project:
         return self._inspector.last_approved(hook, self.store)
 
     def guards(self) -> list[ApprovedGuard]:
-        """Return the guards as last approved; the damaged ones are none: only approving them again helps."""
+        """Return the guards on record; if that is damaged, those that are approved now, so that none is lost."""
         try:
             return approved_guards.read(self.home, self.root) or []
         except Exception:
+            with suppress(stores.StoreError):  # nothing is approved
+                return self._approved_now(found.hook for found in self.hooks() if found.state == "approved")
             return []
+
+    def _approved_now(self, hooks: Iterable[Hook]) -> list[ApprovedGuard]:
+        return [ApprovedGuard(hook, time.time(), self._head) for hook in hooks if is_guard(hook)]
 
     def missing(self) -> list[tuple[ApprovedGuard, str]]:
         """Return the approved guards that the config no longer has, or has for less, and the change."""
@@ -221,19 +226,10 @@ class Project:
         with self.changing():
             self._keep_guards(names, hooks)
 
-    def _recorded(self) -> list[ApprovedGuard]:
-        """Return the guards on record; if that is damaged, those that are approved now, so that none is lost."""
-        try:
-            return approved_guards.read(self.home, self.root) or []
-        except Exception:
-            approved = [found.hook for found in self.hooks() if found.state == "approved"]
-            return [ApprovedGuard(hook, time.time(), self._head) for hook in approved if is_guard(hook)]
-
     def _keep_guards(self, gone: Container[str], hooks: Iterable[Hook] = ()) -> None:
         """Replace the approved guards of some names by these hooks, as far as they are guards."""
-        kept = [each for each in self._recorded() if each.hook.name not in gone]
-        now = [ApprovedGuard(hook, time.time(), self._head) for hook in hooks if is_guard(hook)]
-        approved_guards.write(self.home, self.root, [*kept, *now])
+        kept = [each for each in self.guards() if each.hook.name not in gone]
+        approved_guards.write(self.home, self.root, [*kept, *self._approved_now(hooks)])
 
     def forget(self, *, digests: set[str], roots: set[str]) -> int:
         """Forget the decisions about these digests and the projects at these roots; return their number."""
@@ -245,9 +241,8 @@ class Project:
             gone = [digest for digest, each in store.approved.items() if is_meant(digest, each["root"])]
             for digest in gone:
                 del store.approved[digest]
-            self._keep_guards(
-                {each.hook.name for each in self.guards()} if os.path.realpath(self.root) in roots else ()
-            )
+            is_here = os.path.realpath(self.root) in roots
+            self._keep_guards([each.hook.name for each in self.guards()] if is_here else ())
             return len(gone) + _drop(store, lambda each: is_meant(each["digest"], each["root"]))
 
     def _lift(self, store: Store, found: ProjectHook) -> int:

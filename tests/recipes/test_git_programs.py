@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.recipes import git_repository
+from hookrun.process import git_query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def test_a_bare_repository_that_a_clone_brings_is_none(clone: Account, settings:
     (tracked / "hooks" / "post-index-change").chmod(0o755)
     clone.write("a.txt", "two\n")
     assert context(clone, "docs") == ""
-    assert git_repository.run(str(tracked), "config", "--get-regexp", "^alias") is None
+    assert git_query.run(str(tracked), "config", "--get-regexp", "^alias") is None
     assert not ran(clone)
 
 
