@@ -8,10 +8,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 # What the user can do besides mending the cause; agents cannot.
 WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
+
+# Managed hooks are no user's to switch off.
+MANAGED = "managed hooks stay on: whoever manages this machine can correct or remove their config"
 
 # What a launcher says that is left alone: the run ended without an answer, or hookrun was removed.
 UNANSWERED, REMOVED = "hookrun ended before it answered", "hookrun is no longer installed"
@@ -43,6 +46,6 @@ def alone(event: str, cause: str, script: str) -> str:
     return f"{what}; try again; {WAY_OUT}, or `{script}`"
 
 
-def refusal(cause: str) -> str:
-    """Return the reason of a refusal: why, and the way out."""
-    return f"{cause}; {WAY_OUT}"
+def refusal(cause: str, layers: Iterable[str] = ()) -> str:
+    """Return the reason of a refusal: why, and the way out where hooks of these layers may be the reason."""
+    return f"{cause}; {WAY_OUT}" + (f"; {MANAGED}" if "managed" in layers else "")
