@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.declaration_file import DeclarationFile
 
-# How long a pause lasts by default.
 PAUSE = "30m"
 APPROVE_IT = "review and approve it; agents do not run it until then"
 # The purpose of `hookrun trust` after a command has written hooks.
@@ -74,10 +73,10 @@ def disable_command(hook: str | None, duration: str | None, at: Workspace, *, ev
         return
     require_terminal("disable a hook")
     project = at.project()
-    for found in project.named(hook or ""):
+    hook = hook or ""
+    for found in project.named(hook):
         project.disable(found)
-        name = found.hook.name
-        print_wrapped(f"disabled {name} ({_where(found)}); `hookrun enable {shlex.quote(name)}` re-enables it")
+        print_wrapped(f"disabled {hook} ({_where(found)}); `hookrun enable {shlex.quote(hook)}` re-enables it")
 
 
 @command("enable", "enable format-on-edit")

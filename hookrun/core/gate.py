@@ -38,12 +38,12 @@ def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
         return True
 
 
-def alone(event: str, cause: str, script: str) -> str:
-    """Return the reason of a launcher's refusal at a gate; `script` is the path of DISCONNECT."""
+def alone(event: str, cause: str, script: str = "") -> str:
+    """Return the reason of a launcher's refusal at a gate; `script` is the path of DISCONNECT, "" for managed hooks."""
     what = f"{cause}, so {NOT_RUN.get(event, NO_CALL)}"
     if cause == REMOVED:
         return f"{what}; the user can install it again, or run `{script}` in a terminal of their own"
-    return f"{what}; try again; {WAY_OUT}, or `{script}`"
+    return f"{what}; try again; {WAY_OUT}, or `{script}`" if script else f"{what}; try again; {MANAGED}"
 
 
 def refusal(cause: str, layers: Iterable[str] = ()) -> str:

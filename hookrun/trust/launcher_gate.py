@@ -128,7 +128,7 @@ def _guards_at(root: str | None, home: str, store: Store) -> Iterator[LauncherGu
 
     if gate.refuses(on_error, lambda: False):  # whether there is a guard or not
         yield GATES, "/", since("user", ""), None
-    # A root that is not there may come back (a drive, a worktree): it has the guards on record, without one any.
+    # A missing root may come back (a drive, a worktree): it has the guards on record, without one any.
     is_unknown = root is not None and not os.path.isdir(root) and not os.path.exists(guards_file(home, root))
     for layer in (*compiled.unread, *(["project"] if is_unknown else ())):
         if (layer in UNTRUSTED_LAYERS) == (root is not None) and trust.may_guard(layer):

@@ -18,6 +18,7 @@ from hookrun.agents import AGENTS, env_markers, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
+from hookrun.config import discovery
 from hookrun.core import files, gate
 from hookrun.core.nesting import NESTING
 from hookrun.core.state import DATA_DIR, PENDING, STATE_DIR, make_private_dir
@@ -54,9 +55,19 @@ def why_unusable(home: str) -> str | None:
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
     """Return commands that answer an agent's event once the file at `path` is gone: continue, warn the user."""
-    text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
-    answer = static_answer(agent, event, Reply(user_message=text))
+    answer, text = _removed(agent, event, path)
     return fallback_commands(answer) if answer else fallback_commands(stderr=text)
+
+
+def _removed(agent: Agent, event: str, path: str) -> tuple[str, str]:
+    text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
+    return static_answer(agent, event, Reply(user_message=text)), text
+
+
+def managed_answers(agent: Agent, event: str, path: str) -> tuple[str, ...]:
+    """Return the arguments of a managed line's script at a gate (fire_call.GUARDED)."""
+    refusal = static_answer(agent, event, Reply("block", gate.alone(agent.EVENTS[event], f"{path} gave no answer")))
+    return refusal.rstrip(), _removed(agent, event, path)[0].rstrip(), discovery.MANAGED_DIRECTORY
 
 
 @dataclass(frozen=True, slots=True)

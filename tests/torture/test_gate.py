@@ -176,16 +176,14 @@ def test_a_machine_s_file_is_for_its_administrator_to_mend(agent_of: AgentOf, *,
     agent = agent_of("claude")
     home, managed = str(agent.project.home), agent.project.home.parent / "managed"
     managed.mkdir()
-    files = [managed / "hooks.json"]
-    if everything:
-        agent.project.user_hooks(GUARD)
-        agent.project.hooks(GUARD)
-        agent.project.approve()
-        files += [agent.project.home / ".config/hookrun/hooks.json", agent.project.root / "coder.json"]
-    for path in files:
+    own = [agent.project.home / ".config/hookrun/hooks.json", agent.project.root / "coder.json"]
+    agent.project.user_hooks(GUARD)
+    agent.project.hooks(GUARD)
+    agent.project.approve()
+    for path in own * everything:
         path.write_text('{"hooks": [{"na')
-        if path.parent != managed:
-            path.chmod(0)
+        path.chmod(0)
+    (managed / "hooks.json").write_text('{"hooks": [{"na')
 
     def reason() -> str:
         told = agent.fire_changed("managed_elsewhere.py", agent.shell(HARMLESS), "--home", home, MANAGED=str(managed))
@@ -195,7 +193,7 @@ def test_a_machine_s_file_is_for_its_administrator_to_mend(agent_of: AgentOf, *,
     assert f"`hookrun pause --for 10m` in a terminal of their own; {said}" in reason()
     assert at_terminal(agent.project, "pause", "--for", "10m").status == 0
     assert said in reason()
-    files[0].write_text("{}")
+    (managed / "hooks.json").write_text("{}")
     assert reason() == "None"
 
 

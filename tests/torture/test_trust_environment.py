@@ -337,15 +337,18 @@ def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
 
 @pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize(
-    ("words", "off"), [(("--all",), None), (("--all", "--for", "10m"), None), (("g", "--for", "10m"), "g")]
+    ("words", "off", "config"),
+    [
+        (("--all",), None, "{"),
+        (("--all", "--for", "10m"), None, "{"),
+        (("g", "--for", "10m"), "g", json.dumps({"hooks": [{"name": "g", "event": "stop", "command": REFUSE}]})),
+    ],
 )
-def test_disabling_for_a_time_is_a_pause(agent: Stranger, words: tuple[str, ...], off: str | None) -> None:
+def test_disabling_for_a_time_is_a_pause(agent: Stranger, words: tuple[str, ...], off: str | None, config: str) -> None:
     """It ends by itself, and works without a config that can be read where it is for all hooks."""
     project = agent.project
-    project.user_hooks({"name": "g", "command": REFUSE})
-    path = project.home / ".config/hookrun/hooks.json"
-    if off is None:
-        path.write_text("{")
+    project.user_hooks()
+    (project.home / ".config/hookrun/hooks.json").write_text(config)
     done = at_terminal(project, "disable", *words)
     assert (done.status, "paused until" in done.screen) == (0, True), done.screen
     [pause] = json.loads((project.home / ".local/share/hookrun/trust.json").read_text())["paused"]
