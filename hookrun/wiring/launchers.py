@@ -27,6 +27,7 @@ from hookrun.launch import launcher_file
 from hookrun.launch.client import compiled_client
 from hookrun.launch.launcher_file import LauncherFile
 from hookrun.launch.server_socket import end_server, servers, socket_base
+from hookrun.trust.ancestry import agents_programs
 from hookrun.trust.launcher_gate import gate_lines
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.wired_command import HookrunProgram, fallback_commands, this_program
@@ -209,7 +210,9 @@ def _disconnect_script(home: str) -> bytes:
     """Return the script that takes hookrun out of the settings without it."""
     places = {"directory": shlex.quote(home + DATA_DIR), "backups": shlex.quote(f"{home}{STATE_DIR}/backups")}
     markers = " ".join((*env_markers(), NESTING.decode()))
-    return _filled("disconnect.txt", this_program().cold_command(), **places, markers=markers, names=" ".join(AGENTS))
+    found = [each for _, name, *parts in agents_programs() for each in (f"*/{name}", *(f"*{part}*" for part in parts))]
+    texts = {"markers": markers, "programs": " | ".join(found), "names": " ".join(AGENTS)}
+    return _filled("disconnect.txt", this_program().cold_command(), **places, **texts)
 
 
 def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[FileChange]) -> list[LauncherChange]:
