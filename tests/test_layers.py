@@ -290,8 +290,8 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4210, "launch": 2060, "config": 5690, "agents": 5140, "shell": 3270, "process": 3640, "trust": 2310,
-    "fire": 2140, "wiring": 1900, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3230, "cli": 6720,
+    "core": 4210, "launch": 2060, "config": 5690, "agents": 5140, "shell": 3270, "process": 3640, "trust": 2320,
+    "fire": 2140, "wiring": 1910, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3230, "cli": 6720,
     "testing": 1980, "recipes": 5860, "compat": 3490, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
