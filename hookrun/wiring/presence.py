@@ -100,11 +100,9 @@ def project_names_hookrun(project: str) -> bool:
 
 def _names_hookrun(path: str) -> bool:
     """Look only for our name: most files lack it, and parsing one takes many imports."""
-    try:
-        with open(path, "rb") as file:
-            return b"hookrun" in file.read()
-    except OSError:
-        return False
+    from hookrun.core.files import read_or_none
+
+    return b"hookrun" in (read_or_none(path) or b"")
 
 
 def _answers(wired: WiredEvent, home: str, scope: str) -> bool:
