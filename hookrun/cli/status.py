@@ -231,9 +231,11 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
     project = at.project()
     hooks = project.declarations.hooks
     errors = [*project.declarations.problems, *(each.error for each in hooks if each.error)]
-    agents = [agent for agent in _inspected(at) if agent.is_here or agent.scopes]
-    unconnected = [where_unconnected(each, agents) for each in hooks]
+    known = _inspected(at)
+    agents = [agent for agent in known if agent.is_here or agent.scopes]
+    unconnected = [where_unconnected(each, known) for each in hooks]
     by_state = Counter(_inspect_hooks(hooks, project, unconnected)[1])
+    by_state += Counter({"kept as approved": len(project.kept() - {hook.name for hook in hooks})})  # if there are any
     try:
         pauses = [each for each in project.store.paused if each["until"] > time.time()]
     except StoreError as error:
@@ -263,7 +265,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         )
     else:
         print_lines(_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked()))
-        for line in _remedies(agents, unconnected):
+        for line in _remedies(known, unconnected):
             print_wrapped(f"{'':<11}{line}", " " * 11, "warning")
         for each in pauses:
             until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.declaration_file import DeclarationFile
 
+PAUSE = "30m"
 APPROVE_IT = "review and approve it; agents do not run it until then"
 # The purpose of `hookrun trust` after a command has written hooks.
 APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
@@ -57,14 +58,22 @@ def deny_command(hook: str, at: Workspace) -> None:
         print_wrapped(f"denied {hook} ({_where(found)}); {undo}")
 
 
-@command("disable", "disable format-on-edit", "enable format-on-edit")
-@click.argument("hook", metavar="NAME")
+@command("disable", "disable format-on-edit", "enable format-on-edit", "disable --all --for 10m")
+@click.argument("hook", metavar="NAME", required=False)
+@click.option("--all", "every", is_flag=True, help="All hooks, temporarily, as hookrun pause does.")
+@click.option("--for", "duration", metavar="TIME", help="Only for this time, as hookrun pause does.")
 @config_option
 @home_option
-def disable_command(hook: str, at: Workspace) -> None:
+def disable_command(hook: str | None, duration: str | None, at: Workspace, *, every: bool) -> None:
     """Switch the project's hook NAME off for yourself. hookrun list and the audit show it."""
+    if every == (hook is not None):
+        raise click.UsageError("give NAME or --all")
+    if every or duration is not None:
+        _pause(hook, duration or PAUSE, at)
+        return
     require_terminal("disable a hook")
     project = at.project()
+    hook = hook or ""
     for found in project.named(hook):
         project.disable(found)
         print_wrapped(f"disabled {hook} ({_where(found)}); `hookrun enable {shlex.quote(hook)}` re-enables it")
@@ -112,7 +121,7 @@ def untrust_command(what: str, at: Workspace) -> None:
 
 @command("pause", "pause --for 10m", "pause no-force-push --for 1h30m", "resume")
 @click.argument("hook", required=False)
-@click.option("--for", "duration", default="30m", show_default=True, metavar="TIME", help="Such as 90s, 30m or 1h30m.")
+@click.option("--for", "duration", default=PAUSE, show_default=True, metavar="TIME", help="Such as 90s, 30m or 1h30m.")
 @config_option
 @home_option
 def pause_command(hook: str | None, duration: str, at: Workspace) -> None:
@@ -120,6 +129,10 @@ def pause_command(hook: str | None, duration: str, at: Workspace) -> None:
 
     Each run that would have included a paused hook says so, and hookrun list shows it.
     """
+    _pause(hook, duration, at)
+
+
+def _pause(hook: str | None, duration: str, at: Workspace) -> None:
     require_terminal("pause hooks")
     seconds = parse_duration(duration, units="smh")
     if seconds is None or not 0 < seconds <= MAX_PAUSE:

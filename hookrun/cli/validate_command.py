@@ -21,7 +21,7 @@ from hookrun.config.document import Diagnostic, errors_in
 from hookrun.config.lint import unread_files
 from hookrun.config.lint_scripts import script_problems
 from hookrun.config.load import Declarations, LoadedConfig
-from hookrun.core.files import read_or_none, relative_path
+from hookrun.core.files import read_or_none, read_regular, relative_path
 from hookrun.core.model import Hook, as_object
 from hookrun.core.terminal import render_message, terminal_width, wants_color, wrap
 from hookrun.core.text import did_you_mean, message_lines, one_of, printable_lines
@@ -203,8 +203,7 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
     if origin is None or not origin.endswith(".py"):
         return None
     try:
-        with open(origin, "rb") as file:
-            tree = ast.parse(file.read(MAX_MODULE))
+        tree = ast.parse(read_regular(origin, MAX_MODULE))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         return f"cannot read the module `{name}`: {error}", "correct it"
     names = {name for node in ast.walk(tree) for name in _bound(node)}

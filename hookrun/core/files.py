@@ -7,6 +7,8 @@ import stat
 
 # Beginning and end of a temporary file's name; no agent reads such a file.
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
+# What is read of a file at most: a project may hold one of any size.
+MAX_READ = 1 << 24
 
 
 def is_within(path: str, directory: str) -> bool:
@@ -55,11 +57,10 @@ def read_regular(path: str, limit: int) -> bytes:
         os.close(fd)
 
 
-def read_or_none(path: str, limit: int = -1) -> bytes | None:
-    """Return a file's bytes, at most `limit`; None if unreadable."""
+def read_or_none(path: str, limit: int = MAX_READ) -> bytes | None:
+    """Return a regular file's bytes, at most `limit`; None if unreadable, or none."""
     try:
-        with open(path, "rb") as file:
-            return file.read(limit)
+        return read_regular(path, limit)[:limit]
     except (OSError, ValueError):
         return None
 

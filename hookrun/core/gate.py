@@ -12,12 +12,15 @@ from hookrun.core.verdicts import STDERR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from hookrun.core.model import AnyVerdict, HookResult
 
 # What the user can do besides mending the cause; agents cannot.
 WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
+
+# Managed hooks are no user's to switch off.
+MANAGED = "managed hooks stay on: whoever manages this machine can correct or remove their config"
 
 # What a launcher says that is left alone: the run ended without an answer, or hookrun was removed.
 UNANSWERED, REMOVED = "hookrun ended before it answered", "hookrun is no longer installed"
@@ -77,14 +80,14 @@ def with_end(line: str, consequence: str) -> str:
     return f"{ours}{', ' if consequence.startswith('so ') else '; '}{consequence}{stderr}{lines}"
 
 
-def alone(event: str, cause: str, script: str) -> str:
-    """Return the reason of a launcher's refusal at a gate; `script` is the path of DISCONNECT."""
+def alone(event: str, cause: str, script: str = "") -> str:
+    """Return the reason of a launcher's refusal at a gate; `script` is the path of DISCONNECT, "" for managed hooks."""
     what = f"{cause}, so {NOT_RUN.get(event, NO_CALL)}"
     if cause == REMOVED:
         return f"{what}; the user can install it again, or run `{script}` in a terminal of their own"
-    return f"{what}; try again; {WAY_OUT}, or `{script}`"
+    return f"{what}; try again; {WAY_OUT}, or `{script}`" if script else f"{what}; try again; {MANAGED}"
 
 
-def refusal(cause: str) -> str:
-    """Return the reason of a refusal: why, and the way out."""
-    return f"{cause}; {WAY_OUT}"
+def refusal(cause: str, layers: Iterable[str] = ()) -> str:
+    """Return the reason of a refusal: why, and the way out where hooks of these layers may be the reason."""
+    return f"{cause}; {WAY_OUT}" + (f"; {MANAGED}" if "managed" in layers else "")

@@ -173,11 +173,12 @@ def states(location: InstallLocation, declarations: Declarations) -> list[AgentS
 def where_unconnected(hook: Hook, agents: Iterable[AgentState]) -> dict[str, list[str]]:
     """Return the agents that do not call a hook that should run in them, with the events for which they do not.
 
-    They are those that have hookrun; if none has, those on this machine.
+    They are those that have hookrun; if none has, those on this machine; if none is, those that had it.
     """
     wanted = {each.agent.NAME: plan.events_for(each.agent, _events_in(each.agent, hook)) for each in agents}
     able = [each for each in agents if wanted[each.agent.NAME] and not each.unreadable]
     asked = [each for each in able if each.scopes] or [each for each in able if each.is_here]
+    asked = asked or [each for each in able if each.agent.NAME in _recorded(each, "disconnected")]
     missing = {each.agent.NAME: each.not_connected(wanted[each.agent.NAME]) for each in asked}
     return {name: events for name, events in missing.items() if events}
 
@@ -376,7 +377,7 @@ def check_place(agent: AgentState) -> Findings:
         directory = installations.ephemeral_directory(program, agent.location.home) if program is not None else None
         if program is None or directory is None or program.missing() is not None:
             continue
-        chosen = program.main in _from_here(agent)
+        chosen = program.main in _recorded(agent, "from_here")
         found = f"the installed hookrun, {program.main}, is in {directory}{', as `--from-here` allowed' * chosen}"
         cause = "it may be deleted at any time, and no hook would run then"
         remedy = agent.remedy()
@@ -385,12 +386,13 @@ def check_place(agent: AgentState) -> Findings:
         yield Finding("place", NOTE if chosen else PROBLEM, found, cause, remedy)
 
 
-def _from_here(agent: AgentState) -> list[str]:
-    """Return the programs that the user installed although they may be cleaned away."""
+def _recorded(agent: AgentState, name: str) -> list[str]:
+    """Return one of the lists in the ledger, an empty one if that is damaged."""
     try:
-        return Ledger(agent.location.home).from_here
+        found: list[str] = getattr(Ledger(agent.location.home), name)
     except FileError:
         return []
+    return found
 
 
 def check_timeouts(agent: AgentState) -> Findings:

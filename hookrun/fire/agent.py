@@ -360,11 +360,12 @@ class AgentFire:
             return Reply("block", trouble[-1], user_message=shown)
         if not self.guards:
             return Reply(user_message=shown)
-        from hookrun.core.gate import refusal, refuses
+        from hookrun.core.gate import refuses
+        from hookrun.fire.unread import refusal_of
 
         if refuses(self.invocation.settings.get("on_error"), lambda: True):
             cause = f"{trouble[-1]}; {', '.join(self.guards)} cannot check this, so it is blocked"
-            return Reply("block", refusal(cause), user_message=shown)
+            return Reply("block", refusal_of(self.invocation, cause), user_message=shown)
         return Reply(user_message=shown)
 
     def _is_shown(self, trouble: str) -> bool:

@@ -260,10 +260,11 @@ class ProgramFire:
         status = FAILED
         if self.fire.event in GATES:
             from hookrun.core import gate
+            from hookrun.fire.unread import refusal_of
 
             if gate.refuses(self.invocation.settings.get("on_error"), self._may_be_guarded):
                 status = REFUSED
-                print_message(gate.refusal("a guard could not judge this, so it is refused"))
+                print_message(refusal_of(self.invocation, "a guard could not judge this, so it is refused"))
         self._audit(status, None, error=one_line(message))
         return status
 

@@ -125,7 +125,13 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     conclude(fire.event, fire.chain.runs, "block")
     if cut:
         return Verdict("block", f"{who} cannot read all of this: {cut}")
-    return Verdict("block", refusal(f"{who} could not judge this: {'; '.join(invocation.problems)}"))
+    return Verdict("block", refusal_of(invocation, f"{who} could not judge this: {'; '.join(invocation.problems)}"))
+
+
+def refusal_of(invocation: FireInvocation, cause: str) -> str:
+    """Return the reason of a run's refusal, with the way out for the layers that it has."""
+    found = invocation.config_files
+    return refusal(cause, [layer for layer, _, _ in found.files] if found is not None else ())
 
 
 def guards(fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = False) -> list[str]:

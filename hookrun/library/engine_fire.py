@@ -238,7 +238,7 @@ class EngineFire(HookChain):
         if refuses(services.settings.get("on_error"), self.may_have_unread_guard):
             result.unjudged = copy.copy(result)
             result.action, result.modified_args = "block", None
-            result.message = refusal(f"hookrun could not judge this: {'; '.join(services.problems)}")
+            result.message = refusal(f"hookrun could not judge this: {'; '.join(services.problems)}", services.unread)
             conclude(self.event, self.runs, "block", result)
         self._processes = None  # as above
 

@@ -96,14 +96,20 @@ def lineage(pid: int) -> list[Ancestor]:
 
 def _agent_in(chain: list[Ancestor]) -> str | None:
     """Return the first agent's name and process, None if there is none."""
-    own = [(agent.DISPLAY_NAME, agent.INSTALL) for agent in map(load, AGENTS)]
-    known = [(title, f"/{spec['program']}", *spec.get("processes", ())) for title, spec in own]
+    known = agents_programs()
     for process in chain:
         paths = [f"/{path}".removesuffix(".exe") + "\n" for path in (process.program, process.word, process.script)]
-        for title, name, *parts in (*known, *((name, f"/{name}") for name in MARKERS_OF_OTHERS)):
-            if any(part in path for path in paths for part in (f"{name}\n", *parts)):
+        for title, name, *parts in known:
+            if any(part in path for path in paths for part in (f"/{name}\n", *parts)):
                 return f"{title} ({process})"
     return None
+
+
+def agents_programs() -> list[tuple[str, ...]]:
+    """Return each agent's name, that of its program, and parts of the paths of other ones."""
+    own = [(agent.DISPLAY_NAME, agent.INSTALL) for agent in map(load, AGENTS)]
+    known = [(title, spec["program"], *spec.get("processes", ())) for title, spec in own]
+    return [*known, *((name, name) for name in MARKERS_OF_OTHERS)]
 
 
 def _is_cut(chain: list[Ancestor]) -> bool:

@@ -356,10 +356,10 @@ def text_of_script(path: str) -> str:
 
 def _main_of(path: str) -> str | None:
     from hookrun.core.fastjson import loads
+    from hookrun.core.files import read_or_none
 
     try:
-        with open(path, encoding="utf-8") as file:
-            data = loads(file.read(1 << 20))
+        data = loads((read_or_none(path, 1 << 20) or b"").decode())
     except (OSError, ValueError):
         return None
     main = data.get("main") if isinstance(data, dict) else None
@@ -395,11 +395,10 @@ def _unchecked(directory: str, part: str) -> Iterator[str]:
 
 
 def _flags(path: str) -> int | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return int.from_bytes((file.read(8) or b"")[4:8], "little")
-    except OSError:
-        return None
+    from hookrun.core.files import read_or_none  # as above
+
+    data = read_or_none(path, 8)
+    return None if data is None else int.from_bytes(data[4:8], "little")
 
 
 def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from hookrun.agents import AGENTS, known_tools, load
 from hookrun.agents.base import installed_deadline, placeholder_message
 from hookrun.agents.reply import refusing_answer
 from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import find
+from hookrun.config.discovery import find, guards_file
 from hookrun.core import gate
 from hookrun.core.events import GATES
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
@@ -108,7 +108,7 @@ def _guards(home: str) -> Iterator[LauncherGuard]:
         yield GATES, "/", 0, None
         return
     roots = {each["root"] for each in store.approved.values() if each.get("guards", True)}
-    for root in (None, *sorted(filter(os.path.isdir, roots))):
+    for root in (None, *sorted(roots)):
         yield from _guards_at(root, home, store)
 
 
@@ -128,7 +128,9 @@ def _guards_at(root: str | None, home: str, store: Store) -> Iterator[LauncherGu
 
     if gate.refuses(on_error, lambda: False):  # whether there is a guard or not
         yield GATES, "/", since("user", ""), None
-    for layer in compiled.unread:
+    # A missing root may come back (a drive, a worktree): it has the guards on record, without one any.
+    is_unknown = root is not None and not os.path.isdir(root) and not os.path.exists(guards_file(home, root))
+    for layer in (*compiled.unread, *(["project"] if is_unknown else ())):
         if (layer in UNTRUSTED_LAYERS) == (root is not None) and trust.may_guard(layer):
             yield GATES, place, since(layer, ""), None
     for hook in compiled.hooks():

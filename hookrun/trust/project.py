@@ -146,10 +146,16 @@ class Project:
 
     def missing_notes(self) -> list[str]:
         """Return a line for each of these guards."""
-        then = f"review: `hookrun trust {shell_quoted(self.root)}`"
+        then, kept = f"in force; review: `hookrun trust {shell_quoted(self.root)}`", self.kept()
+        found = [(guard.hook.name, change) for guard, change in self.missing()]
         return [
-            f"approved guard {guard.hook.name} is not configured ({change}); {then}" for guard, change in self.missing()
+            f"approved guard {name} is not configured ({change}), {'but' if name in kept else 'and not'} {then}"
+            for name, change in found
         ]
+
+    def kept(self) -> set[str]:
+        """Return the names of those of these guards that are in force all the same."""
+        return {guard.hook.name for guard, _ in self.missing() if not approved_guards.committed(guard, self.root)}
 
     def uncovered(self, found: ProjectHook) -> tuple[list[str], list[str]]:
         """Return the command's words that name data, which may change, and those known only at run time."""

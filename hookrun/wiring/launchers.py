@@ -18,6 +18,7 @@ from hookrun.agents import AGENTS, env_markers, load
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
+from hookrun.config import discovery
 from hookrun.core import files, gate
 from hookrun.core.nesting import NESTING
 from hookrun.core.state import DATA_DIR, PENDING, STATE_DIR, make_private_dir
@@ -26,6 +27,7 @@ from hookrun.launch import launcher_file
 from hookrun.launch.client import compiled_client
 from hookrun.launch.launcher_file import LauncherFile
 from hookrun.launch.server_socket import end_server, servers, socket_base
+from hookrun.trust.ancestry import agents_programs
 from hookrun.trust.launcher_gate import gate_lines
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.wired_command import HookrunProgram, fallback_commands, this_program
@@ -54,9 +56,19 @@ def why_unusable(home: str) -> str | None:
 
 def fallback_when_removed(agent: Agent, event: str, path: str) -> str:
     """Return commands that answer an agent's event once the file at `path` is gone: continue, warn the user."""
-    text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
-    answer = static_answer(agent, event, Reply(user_message=text))
+    answer, text = _removed(agent, event, path)
     return fallback_commands(answer) if answer else fallback_commands(stderr=text)
+
+
+def _removed(agent: Agent, event: str, path: str) -> tuple[str, str]:
+    text = f"hookrun is no longer at {path}, so no hook has run: put it back, or run `hookrun install {agent.NAME}`"
+    return static_answer(agent, event, Reply(user_message=text)), text
+
+
+def managed_answers(agent: Agent, event: str, path: str) -> tuple[str, ...]:
+    """Return the arguments of a managed line's script at a gate (fire_call.GUARDED)."""
+    refusal = static_answer(agent, event, Reply("block", gate.alone(agent.EVENTS[event], f"{path} gave no answer")))
+    return refusal.rstrip(), _removed(agent, event, path)[0].rstrip(), discovery.MANAGED_DIRECTORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +210,9 @@ def _disconnect_script(home: str) -> bytes:
     """Return the script that takes hookrun out of the settings without it."""
     places = {"directory": shlex.quote(home + DATA_DIR), "backups": shlex.quote(f"{home}{STATE_DIR}/backups")}
     markers = " ".join((*env_markers(), NESTING.decode()))
-    return _filled("disconnect.txt", this_program().cold_command(), **places, markers=markers, names=" ".join(AGENTS))
+    found = [each for _, name, *parts in agents_programs() for each in (f"*/{name}", *(f"*{part}*" for part in parts))]
+    texts = {"markers": markers, "programs": " | ".join(found), "names": " ".join(AGENTS)}
+    return _filled("disconnect.txt", this_program().cold_command(), **places, **texts)
 
 
 def plan_removal(request: InstallRequest, ledger: Ledger, changes: Sequence[FileChange]) -> list[LauncherChange]:

@@ -47,6 +47,8 @@ class Ledger:
         self.entries: dict[str, LedgerEntry] = {}
         self.from_here: list[str] = []
         """The hookrun programs installed with `--from-here`, though they may be cleaned away."""
+        self.disconnected: list[str] = []
+        """The agents from which hookrun was removed."""
         self._read()
 
     def _read(self) -> None:
@@ -58,7 +60,8 @@ class Ledger:
             version = manifest["version"]
             if version <= VERSION:
                 self.entries = {path: LedgerEntry(**entry) for path, entry in manifest["files"].items()}
-                self.from_here = [str(program) for program in manifest.get("from_here", [])]
+                lists = ([str(each) for each in manifest.get(name, [])] for name in ("from_here", "disconnected"))
+                self.from_here, self.disconnected = lists
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FileError(
                 f"{self.path} is damaged\nhint: move it away; hookrun can then be removed from the settings, but the "
@@ -102,6 +105,7 @@ class Ledger:
         if original is not None and not os.path.exists(f"{self.directory}/{digest(original)}"):
             file_change.write_file(f"{self.directory}/{digest(original)}", original, 0o600)
         self.entries[path] = entry
+        self.disconnected = [name for name in self.disconnected if name != entry.agent]
         self._write()
 
     def keep_from_here(self, program: str) -> None:
@@ -112,7 +116,8 @@ class Ledger:
 
     def forget(self, path: str) -> None:
         """Drop a file's entry and its copy of the original. Raises FileError."""
-        if self.entries.pop(path, None) is not None:
+        if (entry := self.entries.pop(path, None)) is not None:
+            self.disconnected = sorted({*self.disconnected, entry.agent})
             self.from_here = self.from_here if self.entries else []
             self._write()
 
@@ -121,8 +126,8 @@ class Ledger:
             "version": VERSION,
             "files": {path: asdict(entry) for path, entry in self.entries.items()},
         }
-        if self.from_here:
-            manifest["from_here"] = self.from_here
+        listed = {"from_here": self.from_here, "disconnected": self.disconnected}
+        manifest |= {name: each for name, each in listed.items() if each}
         file_change.write_file(self.path, json.dumps(manifest, indent=2).encode() + b"\n", 0o600)
         named = {entry.original for entry in self.entries.values()} | {"manifest.json", "lock"}
         for name in os.listdir(self.directory):

@@ -13,6 +13,7 @@ from hookrun.agents.base import deadline_for, native_event, timeout_for
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
+from hookrun.core.events import GATES
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, existing, missing_directories
 from hookrun.launch import launcher_file
 from hookrun.wiring import launchers
@@ -138,8 +139,10 @@ class InstallRequest:
         else:
             home = self.location.named_home if self.scope == "user" else None  # else each user's own
             flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope, home)
-            command = WiredCommand(flags, self.program)
-            fallback = launchers.fallback_when_removed(self.agent, event, self.program.main)
+            is_gate = self.scope == "managed" and self.agent.EVENTS[event] in GATES
+            place = self.agent, event, self.program.main
+            command = WiredCommand(flags, self.program, guard=launchers.managed_answers(*place) if is_gate else ())
+            fallback = None if is_gate else launchers.fallback_when_removed(*place)
         return WiredLine(command.line(fallback), command.words, seconds)
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:

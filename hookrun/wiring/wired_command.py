@@ -164,7 +164,8 @@ class WiredCommand:
     `install` writes it in one of three forms: with hookrun's absolute paths (`named`), with the account's `launcher`,
     or for a project (`form`), finding hookrun at run time. One without any is handwritten; `plain` says that hookrun
     can be started and, as far as can be seen, nothing around the call keeps its answer from the agent. A `direct` one
-    is only the launcher's link for the event: the agent starts it without a shell.
+    is only the launcher's link for the event: the agent starts it without a shell. `guard` are the arguments of a
+    managed line's script, which answers a gate if hookrun does not.
     """
 
     flags: FireFlags
@@ -173,6 +174,7 @@ class WiredCommand:
     form: PortableForm | None = None
     launcher: str | None = None
     direct: bool = False
+    guard: tuple[str, ...] = ()
 
     @property
     def words(self) -> list[str]:
@@ -184,14 +186,17 @@ class WiredCommand:
             return [f"{self.launcher}.{self.flags.event}"]
         if self.launcher is not None:
             return [self.launcher, *self.flags.launcher_arguments()]
+        if self.named is None:
+            return []
+        script = ["/bin/sh", "-c", fire_call.GUARDED, fire_call.SCRIPT_NAME, *self.guard] if self.guard else []
         # `-I`: imports nothing from the working directory or environment.
-        return [] if self.named is None else [self.named.python, "-I", self.named.main, *self.flags.arguments()]
+        return [*script, self.named.python, "-I", self.named.main, *self.flags.arguments()]
 
     def line(self, fallback: str | None) -> str:
         """Return the command line, which sh, bash, zsh and fish read alike. Raises FileError.
 
         It runs `fallback` if what it starts is missing. None for a project's, and for an agent that shows a missing
-        command to the user and continues: then the line is the command alone.
+        command to the user and continues: then the line is the command alone, as with a `guard`.
         """
         for path in filter(None, (self.launcher, self.flags.home)):
             _writable(path)
@@ -255,7 +260,9 @@ def read_handwritten(text: str, agent: str) -> WiredCommand | None:
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     """Return how a command that install could have written fires hookrun for this agent, or None."""
     launcher = LAUNCHER_PATH.fullmatch(words[0]) if words else None
-    if words[1:2] == ["-c"]:
+    if words[2:4] == [fire_call.GUARDED, fire_call.SCRIPT_NAME]:
+        found = _absolute(words[7:], tuple(words[4:7]))
+    elif words[1:2] == ["-c"]:
         found = _portable(words)
     elif launcher is not None:
         found = _launcher(words, launcher)
@@ -264,11 +271,11 @@ def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     return found if found is not None and found.flags.agent == agent and found.words == words else None
 
 
-def _absolute(words: list[str]) -> WiredCommand | None:
+def _absolute(words: list[str], guard: tuple[str, ...] = ()) -> WiredCommand | None:
     flags = _flags(words[4:]) if (words[1:2], words[3:4]) == (["-I"], ["fire"]) else None
     if flags is None or not all(map(os.path.isabs, (words[0], words[2]))) or not words[2].endswith(PACKAGE_DOOR):
         return None
-    return WiredCommand(flags, HookrunProgram(words[0], words[2]))
+    return WiredCommand(flags, HookrunProgram(words[0], words[2]), guard=guard)
 
 
 def _portable(words: list[str]) -> WiredCommand | None:
@@ -304,7 +311,7 @@ def _of_line(text: str, agent: str) -> WiredCommand | None:
         begin = found.begin()
         return found if found.form is None and text.startswith(begin) and FALLBACK.fullmatch(text, len(begin)) else None
     call = text.removeprefix(EXEC)
-    if found.named is not None or shlex.join(found.words) != call:
+    if (found.named is not None and not found.guard) or shlex.join(found.words) != call:
         return None
     return found if call == text or found.launcher is not None else None  # older launcher lines lack EXEC
 

@@ -234,6 +234,24 @@ def test_an_agent_that_is_here_without_hookrun_calls_no_hook(project: Project) -
     assert _state(project, path) == "ready"
 
 
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_after_an_uninstall_no_hook_is_ready(project: Project, agent: str) -> None:
+    """Of the only agent, which need not be on PATH: the installation is on record."""
+    project.hooks({"name": "watch", "event": "stop", "command": "true"})
+    project.approve()
+    hookrun(project, "install", agent, "--trust")
+    assert _state(project) == "ready"
+    assert hookrun(project, "uninstall", agent).status == 0
+    assert _state(project) == "not connected"
+    status = hookrun(project, "status", PATH=NONE).stdout
+    assert "hooks      1: 1 not connected" in status
+    assert f"not connected: run `hookrun install {agent}` (for Stop)" in status
+    hookrun(project, "install", "qwen")
+    assert hookrun(project, "uninstall", "qwen").status == 0
+    hookrun(project, "install", agent, "--trust")
+    assert _state(project) == "ready"
+
+
 def test_a_paused_or_unapproved_hook_is_called_that(project: Project) -> None:
     """What the user decides comes before what an agent lacks."""
     hookrun(project, "install", "claude")

@@ -13,6 +13,7 @@ import pytest
 
 from hookrun.core.audit_reader import local_time
 from hookrun.recipes.protect_hooks import DECLARATION
+from hookrun.wiring.presence import project_names_hookrun
 from tests.cli.command import hookrun
 from tests.cli.wiring import (
     ALL,
@@ -331,6 +332,17 @@ def test_a_shell_line_in_a_command_file(project: Project, agent: str, path: str,
     assert found[0]["found"] == f'{project.root / path}:{line}: the command runs "git push --force"'
     assert {each["level"] for each in found} == {"note"}
     assert len(found) == text.count("!")
+
+
+def test_files_of_a_project_that_are_none_are_not_waited_for(project: Project) -> None:
+    """A FIFO among an agent's command files and settings."""
+    for path in (".gemini/commands/x.toml", ".cline/hooks/PreToolUse", ".codex/hooks.json"):
+        fifo = project.root / path
+        fifo.parent.mkdir(parents=True)
+        os.mkfifo(fifo)
+    hookrun(project, "install", "gemini")
+    assert "shell line" not in {each["check"] for each in _findings(project, "gemini")}
+    assert not project_names_hookrun(str(project.root))
 
 
 def test_the_setting_that_counts_most_decides(project: Project) -> None:

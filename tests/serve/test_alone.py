@@ -170,6 +170,36 @@ def test_a_guard_of_a_project_counts_below_it(launched: Callable[..., Launched])
     assert account.fire(agent, agent.shell("ls")).reason is not None
 
 
+@pytest.mark.parametrize(("lost", "tool"), [([], True), (["guards"], False)])
+def test_a_guard_of_a_project_counts_that_was_not_there(
+    launched: Callable[..., Launched], lost: list[str], *, tool: bool
+) -> None:
+    """As its approval says: a drive that is mounted later. Without the record of guards, at any tool."""
+    account = launched("claude")
+    project, agent = account.project, Agent("claude", account.project)
+    project.hooks(GUARD)
+    account.age()
+    project.approve()
+    for name in lost:
+        shutil.rmtree(project.home / ".local/share/hookrun" / name)
+    away = project.root.with_name("away")
+    project.root.rename(away)
+    project.user_hooks({"name": "other", "command": "true"}, warm="off")
+    words = [str(project.home / ".local/share/hookrun/claude"), "PreToolUse", "--home", str(project.home)]
+    message = {**agent.shell("ls"), "cwd": str(project.home)}
+    for _ in range(2):
+        done = subprocess.run(
+            words, input=json.dumps(message).encode(), capture_output=True, cwd=project.home, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, b"")
+    conf = (project.home / ".local/share/hookrun/launcher.conf").read_text()
+    assert f" {project.root}\n" in conf
+    assert ('"bash"' in conf) is tool
+    away.rename(project.root)
+    account.break_it()
+    assert account.fire(agent, agent.shell("ls")).reason is not None
+
+
 def test_a_pause_opens_the_gate_and_ends_by_itself(launched: Callable[..., Launched]) -> None:
     """The launcher knows its end."""
     account = launched("claude")

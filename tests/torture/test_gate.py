@@ -169,6 +169,34 @@ def test_a_user_s_file_that_never_was_readable_shuts_the_gate(name: str, agent_o
     assert fire(agent, HARMLESS)[0] is None
 
 
+@pytest.mark.only_cold("replaces what the interpreter that is started has")
+@rows("everything", [False, True])
+def test_a_machine_s_file_is_for_its_administrator_to_mend(agent_of: AgentOf, *, everything: bool) -> None:
+    """No pause switches managed hooks off, and that is said; it works with no config that can be read."""
+    agent = agent_of("claude")
+    home, managed = str(agent.project.home), agent.project.home.parent / "managed"
+    managed.mkdir()
+    own = [agent.project.home / ".config/hookrun/hooks.json", agent.project.root / "coder.json"]
+    agent.project.user_hooks(GUARD)
+    agent.project.hooks(GUARD)
+    agent.project.approve()
+    for path in own * everything:
+        path.write_text('{"hooks": [{"na')
+        path.chmod(0)
+    (managed / "hooks.json").write_text('{"hooks": [{"na')
+
+    def reason() -> str:
+        told = agent.fire_changed("managed_elsewhere.py", agent.shell(HARMLESS), "--home", home, MANAGED=str(managed))
+        return str(told.reason)
+
+    said = "managed hooks stay on: whoever manages this machine can correct or remove their config"
+    assert f"`hookrun pause --for 10m` in a terminal of their own; {said}" in reason()
+    assert at_terminal(agent.project, "pause", "--for", "10m").status == 0
+    assert said in reason()
+    (managed / "hooks.json").write_text("{}")
+    assert reason() == "None"
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_guards_that_have_judged_the_call_refuse_nothing_for_another_file(name: str, agent_of: AgentOf) -> None:
     """A project's file that cannot be read, and never had an approved guard, leaves the user's guards their word."""

@@ -336,6 +336,31 @@ def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
 
 
 @pytest.mark.only_cold("decides about hooks and runs none")
+@pytest.mark.parametrize(
+    ("words", "off", "config"),
+    [
+        (("--all",), None, "{"),
+        (("--all", "--for", "10m"), None, "{"),
+        (("g", "--for", "10m"), "g", json.dumps({"hooks": [{"name": "g", "event": "stop", "command": REFUSE}]})),
+    ],
+)
+def test_disabling_for_a_time_is_a_pause(agent: Stranger, words: tuple[str, ...], off: str | None, config: str) -> None:
+    """It ends by itself, and works without a config that can be read where it is for all hooks."""
+    project = agent.project
+    project.user_hooks()
+    (project.home / ".config/hookrun/hooks.json").write_text(config)
+    done = at_terminal(project, "disable", *words)
+    assert (done.status, "paused until" in done.screen) == (0, True), done.screen
+    [pause] = json.loads((project.home / ".local/share/hookrun/trust.json").read_text())["paused"]
+    assert (pause["hook"], 0 < pause["until"] - pause["begin"] <= 1800) == (off, True)
+    assert not agent.fire().blocked
+    refused = hookrun(project, "disable", *words, CLAUDECODE="1")
+    assert (refused.status, "CLAUDECODE is set" in refused.stderr) == (1, True)
+    for wrong in ((), ("g", "--all")):
+        assert "give NAME or --all" in hookrun(project, "disable", *wrong).stderr
+
+
+@pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize("duration", ["", "5", "0m", "25h", "-1m", "1d", "m", "30 m"])
 def test_a_pause_has_a_length(agent: Stranger, duration: str) -> None:
     """Nothing, no unit, for ever: refused, with what was expected."""

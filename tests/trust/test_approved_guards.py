@@ -213,9 +213,11 @@ def test_status_and_log_list_guards_that_are_no_longer_configured(guarded: Stran
     """With the change, and the command that reviews them."""
     project = guarded.project
     declare(project.root)
-    note = f"approved guard guard is not configured (removed); review: `hookrun trust {project.root}`"
-    assert note in hookrun(project, "status").stdout
-    assert hookrun(project, "status", "--json").json["missing_guards"] == ["guard"]
+    note = "approved guard guard is not configured (removed), but in force; review: `hookrun trust"
+    assert note in " ".join(hookrun(project, "status").stdout.split())
+    assert "\nhooks      1: 1 kept as approved\n" in hookrun(project, "status").stdout
+    shown = hookrun(project, "status", "--json").json
+    assert (shown["missing_guards"], shown["hooks"]) == (["guard"], {"kept as approved": 1})
     done = hookrun(project, "log")
     assert note in " ".join((done.stdout + done.stderr).split())
 
@@ -256,6 +258,8 @@ def test_a_switch_to_an_older_branch_is_no_change(committed: Stranger) -> None:
     answer = committed.fire(command=PUSH)
     assert not answer.blocked
     assert "guard is not in force: removed in commit" in answer.output
+    assert "(removed), and not in force" in hookrun(committed.project, "status").stdout
+    assert hookrun(committed.project, "status", "--json").json["hooks"] == {}
     assert "not in force" not in committed.fire(command=PUSH).output
     git(root, "checkout", "-q", "main")
     assert committed.fire(command=PUSH).blocked

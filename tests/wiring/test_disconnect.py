@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.agents import MARKERS_OF_OTHERS
 from tests.cli.command import hookrun
 from tests.cli.wiring import settings_file, tree
 
@@ -27,7 +28,7 @@ def run(project: Project, *, ancestor: str = "", terminal: bool = True, **env: s
     """Run the script as the user does; `ancestor` is what ps(1) prints of its parent. Return status and output."""
     programs = project.temporary / "programs"
     programs.mkdir(exist_ok=True)
-    (programs / "ps").write_text(f'#!/bin/sh\ncase $2 in args=) echo "{ancestor}" ;; *) echo 1 ;; esac\n')
+    (programs / "ps").write_text(f'#!/bin/sh\ncase $2 in args=) echo "{ancestor}" ;; *) echo 0 ;; esac\n')
     (programs / "ps").chmod(0o755)
     master, slave = os.openpty()
     done = subprocess.run(
@@ -83,6 +84,11 @@ def test_changed_settings_are_left_to_the_user(project: Project) -> None:
     [
         {"ancestor": "/usr/bin/node /usr/local/bin/claude --print"},
         {"ancestor": "codex exec"},
+        {"ancestor": "/usr/bin/node --no-warnings /opt/lib/@qwen-code/qwen-code/cli.js"},
+        {"ancestor": "codex-linux-sandbox"},
+        *({"ancestor": f"/home/me/.local/bin/{name} run"} for name in MARKERS_OF_OTHERS),
+        {"ancestor": "node pi"},
+        {"KILO": "1"},
         {"CLAUDECODE": "1"},
         {"HOOKRUN_CHAIN": "x;"},
         {"terminal": False},
@@ -96,6 +102,14 @@ def test_it_refuses_below_an_agent(project: Project, started: dict[str, str]) ->
     assert status == 1
     assert "hint: run it in a terminal yourself" in printed
     assert tree(project.home) == before
+
+
+def test_it_works_below_other_programs(project: Project) -> None:
+    """Also one that has an agent's name among its arguments, or as part of its own."""
+    assert hookrun(project, "install", "claude", "--all-events", "--trust").status == 0
+    for ancestor in ("-bash", "sh -c x pi", "/usr/bin/pip", "claudette", "node --title=pi /srv/app.js claude"):
+        assert "may run this" not in run(project, ancestor=ancestor)[1]
+        assert hookrun(project, "install", "claude", "--all-events", "--trust").status == 0
 
 
 def test_an_uninstall_removes_it(project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from hookrun.agents import load
 from hookrun.config import discovery
 from tests.cli.command import hookrun
 from tests.cli.wiring import BEFORE_TOOL, before_tool, settings_file, tree
+from tests.conftest import copy_package
 
 if TYPE_CHECKING:
     from tests.conftest import Project
@@ -47,8 +49,7 @@ def _settings(agent: str) -> Path:
 
 def _command(agent: str) -> list[str]:
     (group,) = json.loads(_settings(agent).read_text())["hooks"][BEFORE_TOOL[agent]]
-    line = group["hooks"][0]["command"]  # with an answer behind it, in case hookrun is removed
-    return shlex.split(line[line.index("exec ") : line.index(";")])
+    return shlex.split(group["hooks"][0]["command"])
 
 
 @pytest.mark.parametrize("agent", ABLE)
@@ -81,6 +82,105 @@ def test_an_agent_without_managed_hooks_says_so(project: Project, agent: str, co
     assert done.status == 1
     assert "reads no hooks of an administrator: there is no managed scope" in done.stderr
     assert hookrun(project, "doctor", agent).status == 1
+
+
+GUARD: dict[str, object] = {
+    "name": "guard",
+    "event": "pre_tool_use",
+    "command": "echo not this >&2; exit 2",
+    "on_failure": "block",
+}
+# What there is instead of hookrun, or what it does.
+BROKEN: dict[str, str | None] = {
+    "killed": "import os\nos.kill(os.getpid(), 9)\n",
+    "terminated": "import os\nos.kill(os.getpid(), 15)\n",
+    "half an answer": "import os\nprint('{', flush=True)\nos._exit(1)\n",
+    "no program": "import os\nos._exit(126)\n",
+    "no Python": None,
+    "removed": None,
+}
+# What the machine's config holds, and whether a guard may be in it.
+MACHINES = (
+    (json.dumps({"hooks": [GUARD]}), True),
+    (json.dumps({"hooks": [GUARD]})[:-9], True),
+    (json.dumps({"include": ["guards.json"]}), True),
+    (json.dumps({"hooks": [{"name": "no guard", "event": "pre_tool_use", "command": "true"}]}), False),
+)
+
+
+class Machine:
+    """A machine with a guard in its config, on which an agent's managed line starts a hookrun that can be broken."""
+
+    def __init__(self, project: Project, system: Path, agent: str) -> None:
+        self.project = project
+        self.package = copy_package(project.temporary / "it's" / "hookrun")
+        self.python = project.temporary / "python"
+        self.python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+        self.python.chmod(0o755)
+        self.config = system / "etc" / "hookrun" / "hooks.json"
+        self.message = before_tool(project, agent)
+        project.user_hooks(GUARD)  # another process has the real machine's config
+        self.config.write_text(json.dumps({"hooks": [GUARD]}))
+        assert hookrun(project, "install", agent, "--scope", "managed").status == 0
+        self.words = _command(agent)
+        at = self.words.index("fire") - 3
+        self.words[at : at + 3] = str(self.python), "-I", str(self.package / "__main__.py")
+
+    def run(self) -> subprocess.CompletedProcess[bytes]:
+        """Run the line as the agent does."""
+        return subprocess.run(
+            ["/bin/sh", "-c", shlex.join([*self.words, "--home", str(self.project.home)])],
+            input=json.dumps(self.message).encode(),
+            capture_output=True,
+            cwd=self.project.root,
+            env=self.project.environment(),
+            check=False,
+        )
+
+    def break_it(self, cause: str) -> None:
+        """Leave hookrun so that it gives no answer."""
+        source = BROKEN[cause]
+        if source is not None:
+            (self.package / "fire" / "invocation.py").write_text(source)
+        elif cause == "removed":
+            shutil.rmtree(self.package)
+        else:
+            self.python.unlink()
+
+
+REFUSED = b"gave no answer, so the call was not run; try again; managed hooks stay on: whoever manages this machine"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ABLE)
+def test_a_managed_line_refuses_by_itself(project: Project, system: Path, agent: str) -> None:
+    """Where the hookrun that it starts gives no answer, and the machine's config may have a guard."""
+    machine = Machine(project, system, agent)
+    asked = machine.run()
+    assert (asked.returncode, b"not this" in asked.stdout) == (0, True), asked
+    for cause in BROKEN:
+        machine.break_it(cause)
+        done = machine.run()
+        assert (done.returncode, b"deny" in done.stdout, REFUSED in done.stdout) == (0, True, True), (cause, done)
+        json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cause", "status", "warned"), [("killed", 137, False), ("removed", 0, True)])
+def test_a_managed_line_refuses_for_guards_only(
+    project: Project, system: Path, cause: str, status: int, *, warned: bool
+) -> None:
+    """As the machine's config is then: what may have a guard counts, and without one the user is notified."""
+    machine = Machine(project, system, "claude")
+    machine.break_it(cause)
+    expected = {True: (True, 0, False), False: (False, status, warned)}
+    for text, refused in MACHINES:
+        machine.config.write_text(text)
+        done = machine.run()
+        found = (REFUSED in done.stdout, done.returncode, b"hookrun is no longer at" in done.stdout)
+        assert found == expected[refused]
+    machine.config.unlink()
+    assert machine.run().returncode == status
 
 
 def _fire(project: Project, command: list[str]) -> str:

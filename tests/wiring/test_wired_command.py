@@ -50,6 +50,19 @@ def test_what_is_written_is_read_back(
 
 
 @FEWER_EXAMPLES
+@given(PATHS, PATHS, PATHS)
+def test_a_managed_line_is_read_back(python: str, directory: str, answer: str) -> None:
+    """With the answers of its script, which is nothing that anybody wrote by hand."""
+    fires = FireFlags("claude", "PreToolUse", 2.0, "managed")
+    program = HookrunProgram(python, f"{directory}/hookrun/__main__.py")
+    command = WiredCommand(fires, program, guard=(answer, "it's gone", "/etc/hookrun"))
+    text = command.line(None)
+    assert read(text, "claude") == read_argv(command.words, "claude") == command
+    assert read(text, "codex") is None
+    assert [call.arguments for call in fire_calls(text)] == [command.flags.arguments()[1:]]
+
+
+@FEWER_EXAMPLES
 @given(PATHS, st.none() | PATHS, st.none() | st.sampled_from([2.0, 595.0]), st.none() | st.just(GONE))
 def test_a_launchers_line_is_read_back(home: str, named: str | None, deadline: float | None, gone: str | None) -> None:
     """With and without an answer for a launcher that is missing."""
