@@ -17,6 +17,7 @@ from hookrun.claude.hook_protocol import (
     rules,
 )
 from hookrun.core import verdicts
+from hookrun.core.events import can_refuse
 from hookrun.core.fastjson import dumps, loads, type_name
 from hookrun.core.model import BINDING_ACTIONS, AnyHook, Failure, HookResult, Outcome, Verdict, as_object
 
@@ -44,6 +45,9 @@ DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
 # Text in output meant as an answer that is not JSON.
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
 
+
+# Claude's event -> the field of `hookSpecificOutput` that refuses there; elsewhere it is `decision` at the top.
+DENIES_BY = {"PreToolUse": '"permissionDecision": "deny"', "PermissionRequest": '"decision": {"behavior": "deny"}'}
 
 # Characters of a text that an agent gets unchanged.
 MAX_TEXT = 10_000
@@ -124,6 +128,9 @@ class Interpretation:
         elif answer:
             self._plain(answer)
         self._note_broken_script(answer)
+        is_regular = isinstance(answer, dict) and isinstance(self.result, Verdict) and not self.notes
+        if can_refuse(event) and not is_regular:
+            self._keep_refusal(outcome.stdout)
         self._continue_turn()
 
     def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
@@ -134,6 +141,24 @@ class Interpretation:
             self._unsupported(note)
         if failure is not None and not isinstance(answer, dict) and self.outcome.exit_code == 0:
             self.result = failure
+
+    def _keep_refusal(self, stdout: bytes) -> None:
+        """Take a refusal in another form, or of a hook that failed after it, where nothing refuses yet."""
+        refuses = isinstance(self.result, Verdict) and self.result.action in BINDING_ACTIONS
+        if refuses or (b"{" not in stdout and len(stdout.split()) != 1):
+            return
+        from hookrun.core.refusals import as_text, refusal_of  # rarely needed
+
+        if (found := refusal_of(stdout)) is None:
+            return
+        self.result = verdict = self.verdict
+        verdict.action = str(found["action"])
+        verdict.modified_args = verdict.modified_args if verdict.action == "ask" else None
+        said = found.get("message") or found.get("reason")
+        verdict.message = as_text(said) if said is not None else None
+        own = DENIES_BY.get(self.native)
+        form = f'"hookSpecificOutput": {{"hookEventName": "{self.native}", {own}}}' if own else '"decision": "block"'
+        self._unsupported(f"{verdicts.WRONG_FIELD}: its {verdict.action} counts, but Claude Code's form is {{{form}}}")
 
     def _ended(self, outcome: Outcome) -> None:
         """Note that an answer overrides the exit status; of a killed hook, only a block counts."""
