@@ -56,7 +56,7 @@ SYNTHESIZED_FROM = {
 }
 PRE_TOOL_EVENT = "PreToolUse"
 
-COMMANDS, EDITOR, PATCH = "run_commands", "editor", "apply_patch"
+COMMANDS, EDITOR, PATCH = "run_commands", "editor", patch.TOOL
 TOOLS = {
     COMMANDS: "bash",
     EDITOR: "edit",
