@@ -100,7 +100,7 @@ def _acts(text: str) -> bool:
 def _commands(found: re.Match[str]) -> str:
     """Return what is left of a text that a shell does not read as commands: a word, expansions, its lines."""
     if found[0] == "\\\n":
-        return "\f"  # the line goes on
+        return "\f"  # the line continues
     kept = "".join(re.findall(r"\$\{[^}\n]*\}", found[0])) if found[0].startswith('"') else ""
     return "_" * (found[0][0] in "'\"\\") + kept + "\n" * found[0].count("\n")
 

@@ -1,4 +1,4 @@
-"""Scripts of hooks as public repositories have them: each works, and `hookrun validate` has nothing to say of it."""
+"""Scripts of hooks as public repositories have them: each works, and `hookrun validate` must find no error in it."""
 
 from __future__ import annotations
 
@@ -115,9 +115,7 @@ if "rm" in json.load(sys.stdin)["tool_args"]["command"]:
 """,
     "sh-and-python-quoted": """#!/bin/sh
 "exec" "python3" "$0" "$@"
-import sys
-x = [1, 2]
-sys.exit(2 if (x[0] == 1) else 0)
+x = [1, 2]; raise SystemExit(2 if (x[0] == 1) else 0)
 """,
     "sh-and-node": """#!/bin/sh
 ":" //# comment; exec /usr/bin/env node "$0" "$@"
@@ -180,7 +178,7 @@ process.stdin
 OTHERS = {
     "deno.ts": "#!/usr/bin/env -S deno run --allow-read\nexport const x: number = 1;\nDeno.exit(2);\n",
     "ruby.rb": "#!/usr/bin/env ruby\nrequire 'json'\ndata = JSON.parse($stdin.read)\nexit 2 if data['x']\n",
-    "uv.py": "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = []\n# ///\nimport sys\nsys.exit(2)\n",
+    "uv.py": "#!/usr/bin/env -S uv run --script\n# /// script\n# ///\nraise SystemExit(2)\n",
     "perl.pl": "#!/usr/bin/env perl\nuse strict;\nmy $in = do { local $/; <STDIN> };\nexit 2 if $in =~ /rm/;\n",
     "tsx.ts": "#!/usr/bin/env tsx\nimport { x } from './x';\nx();\n",
 }
