@@ -126,10 +126,7 @@ if (/rm/.test(input)) { console.error(`no ${input}`); process.exit(2); }
 }
 
 PYTHONS = {
-    "main.py": (
-        f"{PYTHON}import json\nimport sys\n\n\ndef main() -> int:\n    return 2 if json.load(sys.stdin) else 0\n\n\n"
-        'if __name__ == "__main__":\n    sys.exit(main())\n'
-    ),
+    "main.py": f"{PYTHON}def main():\n    return 2\n\n\nif __name__ == '__main__':\n    raise SystemExit(main())\n",
     "call.py": f'{PYTHON}"""Guard."""\nimport sys\n\n\ndef main():\n    sys.exit(2)\n\n\nmain()\n',
     "script.py": f"{PYTHON}import json, sys\ndata = json.load(sys.stdin)\nprint(json.dumps({{'action': 'ask'}}))\n",
     "library.py": f"{PYTHON}import guard_library\n",
