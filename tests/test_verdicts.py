@@ -239,12 +239,22 @@ def test_arguments_beside_another_action_are_not_used_and_told(action: str, fiel
     assert (result.to_dict(), notes) == ({"action": action}, [])
 
 
-@rows("action", ACTIONS)
+@rows("action", ["continue", "allow", "modify"])
 def test_a_cut_answer_at_exit_0_is_a_bad_verdict(action: str) -> None:
     """What was cut at max_output may have continued in any way: nothing of it counts."""
     result = failure(ended(said(action), truncated=True))
     assert result.kind == "bad_verdict"
     assert "max_output" in result.detail
+
+
+@rows("action", GUARDING)
+def test_a_cut_answer_loses_no_refusal(action: str) -> None:
+    """It is no more than noise that was cut, or what is said beside it."""
+    for stdout in (json.dumps(said(action)).encode() + b"\nnoi", json.dumps(said(action)).encode()[:-1]):
+        result, notes = verdicts.from_process(hook(), ended(stdout, truncated=True), can_modify=True)
+        assert isinstance(result, Verdict)
+        assert result.action == action
+        assert "max_output" in notes[0]
 
 
 def test_the_detail_of_a_bad_verdict_shows_what_was_found() -> None:
@@ -316,7 +326,7 @@ def test_exit_2_and_an_answer_that_does_not_count_is_a_block() -> None:
     """Neither an answer that does not fit the event nor one that was cut weakens the exit status."""
     block = {"action": "block", "message": "no"}
     assert answer(ended(said("modify"), exit_code=2, stderr=b"no"), can_modify=False) == block
-    assert answer(ended(said("stop"), exit_code=2, stderr=b"no", truncated=True)) == block
+    assert answer(ended(said("allow"), exit_code=2, stderr=b"no", truncated=True)) == block
 
 
 def test_a_long_reason_keeps_its_beginning_and_its_end() -> None:
@@ -376,8 +386,8 @@ def test_a_guards_word_counts_whatever_came_after_it(
 
 @each_bad_end
 def test_a_cut_answer_counts_nowhere(exit_code: int | None, kind: str | None, expected: str) -> None:
-    """A block that was cut at max_output is no fitting block."""
-    outcome = ended(said("block"), exit_code=exit_code, failure=of_kind(kind), truncated=True)
+    """What was cut at max_output is no fitting answer, unless it refuses."""
+    outcome = ended(said("allow"), exit_code=exit_code, failure=of_kind(kind), truncated=True)
     assert failure(outcome).kind == expected
 
 

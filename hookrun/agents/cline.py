@@ -55,7 +55,7 @@ SYNTHESIZED_FROM = {
     **{event: (native,) for native, event in SUBAGENTS.items()},
 }
 
-COMMANDS, EDITOR, PATCH = "run_commands", "editor", "apply_patch"
+COMMANDS, EDITOR, PATCH = "run_commands", "editor", patch.TOOL
 TOOLS = {
     COMMANDS: "bash",
     EDITOR: "edit",

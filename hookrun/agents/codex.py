@@ -39,9 +39,9 @@ EVENTS = {
 }
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 
-TOOLS = {"Bash": "bash", "spawn_agent": "task"}
-NAMES = NameMap(TOOLS, {"spawn_agent": {"message": "prompt"}})
-PATCH = "apply_patch"
+# It reports every shell as `Bash`; `exec_command` is the model's name of it.
+TOOLS = {"Bash": "bash", "exec_command": "bash", "spawn_agent": "task"}
+NAMES = NameMap(TOOLS, {"exec_command": {"cmd": "command"}, "spawn_agent": {"message": "prompt"}})
 
 PROJECT_ENV_VARS: tuple[str, ...] = ()
 ENV_MARKERS = ("CODEX_CI", "CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "CODEX_SANDBOX")
@@ -66,7 +66,7 @@ def read(payload: dict[str, object], event: str) -> Message:
     """Return a message of Codex, with a call for each file of a patch. Raises UnreadableMessageError."""
     message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES)
     message.roots = []  # its `cwd` is the call's, chosen by the model; hooks start in the session's directory
-    if message.tool == PATCH:
+    if message.tool == patch.TOOL:
         patch.split_by_file(message, string_in(message.calls[0].fields["tool_args"], "command"))
     return message
 

@@ -11,7 +11,7 @@ from hookrun.agents.base import CanonicalCall, Message, NameMap
 from hookrun.agents.mcp_names import name_mcp_tool
 from hookrun.core.events import CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
-from hookrun.core.model import as_object
+from hookrun.core.model import Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def canonical_tools(name: str) -> list[str]:
     if name not in CANONICAL:
         if len(CANONICAL) >= MOST_NAMES:
             CANONICAL.clear()
-        found = (native_tools(agent).get(name, name) for agent in (*AGENTS, *OTHER_CALLERS))
+        found = [native_tools(agent).get(name, name) for agent in (*AGENTS, *OTHER_CALLERS)]
+        found += patch.HEADERS.values() if name == patch.TOOL else (OWN_TOOLS.get(name, name),)
         CANONICAL[name] = list(dict.fromkeys(ours for ours in found if ours != name))
     return CANONICAL[name]
 
@@ -154,14 +155,45 @@ def canonical_tools(name: str) -> list[str]:
 def with_canonical_tool(fields: Mapping[str, object]) -> Mapping[str, object]:
     """Return a program's context with hookrun's name of the tool where it has an agent's, such as `Bash`.
 
-    The given name is then `agent_tool_name`. With other arguments it is the program's own: `create`, without a path.
+    Arguments keep their names: a program's functions, which read and change them, know its own tools.
     """
-    tool, args = fields.get("tool_name"), fields.get("tool_args")
+    message = message_of_program(fields)
+    return fields if message is None else {**message.calls[0].fields, "tool_args": fields.get("tool_args")}
+
+
+def message_of_program(fields: Mapping[str, object]) -> Message | None:
+    """Return a context with an agent's name of a tool as that agent's message; None for others.
+
+    With other arguments it is the program's own tool: `create`, without a path. The first of several calls stands for
+    all: it has the names of all their tools, and is one whose arguments are not all there.
+    """
+    tool, args = fields.get("tool_name"), as_object(fields.get("tool_args"))
     if not isinstance(tool, str) or tool in ARGUMENTS or not (found := canonical_tools(tool)):
-        return fields
-    present = {*args, *_table(args).values()} if isinstance(args, dict) else ()
-    ours = next((each for each in found if not present or ARGUMENTS[each][0] in present), None)
-    return fields if ours is None else {"agent_tool_name": tool, **fields, "tool_name": ours}
+        return None
+    first = CanonicalCall(None, {"agent_tool_name": tool, **fields, "tool_name": found[0]})
+    message = Message("", [first], tool=tool)
+    for agent in map(load, AGENTS if args else ()):
+        ours, named = agent.TOOLS.get(tool, tool), agent.NAMES.arguments(tool, args)
+        if ours != tool and ARGUMENTS[ours][0] in named:
+            first.fields.update(tool_name=ours, tool_args=named)
+            message.to_native_args = base.native_args_of_single_call(agent.NAMES, tool, args)
+            return message
+    if not args:
+        return message
+    ours, first = str(name_tool(message, {tool: found[0]})), message.calls[0]
+    if len(message.calls) > 1:
+        names = [call.fields["tool_name"] for call in message.calls]
+        first.fields.update(possible_tool_names=names, arguments_cut_off=f"{tool} does {len(names)} things here")
+    return message if tool in OWN_TOOLS or ARGUMENTS[ours][0] in as_object(first.fields["tool_args"]) else None
+
+
+def with_given_names(message: Message, verdict: Verdict) -> Verdict:
+    """Return a verdict on a message with its changed arguments under the given names, a block if that is impossible."""
+    wanted = verdict.modified_args
+    verdict.modified_args = wanted and message.to_native_args([wanted])
+    if wanted and verdict.modified_args is None:
+        return Verdict("block", f"{message.tool} does not take the arguments that a hook gave it")
+    return verdict
 
 
 def title(agent: str) -> str:
@@ -190,6 +222,7 @@ OTHER_NAMES = {
 LISTS = {
     **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
     "urls": "url",
+    "commands": "command",
 }
 
 # An editor's `command`, used with a path -> hookrun's tool.

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import Message
 
+# Agents' name of the tool that takes one.
+TOOL = "apply_patch"
 ADD, UPDATE, DELETE, MOVE = "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"
 # The start of a line that names a file -> hookrun's name of the tool.
 HEADERS = {ADD: "write", UPDATE: "edit", DELETE: "delete", MOVE: "edit"}

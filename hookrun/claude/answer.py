@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import ANYTHING, FLAG, OBJECT, TEXT, TEXTS, TOP, rules
 from hookrun.core import verdicts
+from hookrun.core.events import can_refuse
 from hookrun.core.fastjson import dumps, loads, type_name
 from hookrun.core.model import BINDING_ACTIONS, AnyHook, AnyVerdict, Failure, HookResult, Outcome, Verdict, as_object
 
@@ -32,6 +33,9 @@ DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
 # Text in output meant as an answer that is not JSON.
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
 
+
+# Claude's event -> the field of `hookSpecificOutput` that refuses there; elsewhere it is `decision` at the top.
+DENIES_BY = {"PreToolUse": '"permissionDecision": "deny"', "PermissionRequest": '"decision": {"behavior": "deny"}'}
 
 # Characters of a text that an agent gets unchanged.
 MAX_TEXT = 10_000
@@ -111,10 +115,17 @@ class Interpretation:
         elif answer:
             self._plain(answer)
         self._note_broken_script(answer)
+        is_regular = isinstance(answer, dict) and self.failure is None and not self.notes
+        if can_refuse(event) and not is_regular:
+            self._keep_refusal(outcome.stdout)
+        self._continue_turn()
+        self.result: Verdict | Failure = self.failure or self.verdict.replace()
+
+    def _continue_turn(self) -> None:
+        """At the end of a turn, text for the model continues the turn."""
         verdict = self.verdict
         if self.native in hook_protocol.CONTINUES_TURN and verdict.action == "continue" and verdict.additional_context:
             verdict.action, verdict.message, verdict.additional_context = "block", verdict.additional_context, None
-        self.result: Verdict | Failure = self.failure or verdict.replace()
 
     def _note_broken_script(self, answer: dict[str, object] | str | Failure) -> None:
         """Report a script that its shell could not run; a guard without an answer has failed then."""
@@ -124,6 +135,24 @@ class Interpretation:
             self._unsupported(note)
         if failure is not None and not isinstance(answer, dict) and self.outcome.exit_code == 0:
             self.failure = failure
+
+    def _keep_refusal(self, stdout: bytes) -> None:
+        """Take a refusal in another form, or of a hook that failed after it, where nothing refuses yet."""
+        refuses = self.failure is None and self.verdict.action in BINDING_ACTIONS
+        if refuses or (b"{" not in stdout and len(stdout.split()) != 1):
+            return
+        from hookrun.core.refusals import as_text, refusal_of  # rarely needed
+
+        if (found := refusal_of(stdout)) is None:
+            return
+        self.failure, verdict = None, self.verdict
+        verdict.action = str(found["action"])
+        verdict.modified_args = verdict.modified_args if verdict.action == "ask" else None
+        said = found.get("message") or found.get("reason")
+        verdict.message = as_text(said) if said is not None else None
+        own = DENIES_BY.get(self.native)
+        form = f'"hookSpecificOutput": {{"hookEventName": "{self.native}", {own}}}' if own else '"decision": "block"'
+        self._unsupported(f"{verdicts.WRONG_FIELD}: its {verdict.action} counts, but Claude Code's form is {{{form}}}")
 
     def _ended(self, outcome: Outcome) -> None:
         """Note that an answer overrides the exit status; of a killed hook, only a block counts."""

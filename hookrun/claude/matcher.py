@@ -26,13 +26,14 @@ def why_not(claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
     if context.get("agent") == "claude" and _runs_it(claude, context):
         return "Claude Code runs it itself: it is declared in Claude Code's own settings"
     event, matcher = claude.event, claude.matcher or ""
-    if not matches(matcher, event, context):
+    tool = context.get("tool_name")
+    if tool not in claude.tools and not matches(matcher, event, context):
         value = matcher_subject(event, context)
         what = "tool" if event in TOOL_EVENTS else "file" if event == WATCHED else VALUES.get(event, "value")
         named = format_value(value) if value else "of nothing"
         says = "does not list" if event == WATCHED else _test(matcher, event)[1]
         return f"matcher: {format_value(matcher)} {says} the {what} {named}"
-    if any(matches(twin, event, context) for twin in claude.twins):
+    if any(tool in tools or matches(twin, event, context) for twin, tools in claude.twins):
         return "the same handler is declared before and applies: Claude Code runs it once"
     if claude.rule is not None:
         from hookrun.claude import permissions
@@ -101,6 +102,15 @@ def names_in(matcher: str, event: str) -> list[str] | None:
         return None
     listed = matcher if narrow else matcher.replace(",", "|")
     return [name for each in listed.split("|") if (name := each.strip())]
+
+
+def exact_names(matcher: str, event: str) -> list[str]:
+    """Return the names in a matcher: those it lists, or the alternatives of an expression that are no more than one."""
+    if (listed := names_in(matcher, event)) is not None:
+        return listed
+    inner = matcher.removeprefix("^").removesuffix("$").removeprefix("(").removeprefix("?:").removesuffix(")")
+    sides = inner.split("|") if {"(", "?"}.isdisjoint(inner) else []
+    return [name for each in sides if LIST.issuperset(name := each.removeprefix("^").removesuffix("$")) and name]
 
 
 def globs_of(matcher: str) -> list[str] | None:

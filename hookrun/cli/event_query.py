@@ -86,13 +86,13 @@ class EventQuery:
         self.contexts = [fields]
         if self.agent is None and fields.get("tool_name") in (None, *TOOLS):
             return
-        from hookrun.agents.known_tools import message_from_context, with_canonical_tool
+        from hookrun.agents.known_tools import message_from_context, message_of_program
 
-        if self.agent is None:
-            self.contexts = [dict(with_canonical_tool(fields))]
-        else:
+        if self.agent is not None:
             self.message = message_from_context(self.agent, self.event, fields)
-            self.contexts = [call.fields for call in self.message.calls]
+        message = message_of_program(fields) if self.agent is None else self.message
+        if message is not None:
+            self.contexts = [call.fields for call in message.calls]
 
     def _take_message(self, message: Message, source: str) -> None:
         calls = [call.fields for call in message.calls if (call.event or message.native) == self.event]

@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hookrun.agents.claude import DEFAULT_TIMEOUTS, EVENTS as AGENT_EVENTS, MAX_TIMEOUTS
+from hookrun.agents.claude import DEFAULT_TIMEOUTS, EVENTS as AGENT_EVENTS, MAX_TIMEOUTS, TOOLS as CLAUDES_TOOLS
 from hookrun.claude import hook_protocol
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, TOOL_EVENTS, UNSUPPORTED_HANDLERS
+from hookrun.claude.matcher import exact_names
 from hookrun.config import validate
 from hookrun.config.command_words import FILLED_IN
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
@@ -16,7 +17,7 @@ from hookrun.config.document import Document, Location, errors_in
 from hookrun.config.parse import KeyPath
 from hookrun.config.schema import WORD
 from hookrun.config.shapes import BOOL, NUMBER, Choice, ListOf, Shape, Str, texts, validate_into
-from hookrun.core.events import CLAUDE_EVENTS, EVENTS
+from hookrun.core.events import CLAUDE_EVENTS, EVENTS, TOOLS
 from hookrun.core.model import UNTRUSTED_LAYERS, as_object
 from hookrun.core.text import did_you_mean, quote, suggest
 from hookrun.shell.fire_call import fire_calls, handler_line
@@ -152,6 +153,13 @@ def _matcher(group: dict[str, object], at: Location) -> tuple[str | None, str]:
     return None, here.problems[-1].text
 
 
+def _others_tools(matcher: str | None, event: str) -> list[str] | None:
+    """Return hookrun's names of the tools that a matcher lists by names that Claude Code does not have."""
+    listed = exact_names(matcher or "", event) if event in TOOL_EVENTS else ()
+    others = [name for name in listed if name not in {**CLAUDES_TOOLS, **hook_protocol.LEGACY_TOOLS}]
+    return [name for name in validate.with_canonical_names(others) if name in TOOLS] or None
+
+
 def session_end(entries: list[HandlerEntry]) -> float:
     """Return the seconds shared by all SessionEnd hooks: their longest timeout, up to Claude Code's limit."""
     handlers = [as_object(entry.handler) for entry in entries if entry.event == "SessionEnd"]
@@ -201,6 +209,7 @@ def validate_handler(
         "name": validate.unique_name(_name(ran, type_, scope), scope),
     }
     claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
+    claude["tools"] = _others_tools(entry.matcher, entry.event)
     values["claude"] = {key: value for key, value in claude.items() if value is not None}
     checked.hook = validate.make_hook(values, [event], at, scope)
     errors = [problem.text for problem in errors_in(checked.problems)]

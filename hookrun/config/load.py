@@ -320,7 +320,7 @@ def mark_duplicates(hooks: Iterable[Hook]) -> None:
     Handlers of one event are duplicates if they have the same command or URL, arguments, `if`, base directory and
     plugin. Invalid and disabled ones do not count, and a background hook duplicates only another.
     """
-    seen: dict[object, list[str]] = {}
+    seen: dict[object, list[tuple[str, tuple[str, ...]]]] = {}
     for hook in hooks:
         claude = hook.claude
         if claude is None or hook.error is not None or hook.mode == "off":
@@ -332,4 +332,4 @@ def mark_duplicates(hooks: Iterable[Hook]) -> None:
         before = seen.setdefault(key, [])
         if before:
             claude.twins = list(dict.fromkeys(before))
-        before.append(claude.matcher or "")
+        before.append((claude.matcher or "", tuple(claude.tools)))

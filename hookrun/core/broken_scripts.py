@@ -50,8 +50,8 @@ NO_FILE = ("<", "[", "(", "-", "node:")
 
 # The form of an error that has ended a script, unless its exit status is 0: then the script has caught and logged it.
 CAUGHT = "python"
-# Ends of scripts that are in no shell's language: a warning or a log of theirs may look like an error of a shell.
-OTHERS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")
+# Suffix of a script in no shell's language -> what runs it. A warning or a log of theirs may look like a shell's error.
+RUN_BY = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node", ".rb": "ruby", ".pl": "perl"}
 OF_SHELLS = ("dash", "bash", "busybox", "mksh", "zsh")
 
 
@@ -67,7 +67,7 @@ def own_error(target: str | Sequence[str], stderr: str, exit_code: int) -> str |
             continue
         for found in re.finditer(f"^(?:{form})", stderr, re.MULTILINE):
             name = found["name"]
-            if program in OF_SHELLS and name.endswith(OTHERS):
+            if program in OF_SHELLS and name.endswith(tuple(RUN_BY)):
                 continue
             if name.rpartition("/")[2] in known or name.startswith(NO_FILE) or program in STARTS:
                 said = found[0] if "\n" not in found[0] else stderr[found.start() :].strip()

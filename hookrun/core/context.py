@@ -234,10 +234,12 @@ def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[st
     """Return warnings about likely mistakes in a context from `source`, as for `read`. Raises ContextError."""
     from hookrun.core.events import ALIASES, canonical
 
-    check(data, "stdin" if source == "-" else source)
-    if "hook_event_name" in data or ("tool_input" in data and "tool_args" not in data):
+    own = {"hook_event_name", "hookName", *(() if "tool_args" in data else ("tool_input", "toolArgs"))}
+    opencodes = "hook" in data and ("input" in data or isinstance(data.get("event"), dict))
+    if opencodes or not own.isdisjoint(data):
         hint = "`--agent NAME` reads it; a context has `tool_name` and `tool_args`"
         raise ContextError(f"the context is an agent's own message, whose fields no hook would see\nhint: {hint}")
+    check(data, "stdin" if source == "-" else source)
     found = [
         f"no matcher, condition or hook reads {name} of the context: give it as {instead}"
         for name, instead in MISNAMED.items()

@@ -241,8 +241,8 @@ class ClaudeForm:
     """What only a hook's declaration in Claude Code's form has.
 
     `event` is Claude Code's, `matcher` and `rule` (its `if`) are as written; `base` and `home` begin the rule's paths.
-    `twins` are the matchers of the same handler, declared before. `own`: Claude Code reads the file and runs the hook
-    itself, everywhere (True) or if it began in this directory.
+    `tools` are tools that it names by another agent's name, `twins` the matchers and `tools` of the same handler,
+    declared before. `own`: Claude Code runs the hook itself, everywhere (True) or if it began in this directory.
     """
 
     event: str = ""
@@ -252,7 +252,8 @@ class ClaudeForm:
     own: bool | str = False
     base: str | None = None
     home: str | None = None
-    twins: Sequence[str] = ()
+    tools: Sequence[str] = ()
+    twins: Sequence[tuple[str, Sequence[str]]] = ()
 
     def __init__(self, fields: Mapping[str, object]) -> None:
         self.__dict__ = {"rule" if name == "if" else name: value for name, value in fields.items()}

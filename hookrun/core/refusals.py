@@ -129,6 +129,13 @@ def translated(data: dict[str, object]) -> dict[str, object] | None:
     return {**fields, "action": max(actions, key=PRECEDENCE.__getitem__), **({"message": message} if message else {})}
 
 
+def refusal_of(stdout: bytes) -> dict[str, object] | None:
+    """Return the fields of the refusal in an output, in any dialect, with whatever noise; None if there is none."""
+    text = stdout.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    action = WORDS.get(text.strip('"').lower())
+    return {"action": action} if action is not None else refusing_object(text) or refusal_in(text)
+
+
 def refusal_in(text: str) -> dict[str, object] | None:
     """Return the fields of the strongest refusal among the objects in an output, None without one.
 

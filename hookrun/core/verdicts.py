@@ -56,15 +56,14 @@ class BadVerdictError(ValueError):
 def from_process(hook: AnyHook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
     """Return a run's verdict or failure, by its exit status and stdout, and notes on the output."""
     notes: list[str] = []
+    bad = None
     try:
-        answer = None if outcome.truncated else parse(outcome.stdout, notes, can_modify=can_modify)
-        bad = None
+        too_long = f"its output is longer than max_output ({hook.max_output} bytes)" if outcome.truncated else ""
+        answer = parse(outcome.stdout, notes, can_modify=can_modify, unfit=too_long)
     except BadVerdictError as error:
         answer, bad = None, error
     broken = note_broken_script(hook, outcome, notes) if answer is not None or not outcome.stdout.strip() else None
     if outcome.failure is None and outcome.exit_code == 0:
-        if outcome.truncated:
-            return Failure("bad_verdict", f"its output is longer than max_output ({hook.max_output} bytes)"), notes
         if bad is not None:
             return Failure("bad_verdict", f"{bad}{stderr_tail(outcome)}"), notes
         return answer or broken or Verdict(), notes
@@ -165,12 +164,14 @@ def stderr_tail(outcome: Outcome) -> str:
     return STDERR + "\n".join(lines) if lines else ""
 
 
-def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | None:
+def parse(stdout: bytes, notes: list[str], *, can_modify: bool, unfit: str = "") -> Verdict | None:
     """Return the verdict on stdout, None if it is empty. Unknown keys go to `notes`.
 
-    Raises BadVerdictError for anything but one valid JSON object.
+    Raises BadVerdictError for anything but one valid JSON object, or a refusal; `unfit` is why it can be no other.
     """
     try:
+        if unfit:
+            raise BadVerdictError(unfit)
         text = stdout.decode("utf-8").removeprefix("\ufeff").strip(WHITESPACE)
         if not text:
             return None
@@ -192,11 +193,9 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool) -> Verdict | Non
 
 def _refusal_in(stdout: bytes, why: str, notes: list[str]) -> dict[str, object]:
     """Return the refusal in an output that is no answer. Raises BadVerdictError if there is none."""
-    from hookrun.core.refusals import refusal_in, refusing_object
+    from hookrun.core.refusals import refusal_of
 
-    text = stdout.decode("utf-8", "replace").removeprefix("\ufeff").lstrip(WHITESPACE)
-    data = refusing_object(text) or refusal_in(text)
-    if data is None:
+    if (data := refusal_of(stdout)) is None:
         raise BadVerdictError(why) from None
     notes.append(f"{WRONG_FIELD}: its {data['action']} counts although {why}")
     return data

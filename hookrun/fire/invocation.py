@@ -205,9 +205,10 @@ class EventFire:
         self.event = EVENTS.get(self.event) or resolve_event(self.event, invocation.events)
         data: Mapping[str, object] = invocation.read_context(source, self.event)
         if data.get("tool_name") is not None and data["tool_name"] not in TOOLS:
-            from hookrun.agents.known_tools import with_canonical_tool  # of every agent
+            from hookrun.agents.known_tools import message_of_program, with_given_names  # of all agents
 
-            data = with_canonical_tool(data)
+            if (message := message_of_program(data)) is not None:
+                return with_given_names(message, self.run(message.calls[0].fields))
         return self.run(data)
 
     def run(self, data: Mapping[str, object]) -> Verdict:

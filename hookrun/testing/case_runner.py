@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents import load as load_agent
 from hookrun.agents.formats import reply_from_verdict
-from hookrun.agents.known_tools import message_from_context, with_canonical_tool
+from hookrun.agents.known_tools import message_from_context, message_of_program
 from hookrun.agents.reply import build_response
 from hookrun.core import context as contexts
 from hookrun.core.model import Hook
@@ -315,8 +315,8 @@ class CaseRunner:
                 raise CannotRunError(f"{fault}\nhint: use other agents, or remove {agent}")
             message = message_from_context(module, event, context)
             context = message.calls[0].fields
-        else:
-            context = with_canonical_tool(context)
+        elif (own := message_of_program(context)) is not None:
+            context = own.calls[0].fields
         contexts.check(context, "the context")
         table = self._table(event, config, hooks)
         candidates = table.candidates_for(context)

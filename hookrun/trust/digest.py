@@ -48,8 +48,8 @@ FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
 # Lists whose order does not matter.
 IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allowed_env"})
 
-# Keys of `claude` that depend on the project's place and other hooks.
-LABELS = frozenset({"base", "home", "own", "twins"})
+# Keys of `claude` that depend on the project's place, other hooks and hookrun's version.
+LABELS = frozenset({"base", "home", "own", "tools", "twins"})
 
 
 class UnreadableFileError(Exception):

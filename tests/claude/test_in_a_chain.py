@@ -80,13 +80,13 @@ def test_a_guard_of_the_user_s_sees_what_a_project_s_hook_has_changed() -> None:
     assert (fire.action, fire.verdict.message) == ("block", "no")
 
 
-def test_a_refusal_in_hookrun_s_words_decides_nothing_and_is_told() -> None:
+def test_a_refusal_in_hookrun_s_words_counts_and_the_right_form_is_told() -> None:
     """The text is for the user, once a session: `lost`."""
     fire = Fire(claude("a"), answers={"a": blocks()})
-    assert fire.action == "continue"
+    assert fire.action == "block"
     [run] = fire.chain.runs
-    assert ["hookrun's dialect" in each for each in run.lost] == [True]
-    assert run.lost[0] in run.notes
+    assert ['"permissionDecision": "deny"' in each for each in run.lost] == [False, True]
+    assert run.lost[1] in run.notes
 
 
 def test_advice_is_told_and_not_done() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.command import hookrun
+from tests.cli.hook_scripts import NODES, OTHERS, POLYGLOTS, PYTHONS, SHELLS
 from tests.conftest import Project
 from tests.rows import rows
 
@@ -34,12 +35,41 @@ MISTAKES: dict[str, tuple[dict[str, object], str, str]] = {
     "masked": ({"command": "./guard || true"}, f"{SH}exit 2\n", "`|| true` hides its exit status"),
     "masked by an exit": ({"command": "./guard; exit 0"}, f"{SH}exit 2\n", "`; exit 0` hides its exit status"),
     "a line that is unfinished": ({"command": "if ./guard; then"}, f"{SH}exit 2\n", "the shell cannot read this: "),
+    "masked by the background": ({"command": "./guard &"}, f"{SH}exit 2\n", "`&` hides its exit status"),
+    "masked by cat": ({"command": "./guard | cat"}, f"{SH}exit 2\n", "`| cat` hides its exit status"),
+    "masked by tee": (
+        {"command": "./guard 2>&1 | tee -a log"},
+        f"{SH}exit 2\n",
+        "`| tee -a log` hides its exit status",
+    ),
+    "empty": ({"command": "./guard"}, "", "is empty or only defines"),
+    "a comment": ({"command": "./guard"}, f"{SH}# exit 2; comes later\n\n", "is empty or only defines"),
+    "a function": (
+        {"command": "./guard"},
+        f"{BASH}set -eu\nX=1\nguard() {{\n  exit 2\n}}\n",
+        "is empty or only defines",
+    ),
+    "a function, by its shell": ({"command": "sh guard"}, "guard() { exit 2; }\n", "is empty or only defines"),
+    "a function of Python": (
+        {"command": "python3 guard.py"},
+        "import sys\nX = 1\n\n\ndef main():\n    sys.exit(2)\n",
+        "is empty or only defines",
+    ),
+    "after a heredoc": ({"command": "./guard"}, f"{SH}cat <<E\n[[ x\nE\n[[ x ]] && exit 2\n", "has `[[` in line 5"),
+    "after a string": ({"command": "./guard"}, f"{SH}echo 'a\nb'\n[[ x ]] && exit 2\n", "has `[[` in line 4"),
+    "after a long line": ({"command": "./guard"}, f"{SH}echo a \\\n  b\n[[ x ]] && exit 2\n", "has `[[` in line 4"),
 }
 NODE_MISTAKES: dict[str, tuple[dict[str, object], str, str]] = {
     "CommonJS": (
         {"command": "./guard.js"},
         f"{NODE}module.exports = (call) => {{\n  check(call);\n}};\n",
         "only exports",
+    ),
+    "an object": ({"command": "node guard.js"}, "module.exports = {\n  check(call) {}\n};\n", "only exports"),
+    "functions": (
+        {"command": "node guard.js"},
+        "const fs = require('fs');\nfunction check() {\n  process.exit(2);\n}\n",
+        "is empty or only defines",
     ),
     "a module": (
         {"command": "node guard.mjs"},
@@ -101,4 +131,27 @@ def test_a_node_file_that_only_exports_is_an_error(name: str, project_of: Callab
 def test_a_script_that_works_is_none(name: str, project_of: Callable[[], Project]) -> None:
     """What looks alike, and is no mistake."""
     status, shown = examined(project_of(), *FINE[name])
+    assert (status, "error: " in shown) == (0, False), shown
+
+
+@rows("kind", ["sh", "python", "node", "other"])
+def test_scripts_as_they_are_written_are_no_errors(kind: str, project_of: Callable[[], Project]) -> None:
+    """Each of them works; of interpreters that this machine lacks only that is said."""
+    tables = {"sh": {**SHELLS, **POLYGLOTS}, "python": PYTHONS, "node": NODES, "other": OTHERS}
+    project, scripts = project_of(), tables[kind]
+    guards: list[dict[str, object]] = []
+    for name, text in scripts.items():
+        project.script(name, text)
+        guards.append({"name": name, "args": [f"./{name}"], "on_failure": "block"})
+    project.hooks(*guards)
+    done = hookrun(project, "validate")
+    errors = [line for line in (done.stdout + done.stderr).splitlines() if "error: coder.json:" in line]
+    assert [each for each in errors if "which is not found" not in each] == []
+    assert kind in ("node", "other") or (done.status, errors) == (0, [])
+
+
+@rows("line", ["set -o pipefail; ./guard | tee log", "./guard && true", "./guard & wait $!", "./guard | grep -v x"])
+def test_lines_that_keep_an_exit_status(line: str, project_of: Callable[[], Project]) -> None:
+    """Of the script, or of another command that is meant."""
+    status, shown = examined(project_of(), {"command": line}, f"{SH}exit 2\n")
     assert (status, "error: " in shown) == (0, False), shown

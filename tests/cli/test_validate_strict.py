@@ -185,7 +185,7 @@ def test_new_refuses_what_could_never_run(project: Project, options: tuple[str, 
     ("context", "says"),
     [
         ({"tool": "bash", "command": "rm -rf /"}, ["give it as tool_name", "give it as tool_args.command"]),
-        ({"toolName": "bash", "toolArgs": {"command": "x"}}, ["give it as tool_name", "give it as tool_args"]),
+        ({"toolName": "bash", "toolInput": {"command": "x"}}, ["give it as tool_name", "give it as tool_args"]),
         ({"tool_name": "bash", "args": {"command": "x"}}, ["give it as tool_args"]),
         ({"tool_name": "bash", "tool_args": {"command": "x"}, "command": "x", "tool": "y"}, []),
         ({"tool_name": "bash", "tool_args": {}}, []),

@@ -76,8 +76,8 @@ EXIT_2: dict[str, tuple[tuple[str, ...], str, dict[str, object]]] = {
 }
 ANSWERS: dict[str, tuple[tuple[str, ...], Answer, str, dict[str, object]]] = {
     "a block at the top refuses": ((*REFUSES[1:5], "pre_compact"), BLOCK, "block", R),
-    "it has no effect elsewhere": ((*TELLS_THE_PERSON, *IGNORES), BLOCK, "continue", no_effect("decision")),
-    "nor has continue: false": (("session_start", *NOT_SHOWN[:-1]), top(**ENDS), "continue", no_effect("continue")),
+    "it has no effect elsewhere": ((*TELLS_THE_PERSON, *IGNORES[1:]), BLOCK, "continue", no_effect("decision")),
+    "nor has continue: false": (("session_start", *NOT_SHOWN[:-2]), top(**ENDS), "continue", no_effect("continue")),
     "nor has a system message": (NOT_SHOWN, top(systemMessage="look"), "continue", no_effect("systemMessage")),
     "nor both at some": (OBEYS_NOTHING, top(systemMessage="S", **ENDS), "continue", {"notes": "has no effect"}),
     "text for the model reaches it": (TAKES_TEXT, TEXT, "continue", CONTEXT),
@@ -98,8 +98,8 @@ ANSWERS: dict[str, tuple[tuple[str, ...], Answer, str, dict[str, object]]] = {
     "other arguments may be allowed, new rules not": (ASKS, permission("allow", **RULES_TOO), "allow", ELSE),
     "a word is no decision": (ASKS, specific(decision="allow"), "continue", BAD),
     "nor is nothing": (ASKS, specific(decision={}), "continue", BAD),
-    "nor is another behavior": (ASKS, permission("ask"), "continue", BAD),
-    "nor is a message that is none": (ASKS, permission("deny", message=1), "continue", BAD),
+    "nor is another behavior": (ASKS, permission("go"), "continue", BAD),
+    "nor is a message that is none": (ASKS, permission("allow", message=1, updatedInput=1), "continue", BAD),
 }
 """The events, the answer, the action and all else that is in the verdict."""
 

@@ -24,8 +24,10 @@ BAD: dict[str, object] = {"failure": "bad_verdict"}
 FAILED: dict[str, object] = {"failure": "exit_code"}
 EXTRA = {"mine": True, "hookSpecificOutput": {**DENY_HERE, "extra": 1}}
 NO: dict[str, object] = {"message": "no"}
+UNSAID: dict[str, object] = {"message": "blocked by hook (no reason given)"}
+ALLOWS = '{"decision": "approve"}'
 NOT_HERE: dict[str, object] = {"message": "not here"}
-SEVERAL: dict[str, object] = {"notes": "several JSON objects"}
+KEPT: dict[str, object] = {"notes": "wrong_field: its block counts"}
 NO_EFFECT: dict[str, object] = {"notes": "its reason has no effect"}
 NOT_1 = {"notes": "its exit status 1 is ignored"}
 NOT_READ = {"notes": "its stdout is ignored"}
@@ -44,18 +46,21 @@ OUTPUTS: dict[str, tuple[object, int, str, str, dict[str, object]]] = {
     "white space around it is trimmed": (f"\n\n  {BLOCK}  \n\n", 0, "", "block", NO),
     "so is a byte-order mark": (f"\ufeff{BLOCK}", 0, "", "block", NO),
     "it may be over several lines": ('{\n  "decision": "block",\n  "reason": "no"\n}', 0, "", "block", NO),
-    "text before it makes it plain text": (f"checking...\n{BLOCK}", 0, "", "continue", SEVERAL),
-    "so does text after it": (f"{BLOCK}\ndone", 0, "", "continue", SEVERAL),
-    "so does a list around it": (f"[{BLOCK}]", 0, "", "continue", SEVERAL),
-    "so do quotes around it": (f'"{BLOCK}"', 0, "", "continue", SEVERAL),
-    "so does a suffix": (f"{BLOCK}x", 0, "", "continue", SEVERAL),
-    "lines of which one is an answer are a failure": (f"{{}}\n{BLOCK}", 0, "", "continue", BAD),
+    "text before it loses no refusal": (f"checking...\n{BLOCK}", 0, "", "block", {**NO, **KEPT}),
+    "nor does text after it": (f"{BLOCK}\ndone", 0, "", "block", {**NO, **KEPT}),
+    "nor does a list around it": (f"[{BLOCK}]", 0, "", "block", {**NO, **KEPT}),
+    "quotes around it do": (f'"{BLOCK}"', 0, "", "continue", {"notes": "several JSON objects"}),
+    "a suffix does not": (f"{BLOCK}x", 0, "", "block", {**NO, **KEPT}),
+    "nor another object": (f"{{}}\n{BLOCK}", 0, "", "block", {**NO, **KEPT}),
+    "lines of which one is an answer are a failure": (f"{{}}\n{ALLOWS}", 0, "", "continue", BAD),
     # 3.2: exit status and stdout
     "0 and nothing is no decision, nor an approval": ("", 0, "", "continue", {}),
     "0 and stderr is for nobody": ("", 0, "debugging", "continue", {}),
-    "0 and another schema is a failure": ('{"decision":"deny"}', 0, "", "continue", BAD),
+    "0 and another schema is a failure": ('{"decision":"go"}', 0, "", "continue", BAD),
+    "but for a refusal": ('{"decision":"deny"}', 0, "", "block", {**UNSAID, **KEPT}),
     "0 and no JSON is a failure": ("{no json}", 0, "", "continue", BAD),
-    "1 and another schema is a failure": ('{"decision":"deny"}', 1, "", "continue", BAD),
+    "1 and another schema is a failure": ('{"decision":"go"}', 1, "", "continue", BAD),
+    "but for a refusal at 1": ('{"decision":"deny"}', 1, "", "block", {**UNSAID, **KEPT}),
     "1 and no JSON is a failure": ("{no json}", 1, "", "continue", BAD),
     "1 with valid JSON lets the JSON decide": (DENY, 1, "", "block", {**NOT_HERE, **NOT_1}),
     "1 with new arguments changes them": (CHANGE, 1, "", "modify", {**CHANGED, **NOT_1}),
@@ -66,18 +71,25 @@ OUTPUTS: dict[str, tuple[object, int, str, str, dict[str, object]]] = {
     "2 and another schema blocks with stderr": ('{"decision":"deny"}', 2, "no", "block", {**NO, **NOT_READ}),
     "2 and no JSON blocks with stderr": ("{no json}", 2, "no", "block", {**NO, **NOT_READ}),
     "unknown keys are no failure": (EXTRA, 0, "", "block", {**NOT_HERE, "notes": "unknown keys"}),
-    "a field in the wrong place is noted": (MISPLACED, 0, "", "continue", {"notes": "permissionDecision"}),
+    "a field in the wrong place counts if it refuses": (MISPLACED, 0, "", "block", {**UNSAID, **KEPT}),
+    "and else is noted": ({"permissionDecision": "allow"}, 0, "", "continue", {"notes": "permissionDecision"}),
     # 3.3: the fields
     "an approval at the top is an allow": ({"decision": "approve", "reason": "R"}, 0, "", "allow", NO_EFFECT),
     "it grants new arguments too": ({"decision": "approve", **CHANGE}, 0, "", "allow", CHANGED),
-    "hookrun's own words decide nothing": ({"action": "block"}, 0, "", "continue", {"notes": "hookrun's dialect"}),
+    "a refusal in hookrun's own words counts": ({"action": "block"}, 0, "", "block", {**UNSAID, **KEPT}),
+    "others decide nothing": ({"action": "allow"}, 0, "", "continue", {"notes": "hookrun's dialect"}),
+    "in any dialect": ({"cancel": True, "reason": "no"}, 0, "", "block", {**NO, **KEPT}),
+    "at any status": ({"permission": "deny"}, 7, "", "block", {**UNSAID, **KEPT}),
+    "in a code fence": (f"```json\n{BLOCK}\n```", 0, "", "block", {**NO, **KEPT}),
+    "as a word": ('"BLOCK"', 0, "", "block", {**UNSAID, **KEPT}),
+    "not within another object": ({"seen": {"decision": "block"}}, 0, "", "continue", {"notes": "unknown keys"}),
     "a block at the top outweighs an allow": ({"decision": "block", "reason": "no", **ALLOW}, 0, "", "block", NO),
     "a denial without a reason is one": (DENY_ALONE, 0, "", "block", {"message": "blocked by hook (no reason given)"}),
     "continue: false beats an allow": ({**ENOUGH, **ALLOW}, 0, "", "stop", {"message": "enough"}),
     "the reason of a denial is shown, too": ({**ENOUGH, **DENY}, 0, "", "stop", {"message": "not here\nenough"}),
     "continue: true has no effect": ({"continue": True, "suppressOutput": True}, 0, "", "continue", {}),
     "a system message is for the person": (LOOK, 0, "", "block", {**NOT_HERE, "system_message": "look"}),
-    "async on stdout decides nothing": (ASYNC, 0, "", "continue", {"notes": "continue in the background"}),
+    "async on stdout decides nothing but a refusal": (ASYNC, 0, "", "block", {**UNSAID, **KEPT}),
 }
 """What is printed, the exit status and stderr; the action, and all else that is in the verdict."""
 
@@ -133,7 +145,7 @@ RUN: dict[str, tuple[object, int, str, str | None, str]] = {
     "json-and-1": (BLOCK, 1, "block", None, NOT_1["notes"]),
     "stderr-and-2": ("", 2, "block", None, ""),
     "wrong-type": ({"continue": "false"}, 0, "continue", "bad_verdict", ""),
-    "ignored-field": (MISPLACED, 0, "continue", None, "permissionDecision"),
+    "ignored-field": (MISPLACED, 0, "block", None, "permissionDecision"),
 }
 """A hook's name; what it prints and its exit status; its action, its failure, and what the audit notes."""
 
@@ -152,26 +164,29 @@ def test_3_1_to_3_3_they_come_to_the_same_in_a_run(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_3_2_what_was_printed_before_a_timeout_does_not_count(project: Project) -> None:
-    """Not even a refusal: the run is a failure and blocks nothing."""
-    project.hooks({"dialect": "claude", "command": """echo '{"decision":"block"}'; sleep 30""", "timeout": 2})
+def test_3_2_what_was_printed_before_a_timeout_does_not_count_but_for_a_refusal(project: Project) -> None:
+    """The run is a failure and allows nothing."""
+    line = """echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'; sleep 30"""
+    project.hooks({"dialect": "claude", "command": line, "timeout": 2})
     fired = project.fire()
     assert (fired.action, failure(fired)) == ("continue", "timeout")
     assert "is ignored" in notes(fired)
+    project.hooks({"dialect": "claude", "command": """echo '{"decision":"block"}'; sleep 30""", "timeout": 2})
+    fired = project.fire()
+    assert (fired.action, failure(fired)) == ("block", None)
 
 
 @rows(
     "answer, found",
     [
         ({"continue": "false"}, 'continue is "false", not true or false'),
-        ({"decision": "deny"}, 'decision is "deny", not "approve" or "block"'),
+        ({"decision": "go"}, 'decision is "go", not "approve" or "block"'),
         ({"systemMessage": 1}, "systemMessage is 1, not a string"),
-        ({"reason": None, "decision": "block"}, "reason is null, not a string"),
+        ({"reason": None, "decision": "approve"}, "reason is null, not a string"),
         ({"hookSpecificOutput": []}, "hookSpecificOutput is a list, not an object"),
-        ({"hookSpecificOutput": {"permissionDecision": "deny"}}, "has no hookEventName"),
+        ({"hookSpecificOutput": {"permissionDecision": "allow"}}, "has no hookEventName"),
         (own("PostToolUse", additionalContext="x"), 'hookEventName is "PostToolUse", not "PreToolUse"'),
-        (own("PreToolUse", permissionDecision="Deny"), 'permissionDecision is "Deny", not "allow" or "deny"'),
-        (own("PreToolUse", permissionDecision="block"), 'permissionDecision is "block"'),
+        (own("PreToolUse", permissionDecision="Allow"), 'permissionDecision is "Allow", not "allow" or "deny"'),
         (own("PreToolUse", updatedInput="ls"), 'updatedInput is "ls", not an object'),
         (own("PreToolUse", additionalContext=["x"]), "additionalContext is a list, not a string"),
     ],
@@ -181,6 +196,27 @@ def test_3_2_a_wrong_type_or_word_voids_the_whole_answer(place: Project, answer:
     fired = answers(place, answer)
     assert (fired.action, failure(fired)) == ("continue", "bad_verdict")
     assert found in str(fired.verdict["system_message"])
+
+
+@rows(
+    "event, answer, form",
+    [
+        ("pre_tool_use", {"decision": "deny"}, '"permissionDecision": "deny"}}'),
+        ("pre_tool_use", {"reason": None, "decision": "block"}, '"permissionDecision": "deny"}}'),
+        ("pre_tool_use", {"hookSpecificOutput": {"permissionDecision": "deny"}}, '"permissionDecision": "deny"}}'),
+        ("pre_tool_use", own("PreToolUse", permissionDecision="Deny"), '"permissionDecision": "deny"}}'),
+        ("pre_tool_use", own("PreToolUse", permissionDecision="block"), '"permissionDecision": "deny"}}'),
+        ("pre_tool_use", own("PostToolUse", permissionDecision="deny"), '"permissionDecision": "deny"}}'),
+        ("permission_request", {"decision": "block"}, '"decision": {"behavior": "deny"}}}'),
+        ("permission_request", {"action": "deny"}, '"decision": {"behavior": "deny"}}}'),
+        ("user_prompt_submit", {"permissionDecision": "deny"}, '{"decision": "block"}'),
+    ],
+)
+def test_3_2_a_refusal_in_a_wrong_form_is_one(place: Project, event: str, answer: dict[str, object], form: str) -> None:
+    """The audit and the user get the right form of the event."""
+    fired = answers(place, answer, event=event)
+    assert (fired.action, failure(fired)) == ("block", None)
+    assert form in notes(fired).replace("\\", "")
 
 
 def test_3_2_an_answer_in_the_words_of_several_agents_is_one_in_claude_s(project: Project) -> None:

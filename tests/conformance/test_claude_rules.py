@@ -54,8 +54,8 @@ def differences(found: dict[str, list[str]], kind: str, texts: Iterable[str]) ->
 
 @pytest.mark.only_cold("asks matchers and runs no hook")
 def test_matchers_choose_the_tools_that_they_choose_in_claude_code(project: Project) -> None:
-    """Right or wrong ones: what matches nothing there matches nothing here."""
-    assert differences(chosen_by_hookrun(project, "matchers"), "matchers", set(MATCHERS) - UNREAD) == []
+    """Right or wrong ones: what matches nothing there matches nothing here, but for another agent's name of a tool."""
+    assert differences(chosen_by_hookrun(project, "matchers"), "matchers", set(MATCHERS) - UNREAD - {"bash"}) == []
 
 
 @pytest.mark.only_cold("asks matchers and runs no hook")

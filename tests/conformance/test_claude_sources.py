@@ -574,12 +574,12 @@ def test_2_6_the_same_handler_in_several_files_runs_once(house: House) -> None:
     )
     write(house.local, settings(handler(), event="PostToolUse"))
     house.include("user")
-    assert twins(house) == [None, ["Bash"], None, None, None]
+    assert twins(house) == [None, [("Bash", ())], None, None, None]
 
 
 def test_2_6_a_rule_that_names_other_files_is_another_handler(house: House) -> None:
     """`/src` in the user's settings is not `/src` in a project's; a rule that means the same anywhere is the same."""
-    for rule, expected in (("Edit(/src/**)", [None, None]), ("Edit(src/**)", [None, [""]])):
+    for rule, expected in (("Edit(/src/**)", [None, None]), ("Edit(src/**)", [None, [("", ())]])):
         for path in (house.own, house.shared):
             write(path, settings({**handler(), "if": rule}))
         house.include("user")

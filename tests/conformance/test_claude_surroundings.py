@@ -276,7 +276,8 @@ def test_3_7_a_long_text_is_kept_in_a_file_and_its_beginning_is_given(
             None,
         ),
         (200, b"fine", "continue", "bad_verdict"),
-        (200, b'{"decision": "deny"}', "continue", "bad_verdict"),
+        (200, b'{"decision": "deny"}', "block", None),
+        (200, b'{"decision": "go"}', "continue", "bad_verdict"),
         (403, b'{"decision": "block"}', "continue", "http"),
     ],
 )

@@ -236,3 +236,22 @@ def test_a_refusal_whose_change_cannot_be_applied(action: str, becomes: str) -> 
         result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"x": Uncomparable()})
     assert (result.action, result.message, result.modified_args) == (becomes, "no way", None)
     assert [run.failure for run in result.runs] == [None, None]
+
+
+@pytest.mark.parametrize("dialect", ["hookrun", "claude"])
+def test_a_refusal_at_the_beginning_of_a_too_long_output(project: Project, dialect: str) -> None:
+    """What comes after it is not even read."""
+    output = '{"action": "block", "message": "no"}\n' + "x" * 5000
+    project.hooks({**printing(project, output), "dialect": dialect, "max_output": 1000})
+    fired = project.fire()
+    assert (fired.status, fired.verdict["message"], fired.record("output").get("failure")) == (2, "no", None)
+
+
+@pytest.mark.parametrize("dialect", ["hookrun", "claude"])
+def test_a_refusal_in_one_word(project: Project, dialect: str) -> None:
+    """Alone, and quoted as JSON or not."""
+    for output in ('"BLOCK"\n', "deny"):
+        project.hooks({**printing(project, output), "dialect": dialect})
+        assert project.fire().action == "block"
+    project.hooks({**printing(project, "no block here"), "dialect": dialect})
+    assert project.fire().action == "continue"

@@ -261,7 +261,7 @@ def test_every_agent_hears_of_a_hook_that_fails(name: str, agent_of: AgentOf) ->
     check_failure(agent_of(name), "exit 7")
 
 
-@rows("matcher", ["Bash", "run_shell_command", "Shell", "run_commands", "Read|Bash"])
+@rows("matcher", ["Bash", "run_shell_command", "Shell", "run_commands", "exec_command", "Read|Bash"])
 def test_any_agent_s_name_of_a_tool_means_it_in_every_agent(matcher: str, agent: Agent) -> None:
     """In a matcher: who knows one agent guards all."""
     agent.project.user_hooks({"name": "guard", "matcher": matcher, "command": "echo no >&2; exit 2"})
@@ -282,6 +282,8 @@ def test_so_do_the_names_of_those_that_write(matcher: str, agent: Agent) -> None
     [
         ("run_it", {"command": "rm x"}, "bash", {"tool_args.command": "rm *"}),
         ("run_it", {"cmd": ["rm", "x"]}, "bash", {"tool_args.command": "rm *"}),
+        ("exec_command", {"cmd": "rm x"}, "bash", {"tool_args.command": "rm *"}),
+        ("exec_command", {"command": "rm x"}, "bash", {"tool_args.command": "rm *"}),
         ("read_many_files", {"include": ["a.txt", "b.env"]}, "read", {"tool_args.file_path": "*.env"}),
         ("read_many_files", {"paths": ["a.txt", "b.env"]}, "read", {"file_path": "*.env"}),
         ("view_image", {"path": "/a/b.env"}, "read", {"tool_args.file_path": "*.env"}),

@@ -237,14 +237,26 @@ def test_control_characters_do_not_reach_the_terminal(project: Project) -> None:
     assert "\\x1b[2Jowned" in fired.stderr
 
 
+CALL: dict[str, object] = {"command": "ls"}
+MESSAGES: list[dict[str, object]] = [
+    {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": CALL},
+    {"sessionId": "s", "timestamp": 1795190195234, "cwd": "/a", "toolName": "bash", "toolArgs": CALL},
+    {"sessionId": "s", "toolName": "bash", "toolArgs": json.dumps(CALL)},
+    {"hookName": "tool_call", "taskId": "s", "tool_call": {"name": "run_commands", "input": {"commands": ["ls"]}}},
+    {"hook": "tool.execute.before", "input": {"tool": "bash"}, "output": {"args": CALL}},
+    {"hook": "event", "event": {"type": "permission.asked", "properties": {"id": "per_1"}}},
+]
+
+
 @rows("on_failure, status", [("continue", 1), ("block", 2)])
 def test_an_agent_s_own_message_is_no_context(project: Project, on_failure: str, status: int) -> None:
     """Its fields have other names: no guard could see what it should look at."""
     project.hooks({"matcher": "bash", "command": "true", "on_failure": on_failure})
-    fired = project.fire({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}})
-    assert (fired.status, fired.stdout) == (status, b"")
-    assert "is an agent's own message" in fired.stderr
-    assert "--agent NAME" in fired.stderr
+    for message in MESSAGES:
+        fired = project.fire(message)
+        assert (fired.status, fired.stdout) == (status, b""), message
+        assert "is an agent's own message" in fired.stderr
+        assert "--agent NAME" in fired.stderr
 
 
 @pytest.mark.only_cold("starts the console script")
