@@ -189,11 +189,12 @@ def message_of_program(fields: Mapping[str, object]) -> Message | None:
 
 def with_given_names(message: Message, verdict: Verdict) -> Verdict:
     """Return a verdict on a message with its changed arguments under the given names, a block if that is impossible."""
-    wanted = verdict.modified_args
-    verdict.modified_args = wanted and message.to_native_args([wanted])
-    if wanted and verdict.modified_args is None:
+    if not verdict.modified_args:
+        return verdict
+    given = message.to_native_args([verdict.modified_args])
+    if given is None:
         return Verdict("block", f"{message.tool} does not take the arguments that a hook gave it")
-    return verdict
+    return verdict.replace(modified_args=given)
 
 
 def title(agent: str) -> str:

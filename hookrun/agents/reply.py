@@ -215,9 +215,8 @@ def replies_to(agent: Agent, message: Message, fires: Sequence[Fire], others: Se
         from hookrun.core.gate import conclude
 
         decided = build_response(agent, message, [*replies, *others]).reply.action
-        for verdict, runs in fires:
-            conclude(message.event, runs, decided, verdict)
-        replies = [reply_from_verdict(verdict, runs) for verdict, runs in fires]
+        told = [(conclude(message.event, runs, decided, verdict), runs) for verdict, runs in fires]
+        replies = [reply_from_verdict(verdict, runs) for verdict, runs in told]
     return [*replies, *others]
 
 

@@ -161,7 +161,8 @@ class HookChain:
         if self.event in GATES and any(run.failure is not None for run in self.runs):
             from hookrun.core.gate import conclude
 
-            conclude(self.event, self.runs, combine_into(AnyVerdict(), self.runs).action)
+            so_far = combine_into(AnyVerdict(), self.runs)
+            conclude(self.event, self.runs, so_far.action, so_far)
         combine_into(combined, self.runs, final)
         if self.notes:
             combined.system_message = "\n".join(filter(None, (combined.system_message, *self.notes)))

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from hookrun.core.model import AnyVerdict, HookResult
+    from hookrun.core.model import AnyVerdict, HookResult, Verdict
 
 # What the user can do besides mending the cause; agents cannot.
 WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
@@ -44,23 +44,24 @@ def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
         return True
 
 
-def conclude(event: str, runs: Sequence[HookResult], action: str, *combined: AnyVerdict) -> None:
-    """Have lines about failures at a gate, in all these verdicts, end in the consequence: that of the final action."""
+def conclude(event: str, runs: Sequence[HookResult], action: str, combined: AnyVerdict) -> AnyVerdict:
+    """Have lines about failures at a gate end in the consequence, that of the final action: in the runs' verdicts.
+
+    Return the `combined` one of them with the same lines.
+    """
     for run in runs if event in GATES else ():
         if run.failure is not None:
             its_own = run.verdict.action == "block" and not run.lines[1:]  # else not each is a reason
             was, run.consequence = run.consequence, _consequence(event, action, its_own=its_own)
             for line in run.lines or (run.failure.line(f"hook {run.hook.name}"),):
                 before, now = with_end(line, was), with_end(line, run.consequence)
-                run.verdict = run.verdict.replace(**_texts(run.verdict, before, now))
-                for each in combined:
-                    for name, text in _texts(each, before, now).items():
-                        setattr(each, name, text)
+                run.verdict, combined = _replace(run.verdict, before, now), _replace(combined, before, now)
+    return combined
 
 
-def _texts(verdict: AnyVerdict, before: str, now: str) -> dict[str, str | None]:
+def _replace(verdict: AnyVerdict, before: str, now: str) -> Verdict:
     texts = {"message": verdict.message, "system_message": verdict.system_message}
-    return {name: text and text.replace(before, now) for name, text in texts.items()}
+    return verdict.replace(**{name: text and text.replace(before, now) for name, text in texts.items()})
 
 
 def _consequence(event: str, action: str, *, its_own: bool) -> str:

@@ -122,7 +122,7 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
         return verdict
     who = f"hooks ({names})" if names else "hookrun"
     fire.chain = fire.chain or HookChain(fire.event, fire.context, fire.candidates)
-    conclude(fire.event, fire.chain.runs, "block")
+    conclude(fire.event, fire.chain.runs, "block", verdict)
     if cut:
         return Verdict("block", f"{who} cannot read all of this: {cut}")
     return Verdict("block", refusal_of(invocation, f"{who} could not judge this: {'; '.join(invocation.problems)}"))

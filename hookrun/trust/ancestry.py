@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 from contextlib import suppress
-from functools import cache
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,7 +64,6 @@ class Ancestor(NamedTuple):
         return f"`{os.path.basename(self.script or self.word)}`, process {self.pid}"
 
 
-@cache
 def what_runs_this() -> str | None:
     """Return why it is not the user who runs this process, as the end of a sentence; None if it may be the user."""
     own = lineage(os.getpid())

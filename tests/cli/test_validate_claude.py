@@ -231,7 +231,7 @@ def test_probe_judges_answers(project: Project) -> None:
     assert without.stdout.endswith("checked 4 hooks in 1 file: 0 errors, 0 warnings\n")
     done = hookrun(project, "validate", path, "--probe")
     assert done.status == 0
-    assert "on a sample of PreToolUse: hookSpecificOutput" in done.stdout
+    assert "on a sample of PreToolUse: wrong_field: its block counts" in done.stdout
     assert "hookEventName" in done.stdout
     assert "failed on a sample of PostToolUse: it exited with status 1" in done.stdout
     assert 'failed on a sample of Stop: decision is "deny"' in done.stdout
