@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
+from hookrun.core.events import ALIASES, WITH_TOOL, canonical
 from hookrun.core.fastjson import loads, type_name
 from hookrun.core.state import timestamp
 from hookrun.core.text import UserError, escape
@@ -85,6 +86,12 @@ def read(source: str, deadline: float, parts: Parts | None = None) -> dict[str, 
     `parts` returns what can be read of bytes that are none, or raises their error.
     """
     return _from_stdin(deadline, parts) if source == "-" else _from_file(source, deadline, parts)
+
+
+def is_cut(context: Mapping[str, object]) -> bool:
+    """Return whether a call's context lacks arguments that there were, or the name of its tool."""
+    names_tool = context["event"] not in WITH_TOOL or isinstance(context.get("tool_name"), str)
+    return "arguments_cut_off" in context or not names_tool
 
 
 def _from_file(path: str, deadline: float, parts: Parts | None) -> dict[str, object]:
@@ -232,8 +239,6 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
 
 def doubts_about(data: Mapping[str, object], event: str, source: str) -> list[str]:
     """Return warnings about likely mistakes in a context from `source`, as for `read`. Raises ContextError."""
-    from hookrun.core.events import ALIASES, canonical
-
     own = {"hook_event_name", "hookName", *(() if "tool_args" in data else ("tool_input", "toolArgs"))}
     opencodes = "hook" in data and ("input" in data or isinstance(data.get("event"), dict))
     if opencodes or not own.isdisjoint(data):

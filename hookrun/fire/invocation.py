@@ -119,10 +119,7 @@ class FireInvocation:
     def read_context(
         self, source: str, event: str | None = None, parts: contexts.Parts | None = None
     ) -> dict[str, object]:
-        """Return the JSON object in a file (`-` is stdin); warn of likely mistakes in it as a context of `event`.
-
-        `parts` are those of `contexts.read`. Raises ContextError.
-        """
+        """Read a context as `contexts.read` does, which raises ContextError; warn of mistakes in one of `event`."""
         begun = monotonic()
         try:
             if event is None:
@@ -214,14 +211,13 @@ class EventFire:
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
         compiled, found = self.invocation.compiled, self.invocation.config_files
-        cwd = found.cwd if found is not None else None
-        self.context = contexts.with_defaults(data, self.event, self.request_id, cwd)
+        self.context = contexts.with_defaults(data, self.event, self.request_id, found.cwd if found else None)
         if compiled is None:
             return Verdict()
         self.candidates, matches = compiled.matching(self.event, self.context)
         # Most runs end here: engine, verdicts and process/ are imported only below.
         verdict = self._judged(self.candidates) if matches else Verdict()
-        if self.event in GATES and (self.failed or compiled.unread or "arguments_cut_off" in self.context):
+        if self.event in GATES and (self.failed or compiled.unread or contexts.is_cut(self.context)):
             from hookrun.fire.unread import refused_if_guarded
 
             return refused_if_guarded(self, verdict)

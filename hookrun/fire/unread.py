@@ -9,7 +9,7 @@ import json
 
 from hookrun.agents.base import UnreadableMessageError, no_native_args
 from hookrun.core.conditions import ConditionEvaluator
-from hookrun.core.context import BOM
+from hookrun.core.context import BOM, is_cut
 from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
 from hookrun.core.fastjson import MAX_DEPTH, finite
@@ -117,7 +117,15 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     if PRECEDENCE[verdict.action] >= PRECEDENCE["ask"] or fire.candidates is None:
         return verdict
     # Hooks that have judged the call have had their word, unless they did not get all of it, or an error came between.
-    names = ", ".join(guards(fire, only_guards=not cut) if cut or fire.failed else unknown_guards(fire))
+    if cut or fire.failed:
+        found = guards(fire, only_guards=not cut)
+    elif is_cut(fire.context):  # it names no tool
+        judged = {run.hook.name for run in fire.chain.runs} if fire.chain is not None else set()
+        found = [each for each in guards(fire, of_any_tool=True, only_guards=True) if each not in judged]
+        invocation.problems += ["the context names no tool"] if found else []
+    else:
+        found = unknown_guards(fire)
+    names = ", ".join(found)
     if not refuses(invocation.settings.get("on_error"), lambda: bool(names)):
         return verdict
     who = f"hooks ({names})" if names else "hookrun"

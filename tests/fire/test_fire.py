@@ -259,6 +259,19 @@ def test_an_agent_s_own_message_is_no_context(project: Project, on_failure: str,
         assert "--agent NAME" in fired.stderr
 
 
+def test_a_call_that_names_no_tool_is_refused_where_a_guard_may_be_for_it(project: Project) -> None:
+    """A guard for any tool has judged it; a hook that need not judge lets it pass."""
+    guard = {"name": "guard", "matcher": "bash", "command": "true", "on_failure": "block"}
+    for tool in ({}, {"tool_name": None}):
+        for event in ("pre_tool_use", "permission_request"):
+            project.hooks({**guard, "event": event})
+            refused = project.fire({**tool, "tool_args": {"command": "rm"}}, event=event)
+            assert (refused.status, "hooks (guard) could not judge this" in refused.stderr) == (2, True), refused
+            of_any = {"name": "any", "event": event, "command": "true", "on_failure": "block"}
+            project.hooks({**guard, "event": event, "on_failure": "continue"}, of_any)
+            assert project.fire({**tool, "tool_args": {"command": "rm"}}, event=event).status == 0
+
+
 @pytest.mark.only_cold("starts the console script")
 def test_the_module_and_the_console_script_are_one_program(project: Project) -> None:
     """`python -m hookrun` and the installed script answer alike."""
