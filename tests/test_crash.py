@@ -109,7 +109,7 @@ def test_the_log_has_the_frames_and_is_private(tmp_path: Path) -> None:
 
 
 def test_a_module_that_is_not_there_is_no_bug() -> None:
-    """A package is replaced file by file; and one of somebody else is none of ours."""
+    """A package is replaced file by file. What another package lacks is reported as before."""
     ours = ModuleNotFoundError("No module named 'hookrun.fire.unread'", name="hookrun.fire.unread")
     other = crash.report(ModuleNotFoundError("No module named 'hookrunner'", name="hookrunner"), None, debug=False)
     replaced = "hookrun is being replaced (try again), or must be installed again"

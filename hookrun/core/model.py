@@ -101,12 +101,6 @@ class AnyVerdict:
         return Verdict(**{**{name: getattr(self, name) for name in AnyVerdict.__slots__}, **changes})
 
 
-# Set a verdict's fields, which cannot be assigned.
-_ACTION, _CONTEXT, _PATCH, _MESSAGE, _ARGS, _METADATA, _FOR_USER = (
-    getattr(AnyVerdict, name).__set__ for name in AnyVerdict.__slots__
-)
-
-
 class Verdict(AnyVerdict):
     """The answer of one hook, or of all combined. The fields are those of the JSON that a hook prints.
 
@@ -137,13 +131,14 @@ class Verdict(AnyVerdict):
             from hookrun.core.text import InvalidVerdictError  # rarely needed
 
             raise InvalidVerdictError(action, PRECEDENCE) from None
-        _ACTION(self, action)
-        _MESSAGE(self, message)
-        _ARGS(self, modified_args)
-        _PATCH(self, args_patch)
-        _CONTEXT(self, additional_context)
-        _FOR_USER(self, system_message)
-        _METADATA(self, modified_context)
+        put = object.__setattr__  # not this class's own, which raises
+        put(self, "action", action)
+        put(self, "message", message)
+        put(self, "modified_args", modified_args)
+        put(self, "args_patch", args_patch)
+        put(self, "additional_context", additional_context)
+        put(self, "system_message", system_message)
+        put(self, "modified_context", modified_context)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in AnyVerdict.__slots__:

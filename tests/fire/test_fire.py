@@ -260,14 +260,14 @@ def test_an_agent_s_own_message_is_no_context(project: Project, on_failure: str,
 
 
 def test_a_call_that_names_no_tool_is_refused_where_a_guard_may_be_for_it(project: Project) -> None:
-    """A guard for any tool has judged it; a hook that need not judge lets it pass."""
+    """One for any tool has judged it, and a hook that continues where it cannot judge is none."""
     guard = {"name": "guard", "matcher": "bash", "command": "true", "on_failure": "block"}
     for tool in ({}, {"tool_name": None}):
         for event in ("pre_tool_use", "permission_request"):
             project.hooks({**guard, "event": event})
             refused = project.fire({**tool, "tool_args": {"command": "rm"}}, event=event)
             assert (refused.status, "hooks (guard) could not judge this" in refused.stderr) == (2, True), refused
-            of_any = {"name": "any", "event": event, "command": "true", "on_failure": "block"}
+            of_any: dict[str, object] = {"name": "any", "event": event, "command": "true", "on_failure": "block"}
             project.hooks({**guard, "event": event, "on_failure": "continue"}, of_any)
             assert project.fire({**tool, "tool_args": {"command": "rm"}}, event=event).status == 0
 
