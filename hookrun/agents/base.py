@@ -150,7 +150,8 @@ def knows_tool(agent: Agent, message: Message) -> bool:
     Raises UnreadableMessageError for a call that names none before it runs: any guard may be for it.
     """
     tool = message.tool
-    if not tool and message.event in ("pre_tool_use", "permission_request"):
+    named = tool or any(call.fields.get("agent_tool_name") for call in message.calls)
+    if not named and message.event in ("pre_tool_use", "permission_request"):
         raise UnreadableMessageError("the message names no tool")
     if tool is None or not message.calls or tool in agent.TOOLS or tool.startswith("mcp__"):
         return True

@@ -59,9 +59,9 @@ def deny_command(hook: str, at: Workspace) -> None:
 
 
 @command("disable", "disable format-on-edit", "enable format-on-edit", "disable --all --for 10m")
-@click.argument("hook", metavar="NAME", required=False)
-@click.option("--all", "every", is_flag=True, help="All hooks, temporarily, as hookrun pause does.")
-@click.option("--for", "duration", metavar="TIME", help="Only for this time, as hookrun pause does.")
+@click.argument("hook", metavar="[NAME]", required=False)
+@click.option("--all", "every", is_flag=True, help="All hooks, for a time: a pause.")
+@click.option("--for", "duration", metavar="TIME", help="Only for this time: a pause.")
 @config_option
 @home_option
 def disable_command(hook: str | None, duration: str | None, at: Workspace, *, every: bool) -> None:

@@ -53,6 +53,8 @@ def read(home: str, root: str) -> list[ApprovedGuard] | None:
 
 def _hook(fields: dict[str, object]) -> Hook:
     hook = Hook.from_dict(fields)
+    if hook.claude is not None:
+        hook.claude.twins = ()  # those of a config that is no longer so
     # By the rules of this version, like those of every other hook.
     hook.look = program_and_script(hook.kind, hook.target, hook.dialect)
     hook.words = executed(hook.kind, hook.target, hook.env, hook.dialect).code

@@ -133,7 +133,7 @@ def refusal_of(stdout: bytes) -> dict[str, object] | None:
     """Return the fields of the refusal in an output, in any dialect, with whatever noise; None if there is none."""
     text = stdout.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     action = WORDS.get(text.strip('"').lower())
-    return {"action": action} if action is not None else refusing_object(text) or refusal_in(text)
+    return {"action": action} if action == "block" else refusing_object(text) or refusal_in(text)
 
 
 def refusal_in(text: str) -> dict[str, object] | None:

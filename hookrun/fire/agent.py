@@ -155,7 +155,7 @@ class AgentFire:
             from hookrun.fire.lost import refusal
 
             # Hashable, as a module or a constant of callers.
-            lost = refusal(self.agent, self.message.native, self.message.event)  # type: ignore[arg-type]
+            lost = refusal(self.agent, sent.native, sent.event, sent.tool)  # type: ignore[arg-type]
             invocation.worker.answer_if_lost(*lost)
         if not self.tool_is_known:
             from hookrun.agents.known_tools import name_unknown_tool

@@ -7,10 +7,10 @@ alone are in the log after the next run.
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import lru_cache
 from time import gmtime, strftime
 
-from hookrun.agents.base import placeholder_message
+from hookrun.agents.base import CanonicalCall, Message
 from hookrun.agents.reply import refusing_answer
 from hookrun.core.events import EVENTS, GATES
 from hookrun.core.gate import NO_CALL, NOT_RUN, UNANSWERED
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 CAUSE = "hookrun: its server ended before it answered"
 
 
-@cache
-def refusal(agent: Agent, native: str, event: str) -> tuple[int, bytes, bytes]:
+@lru_cache(maxsize=64)
+def refusal(agent: Agent, native: str, event: str, tool: str | None) -> tuple[int, bytes, bytes]:
     """Return the exit status, stdout and stderr that refuse an agent's message at one of GATES."""
-    return refusing_answer(agent, placeholder_message(agent, native), reason(event))
+    return refusing_answer(agent, Message(native, [CanonicalCall(event, {})], tool=tool), reason(event))
 
 
 def reason(event: str) -> str:

@@ -183,14 +183,14 @@ SCRIPT = (
     '[ "$_m" ] && printf "%s\\n" "$_m"; exit 0'
 )
 
-# A managed line's at a gate: it passes on the answer of what it starts; without one it refuses if the machine's config
-# may have a guard. The arguments: the refusal, what to say without a guard where hookrun is gone, its directory.
+# A managed line's at a gate: it passes on the answer of what it starts; without one it refuses if the machine has a
+# config, which counts as having a guard. The arguments: the refusal, what to say without a config where hookrun is
+# gone, the config's directory.
 GUARDED = (
     "_r=$1; _w=$2; _d=$3; shift 3; _c=127; "
     'if [ -x "$1" ] && [ -f "$3" ]; then _w=$("$@"); _c=$?; fi; '
     'case $_c in (0|2) ;; (*) for _f in "$_d"/hooks.json "$_d"/hooks.yaml "$_d"/hooks.yml; do '
-    '[ -e "$_f" ] || continue; '
-    'grep -q -e on_failure -e on_error -e include "$_f"; case $? in (1) ;; (*) _w=$_r; _c=0; break;; esac; done; '
+    '[ -e "$_f" ] && { _w=$_r; _c=0; break; }; done; '
     '[ -f "$3" ] && [ -x "$1" ] || _c=0;; esac; [ "$_w" ] && printf "%s\\n" "$_w"; exit "$_c"'
 )
 

@@ -99,12 +99,13 @@ BROKEN: dict[str, str | None] = {
     "no Python": None,
     "removed": None,
 }
-# What the machine's config holds, and whether a guard may be in it.
+# What the machine's config may hold.
 MACHINES = (
-    (json.dumps({"hooks": [GUARD]}), True),
-    (json.dumps({"hooks": [GUARD]})[:-9], True),
-    (json.dumps({"include": ["guards.json"]}), True),
-    (json.dumps({"hooks": [{"name": "no guard", "event": "pre_tool_use", "command": "true"}]}), False),
+    json.dumps({"hooks": [GUARD]}),
+    json.dumps({"hooks": [GUARD]})[:-9],
+    json.dumps({"include": ["guards.json"]}),
+    json.dumps({"hooks": [{"recipe": "no-force-push"}]}),
+    '{"hooks": [',
 )
 
 
@@ -167,20 +168,20 @@ def test_a_managed_line_refuses_by_itself(project: Project, system: Path, agent:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("cause", "status", "warned"), [("killed", 137, False), ("removed", 0, True)])
-def test_a_managed_line_refuses_for_guards_only(
+def test_a_managed_line_refuses_where_the_machine_has_a_config(
     project: Project, system: Path, cause: str, status: int, *, warned: bool
 ) -> None:
-    """As the machine's config is then: what may have a guard counts, and without one the user is notified."""
+    """What it declares is not read: it counts as having a guard. Without one the user is notified."""
     machine = Machine(project, system, "claude")
     machine.break_it(cause)
-    expected = {True: (True, 0, False), False: (False, status, warned)}
-    for text, refused in MACHINES:
+    for text in MACHINES:
         machine.config.write_text(text)
         done = machine.run()
-        found = (REFUSED in done.stdout, done.returncode, b"hookrun is no longer at" in done.stdout)
-        assert found == expected[refused]
+        assert (REFUSED in done.stdout, done.returncode) == (True, 0)
     machine.config.unlink()
-    assert machine.run().returncode == status
+    done = machine.run()
+    assert (REFUSED in done.stdout, done.returncode) == (False, status)
+    assert (b"hookrun is no longer at" in done.stdout) == warned
 
 
 def _fire(project: Project, command: list[str]) -> str:
