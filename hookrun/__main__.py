@@ -87,7 +87,7 @@ def status_without_hooks(argv: list[str], error: BaseException) -> int:
 
     It stays 1 without a free descriptor or memory: hooks must not be missing silently.
     """
-    if "--agent" not in argv or isinstance(error, MemoryError) or getattr(error, "errno", 0) in SCARCE:
+    if "--agent" not in argv or isinstance(error, (MemoryError, SystemError)) or getattr(error, "errno", 0) in SCARCE:
         return 1
     try:
         from hookrun import agents

@@ -139,7 +139,7 @@ class Interpretation:
     def _keep_refusal(self, stdout: bytes) -> None:
         """Take a refusal in another form, or of a hook that failed after it, where nothing refuses yet."""
         refuses = self.failure is None and self.verdict.action in BINDING_ACTIONS
-        if refuses or b"{" not in stdout:  # plain text is context
+        if refuses or (b"{" not in stdout and len(stdout.split()) != 1):
             return
         from hookrun.core.refusals import as_text, refusal_of  # rarely needed
 

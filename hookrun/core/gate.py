@@ -7,8 +7,6 @@ may have been asked, the call is refused; without one it continues, and the user
 from __future__ import annotations
 
 from hookrun.core.events import GATES
-from hookrun.core.model import TERMINAL_ACTIONS
-from hookrun.core.verdicts import STDERR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +63,8 @@ def _replace(verdict: AnyVerdict, before: str, now: str) -> Verdict:
 
 
 def _consequence(event: str, action: str, *, its_own: bool) -> str:
+    from hookrun.core.model import TERMINAL_ACTIONS  # what refuses without memory needs none of it
+
     what, sent = ("the prompt", "was sent") if event == "user_prompt_submit" else ("the call", "continued")
     if action in TERMINAL_ACTIONS:
         return f"{'so ' if its_own else ''}{what} was {'skipped' if action == 'skip' else 'blocked'}"
@@ -77,6 +77,8 @@ def with_end(line: str, consequence: str) -> str:
     """Return a failure's line, or detail, with this end: before the hook's stderr, which may be long and be cut."""
     if not consequence:
         return line
+    from hookrun.core.verdicts import STDERR
+
     ours, stderr, lines = line.partition(STDERR)
     return f"{ours}{', ' if consequence.startswith('so ') else '; '}{consequence}{stderr}{lines}"
 

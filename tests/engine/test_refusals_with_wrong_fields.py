@@ -255,3 +255,11 @@ def test_a_refusal_in_one_word(project: Project, dialect: str) -> None:
         assert project.fire().action == "block"
     project.hooks({**printing(project, "no block here"), "dialect": dialect})
     assert project.fire().action == "continue"
+
+
+@pytest.mark.parametrize("dialect", ["hookrun", "claude"])
+def test_other_words_alone_are_no_refusal(project: Project, dialect: str) -> None:
+    """They are what scripts print: `skip`, `stop`, `ask`."""
+    for output in ("skip", "stop\n", '"ask"'):
+        project.hooks({**printing(project, output), "dialect": dialect})
+        assert project.fire().action == "continue"
