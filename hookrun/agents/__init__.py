@@ -130,4 +130,4 @@ def settings_globs() -> tuple[str, ...]:
 
 def sends_typed_input(agent: str) -> bool:
     """Return whether hooks see all input that the model types into a running program."""
-    return agent != "codex"
+    return agent != "codex"  # its `write_stdin` fires no hook

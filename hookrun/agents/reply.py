@@ -215,8 +215,8 @@ def replies_to(agent: Agent, message: Message, fires: Sequence[Fire], others: Se
         from hookrun.core.gate import conclude
 
         decided = build_response(agent, message, [*replies, *others]).reply.action
-        told = [(conclude(message.event, runs, decided, verdict), runs) for verdict, runs in fires]
-        replies = [reply_from_verdict(verdict, runs) for verdict, runs in told]
+        concluded = [(conclude(message.event, runs, decided, verdict), runs) for verdict, runs in fires]
+        replies = [reply_from_verdict(verdict, runs) for verdict, runs in concluded]
     return [*replies, *others]
 
 

@@ -120,9 +120,8 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     if cut or fire.failed:
         found = guards(fire, only_guards=not cut)
     elif is_cut(fire.context):  # it names no tool
-        judged = (
-            [run.hook.location() for run in fire.chain.runs if run.failure is None] if fire.chain is not None else []
-        )
+        runs = fire.chain.runs if fire.chain is not None else ()
+        judged = [(run.hook.name, run.hook.location()) for run in runs if run.failure is None]
         found = guards(fire, of_any_tool=True, only_guards=True, judged=judged)
         invocation.problems += ["the context names no tool"] if found else []
     else:
@@ -145,19 +144,19 @@ def refusal_of(invocation: FireInvocation, cause: str) -> str:
 
 
 def guards(
-    fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = False, judged: Sequence[str] = ()
+    fire: EventFire, *, of_any_tool: bool = False, only_guards: bool = False, judged: Sequence[tuple[str, str]] = ()
 ) -> list[str]:
     """Return the names of the hooks that might block a call of which something is unknown.
 
     Where that is what the model has written, these are all that enforce, else `only_guards`: those that block what they
-    cannot check; not those at a place that `judged` names. Neither hooks that the user switched off count, nor
-    unapproved ones that do not block. After an internal error one might: that there is none is not known.
+    cannot check; not those that have `judged` it, by name and place. Neither hooks that the user switched off count,
+    nor unapproved ones that do not block. After an internal error one might: that there is none is not known.
     """
     try:
         hooks, view = fire.candidates, ConditionEvaluator(fire.context)
         enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing[index]] if hooks else []
         meant = [hook for hook in enforcing if hook.on_failure == "block" or not only_guards]
-        left = [hook for hook in meant if hook.location() not in judged]
+        left = [hook for hook in meant if (hook.name, hook.location()) not in judged]
         found = [hook for hook in left if _may_match(hook, view, of_any_tool=of_any_tool)]
         trust = fire.decisions() if found else None
         return [*(hook.name for hook in found if trust is None or _may_block(hook, trust)), *unknown_guards(fire)]

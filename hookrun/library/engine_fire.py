@@ -239,8 +239,8 @@ class EngineFire(HookChain):
             result.unjudged = copy.copy(result)
             result.action, result.modified_args = "block", None
             result.message = refusal(f"hookrun could not judge this: {'; '.join(services.problems)}", services.unread)
-            told = conclude(self.event, self.runs, "block", result)
-            result.message, result.system_message = told.message, told.system_message
+            concluded = conclude(self.event, self.runs, "block", result)
+            result.message, result.system_message = concluded.message, concluded.system_message
         self._processes = None  # as above
 
     def may_have_unread_guard(self) -> bool:

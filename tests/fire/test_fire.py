@@ -268,6 +268,8 @@ def test_a_call_that_names_no_tool_is_refused_where_a_guard_may_be_for_it(projec
             refused = project.fire({**tool, "tool_args": {"command": "rm"}}, event=event)
             assert (refused.status, "hooks (guard) could not judge this" in refused.stderr) == (2, True), refused
             of_any: dict[str, object] = {"name": "any", "event": event, "command": "true", "on_failure": "block"}
+            project.hooks({**guard, "event": event}, of_any)  # both in one line of the file
+            assert project.fire({**tool, "tool_args": {"command": "rm"}}, event=event).status == 2
             project.hooks({**guard, "event": event, "on_failure": "continue"}, of_any)
             assert project.fire({**tool, "tool_args": {"command": "rm"}}, event=event).status == 0
 

@@ -251,3 +251,13 @@ def test_a_call_that_names_no_tool_is_refused_where_a_guard_may_be_for_it(
     agent.project.user_hooks({"name": "guard", "matcher": "write", "command": "true", "on_failure": "block"})
     for each in (message, without):
         assert "guard cannot check this" in str(refused(agent.fire(each)))
+
+
+def test_a_permission_that_opencode_asks_for_names_its_tool(agent_of: AgentOf) -> None:
+    """As recorded from OpenCode 1.18.34, with the tool where no other message has it: its hooks are asked."""
+    agent = agent_of("opencode")
+    properties = {"id": "per_1", "permission": "bash", "metadata": {"command": "ls"}, "tool": {"callID": "call_1"}}
+    agent.project.user_hooks({"event": "permission_request", "matcher": "bash", "command": OBSERVED})
+    told = agent.fire({"hook": "permission.asked", "event": {"type": "permission.asked", "properties": properties}})
+    assert json.loads((agent.project.root / "seen").read_text())["tool_args"] == {"command": "ls"}
+    assert "names no tool" not in told.person

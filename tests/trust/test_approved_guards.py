@@ -399,3 +399,22 @@ def test_guards_that_the_users_own_config_lost_are_named_once(project: Project) 
     assert "no longer" not in stranger.fire(session="s3").output
     (project.home / ".config/hookrun/hooks.json").unlink()
     assert "no longer" not in stranger.fire(session="s4").output
+
+
+def test_a_record_of_another_version_judges_as_before(project: Project) -> None:
+    """What it says of the same handler, declared before, had another form."""
+    project.script("hooks/guard.sh", SCRIPT)
+    handler = {"type": "command", "command": "$CLAUDE_PROJECT_DIR/hooks/guard.sh", "onFailure": "block"}
+    groups = [{"matcher": matcher, "hooks": [handler]} for matcher in ("Write", "Bash")]
+    (project.root / "coder.json").write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
+    project.approve()
+    stranger = Stranger(project, "agent")
+    assert stranger.fire(command=PUSH, session="before").blocked
+    [record] = (project.home / ".local/share/hookrun/guards").rglob("guards.json")
+    first, second = json.loads(record.read_text())
+    assert second["hook"]["claude"].pop("twins")
+    second["hook"]["claude"]["twins"] = ["Write"]
+    record.write_text(json.dumps([first, second]))
+    declare(project.root, OTHER)
+    assert stranger.fire(command=PUSH, session="s9").blocked
+    assert not stranger.fire(command="ls", session="s9").blocked
