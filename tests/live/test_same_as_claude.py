@@ -1,5 +1,7 @@
 """The same settings and hooks, in Claude Code itself and through hookrun in another agent: the effects are the same.
 
+But for a refusal in a form that Claude Code does not take: the tool runs there, and is refused through hookrun.
+
 Claude Code reads its settings alone, without hookrun: the others are compared with it.
 """
 
@@ -18,6 +20,13 @@ from tests.live.model import Json
 from tests.live.run import Agent, Place, Ran
 
 AGENTS = ("codex", "gemini")
+
+WITHOUT_REASON = ("no-event-name", "other-event-name")
+LOST_IN_CLAUDE = (
+    "deny-wrong-type", "deny-with-null", "deny-second-line", "noise-first", "noise-last", "in-an-array", "wrong-word",
+    "decision-deny", *WITHOUT_REASON,
+)  # fmt: skip
+"""Rows of hooks that refuse in a form of their own, or amid other output."""
 
 SAME = {
     "SessionStart": ("hook_event_name", "source"),
@@ -50,7 +59,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         yield run
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", [row for row in ROWS if row not in LOST_IN_CLAUDE])
 @pytest.mark.parametrize("name", AGENTS)
 def test_what_happens_is_what_happens_in_claude_code(
     name: str, row: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
@@ -59,6 +68,19 @@ def test_what_happens_is_what_happens_in_claude_code(
     needs(request, "claude", name)
     expected = claude_rows.outcome(session("claude"), row)
     assert claude_rows.outcome(session(name), row) == expected, _difference(row, session("claude"), session(name))
+
+
+@pytest.mark.parametrize("row", LOST_IN_CLAUDE)
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_refusal_that_claude_code_loses_refuses(
+    name: str, row: str, session: Callable[[str], Ran], request: pytest.FixtureRequest
+) -> None:
+    """Through hookrun, with its reason."""
+    needs(request, "claude", name)
+    seen = _difference(row, session("claude"), session(name))
+    assert claude_rows.outcome(session("claude"), row) == Outcome(1, wrote=f"{row}\n", told=False), seen
+    refused = Outcome(1, wrote=None, told=row not in WITHOUT_REASON)
+    assert claude_rows.outcome(session(name), row) == refused, seen
 
 
 @pytest.mark.parametrize("event", SAME)
