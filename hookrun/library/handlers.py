@@ -23,7 +23,7 @@ from hookrun.core.text import did_you_mean, escape, one_line, quote
 from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import plain_fields
+from hookrun.library.fire_context import plain
 
 Answer = AnyVerdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]
@@ -416,7 +416,7 @@ class TableCandidates:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook's other conditions match this context."""
         hook = self._hooks[index]
-        return self._unconditional[index] or not ConditionEvaluator(plain_fields(context)).mismatch(
+        return self._unconditional[index] or not ConditionEvaluator(plain(context)).mismatch(
             when=hook.when, unless=hook.unless, claude=hook.claude
         )
 

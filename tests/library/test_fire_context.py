@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import traceback
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from enum import Enum, IntEnum
@@ -12,6 +14,7 @@ from uuid import UUID
 
 import pytest
 
+from hookrun.core.fastjson import MAX_DEPTH
 from hookrun.library import fire_context
 from tests.rows import rows
 
@@ -30,6 +33,27 @@ class Level(IntEnum):
     """One of numbers."""
 
     HIGH = 3
+
+
+def depth() -> int:
+    """Return the number of frames on the stack."""
+    return sum(1 for _ in traceback.walk_stack(None))
+
+
+# A level takes two frames at most, one a comprehension's on Python 3.11.
+MOST = 2 * MAX_DEPTH + 20
+
+
+class Probe(os.PathLike[str]):
+    """A path that notes the depth of the stack where it is asked for its text."""
+
+    def __init__(self) -> None:
+        self.depths: list[int] = []
+
+    def __fspath__(self) -> str:
+        """Return a text."""
+        self.depths.append(depth())
+        return "x"
 
 
 @dataclass
@@ -74,8 +98,19 @@ def test_what_nobody_can_say_is_an_error(value: object, strange: object) -> None
 
 
 def test_what_holds_itself_is_an_error() -> None:
-    """And does not take the program with it."""
-    ring: list[object] = [HALF]
+    """And leaves the stack room: what is collected in its depths has a `__del__` that must run."""
+    probe = Probe()
+    ring: list[object] = [probe, HALF]
     ring.append(ring)
-    with pytest.raises(ValueError, match=r"."):
+    with pytest.raises(ValueError, match="nested more than 200 deep"):
         fire_context.dumps({"ring": ring})
+    assert max(probe.depths) - depth() < MOST
+
+
+def test_what_holds_itself_is_plain_as_deep_as_hooks_read() -> None:
+    """Conditions on its other fields match."""
+    probe = Probe()
+    ring: list[object] = [probe]
+    ring.append(ring)
+    assert fire_context.plain({"path": Path("a"), "ring": ring})["path"] == "a"
+    assert max(probe.depths) - depth() < MOST
