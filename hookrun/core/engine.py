@@ -71,6 +71,7 @@ class HookChain:
     encodes_changes = True
     ended_by: str | None = None
     changed = False
+    objected = False  # whether a verdict is more than NO_OBJECTION
     _rechecks = False
     _lowest_change = 0
     save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
@@ -142,9 +143,7 @@ class HookChain:
 
     def combine(self) -> Verdict:
         """Return the verdict of all runs so far, with conflicts in its system message."""
-        if not self.notes and all(run.verdict is NO_OBJECTION for run in self.runs):
-            return NO_OBJECTION
-        return self.combine_into(AnyVerdict()).replace()
+        return self.combine_into(AnyVerdict()).replace() if self.objected or self.notes else NO_OBJECTION
 
     def combine_into(self, combined: AnyVerdict) -> AnyVerdict:
         """Set it in the fields of an empty one, and return that."""
@@ -232,13 +231,14 @@ class HookChain:
             run = self.interpret(hook, outcome, before)
             run.recheck = self._rechecks
             self.runs.append(run)
-            verdict = run.verdict
-            if verdict.modified_args is verdict.args_patch is verdict.modified_context is None:
-                run.args = args if isinstance(args, dict) else {}
-            else:
-                self._apply_changes(run, before, together)
-            if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
-                self.ended_by = hook.name
+            if isinstance(args, dict):
+                run.args = args
+            if (verdict := run.verdict) is not NO_OBJECTION:
+                self.objected = True
+                if not (verdict.modified_args is verdict.args_patch is verdict.modified_context is None):
+                    self._apply_changes(run, before, together)
+                if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
+                    self.ended_by = hook.name
             if run.notes or run.failure is not None:
                 noted.append(run)
         return noted

@@ -89,8 +89,8 @@ class AnyVerdict:
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
-        given = ((name, getattr(self, name)) for name in VERDICT_FIELDS)
-        return {"action": self.action, **{name: value for name, value in given if value is not None}}
+        names = ("action", *VERDICT_FIELDS)
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def replace(self, **changes: Any) -> Verdict:
         """Return a new verdict with these fields, and those of this one otherwise.
