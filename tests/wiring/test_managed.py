@@ -149,7 +149,10 @@ class Machine:
             self.python.unlink()
 
 
-REFUSED = b"gave no answer, so the call was not run; try again; managed hooks stay on: whoever manages this machine"
+REFUSED = (
+    b"gave no answer, so the call was not run; if trying again does not help, whoever manages this machine can install "
+    b"hookrun again, or correct or remove the config of the managed hooks"
+)
 
 
 @pytest.mark.slow
