@@ -20,12 +20,6 @@ WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in
 # Managed hooks are no user's to switch off.
 MANAGED = "managed hooks stay on: whoever manages this machine can correct or remove their config"
 
-# What a managed line says that got no answer: hookrun may be gone.
-REPAIR = (
-    "if trying again does not help, whoever manages this machine can install hookrun again, or correct or remove the "
-    "config of the managed hooks"
-)
-
 # What a launcher says that is left alone: the run ended without an answer, or hookrun was removed.
 UNANSWERED, REMOVED = "hookrun ended before it answered", "hookrun is no longer installed"
 # The script that `install` writes for a user without hookrun; its directory is DATA_DIR.
@@ -94,7 +88,9 @@ def alone(event: str, cause: str, script: str = "") -> str:
     what = f"{cause}, so {NOT_RUN.get(event, NO_CALL)}"
     if cause == REMOVED:
         return f"{what}; the user can install it again, or run `{script}` in a terminal of their own"
-    return f"{what}; try again; {WAY_OUT}, or `{script}`" if script else f"{what}; {REPAIR}"
+    if not script:
+        return f"{what}; if trying again does not help, hookrun must be installed again; {MANAGED}"
+    return f"{what}; try again; {WAY_OUT}, or `{script}`"
 
 
 def refusal(cause: str, layers: Iterable[str] = ()) -> str:

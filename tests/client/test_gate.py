@@ -225,7 +225,7 @@ def test_a_package_that_does_not_come_back(launcher: Launcher, prepare: Callable
 
 @pytest.mark.parametrize("text", ["#!/gone\n", "no program"])
 def test_without_a_python_the_script_answers(launcher: Launcher, text: str) -> None:
-    """It reads the message, which nobody has read, and so knows the tool; it need not try again."""
+    """It reads the message, of which nothing has been read, and so knows the tool; it need not try again."""
     python = launcher.data / "python"
     python.write_text(text)
     python.chmod(0o755)

@@ -150,8 +150,8 @@ class Machine:
 
 
 REFUSED = (
-    b"gave no answer, so the call was not run; if trying again does not help, whoever manages this machine can install "
-    b"hookrun again, or correct or remove the config of the managed hooks"
+    b"gave no answer, so the call was not run; if trying again does not help, hookrun must be installed again; "
+    b"managed hooks stay on: whoever manages this machine"
 )
 
 
