@@ -54,7 +54,7 @@ def _fire(argv: list[str]) -> int:
             return NOT_LOADED
         status = status_without_hooks(argv, error)
         try:
-            os.write(2, f"hookrun: cannot be loaded, so no hook has run: {error}\n".encode())
+            os.write(2, f"hookrun: cannot be loaded, so no hook has run: {str(error) or 'no memory'}\n".encode())
         except OSError:
             pass
         return status
@@ -85,16 +85,19 @@ def _load_site() -> None:
 def status_without_hooks(argv: list[str], error: BaseException) -> int:
     """Return the exit status where no hook could run: 1, but 0 for an agent that takes 1 for a refusal.
 
-    It stays 1 without a free descriptor or memory: hooks must not be missing silently.
+    Without a free descriptor or memory whether there is a guard is not known either: at a gate it is a refusal, 2.
     """
-    if "--agent" not in argv or isinstance(error, (MemoryError, SystemError)) or getattr(error, "errno", 0) in SCARCE:
-        return 1
     try:
         from hookrun import agents
+        from hookrun.core.events import EVENTS, GATES
 
+        if isinstance(error, (MemoryError, SystemError)) or getattr(error, "errno", 0) in SCARCE:
+            return 2 if any(EVENTS.get(word) in GATES for word in argv) else 1
         return agents.status_without_hooks(argv)
+    except MemoryError:
+        return 2
     except Exception:  # the agent is unknown: an unseen message is better than a refusal
-        return 0
+        return 0 if "--agent" in argv else 1
 
 
 if __name__ == "__main__":

@@ -173,12 +173,32 @@ def test_a_module_that_is_half_written_ends_in_one_line(project: Project, packag
 
 @rows("agent", ["claude", "copilot"])
 def test_without_a_free_descriptor_a_guard_is_not_silently_missing(project: Project, package: Path, agent: str) -> None:
-    """Whether the interpreter starts depends on its version: the call is refused, or the status is 1."""
+    """Whether the interpreter starts depends on its version: the call is refused, or the status is Python's, 1."""
     project.user_hooks({"command": "exit 2", "on_failure": "block"})
     words = (package / "__main__.py", "fire", "--agent", agent, "PreToolUse", "--home", project.home)
     limit = ("sh", "-c", 'ulimit -n 4; exec "$@"', "sh")
     done = started(project, *OPTIONS, *words, message=MESSAGE, before=limit)
-    assert done.returncode == 1 or b'"deny"' in done.stdout, done
+    assert done.returncode in (1, 2) or b'"deny"' in done.stdout, done
+
+
+@rows(
+    "words, status",
+    [
+        (["--agent", "claude", "PreToolUse"], 2),
+        (["--agent", "copilot", "PreToolUse"], 2),
+        (["pre_tool_use"], 2),
+        (["--agent", "claude", "PostToolUse"], 1),
+    ],
+)
+@pytest.mark.parametrize("error", ["MemoryError", "OSError(24, 'Too many open files')"])
+def test_what_cannot_be_loaded_for_want_of_something_refuses_at_a_gate(
+    project: Project, package: Path, words: list[str], status: int, error: str
+) -> None:
+    """Whether there is a guard is not known, and no launcher stands before this Python."""
+    (package / "fire" / "command.py").write_text(f"raise {error}\n")
+    done = started(project, *OPTIONS, package / "__main__.py", "fire", *words, "--home", project.home)
+    assert (done.returncode, done.stdout) == (status, b"")
+    assert re.fullmatch(ONE_LINE, done.stderr.decode()), done.stderr
 
 
 @rows("arguments, status", [(["pre_tool_use"], 130), (["--agent", "copilot", "preToolUse"], 0)])

@@ -88,7 +88,9 @@ def alone(event: str, cause: str, script: str = "") -> str:
     what = f"{cause}, so {NOT_RUN.get(event, NO_CALL)}"
     if cause == REMOVED:
         return f"{what}; the user can install it again, or run `{script}` in a terminal of their own"
-    return f"{what}; try again; {WAY_OUT}, or `{script}`" if script else f"{what}; try again; {MANAGED}"
+    if not script:
+        return f"{what}; if trying again does not help, hookrun must be installed again; {MANAGED}"
+    return f"{what}; try again; {WAY_OUT}, or `{script}`"
 
 
 def refusal(cause: str, layers: Iterable[str] = ()) -> str:

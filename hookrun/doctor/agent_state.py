@@ -310,7 +310,7 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Findings:
     if each.command.form is not None:
         yield _check_portable(agent, each)
     elif (missing := each.command.missing()) is not None:
-        cause = "no hook runs; you get a warning and the agent continues"
+        cause = "no hook runs; a launcher blocks the calls that a guard may be for, for others you get a warning"
         directory, name = os.path.split(missing)
         if name == launcher_file.NAME and os.path.isfile(os.path.join(directory, launchers.GONE)):
             cause = f"hooks run, started by `{launchers.GONE}` beside it, but not through the server"

@@ -128,7 +128,8 @@ class Ledger:
         }
         listed = {"from_here": self.from_here, "disconnected": self.disconnected}
         manifest |= {name: each for name, each in listed.items() if each}
-        file_change.write_file(self.path, json.dumps(manifest, indent=2).encode() + b"\n", 0o600)
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"  # disconnect.txt reads no escapes
+        file_change.write_file(self.path, text.encode("utf-8", "surrogatepass"), 0o600)
         named = {entry.original for entry in self.entries.values()} | {"manifest.json", "lock"}
         for name in os.listdir(self.directory):
             if name not in named:

@@ -199,6 +199,7 @@ def test_a_program_that_is_gone(project: Project) -> None:
     _edit(conf, lambda text: re.sub("/hookrun/([a-z_]+.py)", r"/gone/hookrun/\1", text))
     finding = _found(project, "claude", "program")
     assert finding["found"].endswith("gone/hookrun/__main__.py does not exist any more")
+    assert "blocks the calls that a guard may be for" in finding["cause"]
     assert finding["remedy"] == "run `hookrun install claude`"
     conf.chmod(0o644)
     finding = _found(project, "claude", "program")

@@ -223,6 +223,20 @@ def test_a_package_that_does_not_come_back(launcher: Launcher, prepare: Callable
     assert launcher.run("PreToolUse") == (0, "gone|claude PreToolUse\n", "")
 
 
+@pytest.mark.parametrize("text", ["#!/gone\n", "no program"])
+def test_without_a_python_the_script_answers(launcher: Launcher, text: str) -> None:
+    """It reads the message, of which nothing has been read, and so knows the tool; it need not try again."""
+    python = launcher.data / "python"
+    python.write_text(text)
+    python.chmod(0o755)
+    guard(launcher)
+    launcher.write_conf(launcher.conf.read_text().replace(f"exec {sys.executable}", f"exec {python}").splitlines())
+    os.utime(launcher.start.parent, (0, 0))
+    assert launcher.run("PreToolUse") == (0, "gone|- claude PreToolUse\n", "")
+    launcher.gone.unlink()
+    assert launcher.run("PreToolUse") == REFUSAL
+
+
 def test_a_removed_hookrun_without_the_script(launcher: Launcher) -> None:
     """The launcher refuses itself."""
     guard(launcher)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,6 +104,49 @@ def test_it_refuses_below_an_agent(project: Project, started: dict[str, str]) ->
     assert status == 1
     assert "hint: run it in a terminal yourself" in printed
     assert tree(project.home) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a ps(1)")
+def test_without_ps_it_refuses_below_an_agent_too(project: Project) -> None:
+    """Small containers have none: then /proc says what started it."""
+    assert hookrun(project, "install", "claude", "--all-events", "--trust").status == 0
+    programs = project.temporary / "few"
+    programs.mkdir()
+    for name in ("cat", "cut", "grep", "readlink", "rm", "sed", "sha256sum", "tr"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    shutil.copy(str(shutil.which("sh")), project.temporary / "codex")
+    before = tree(project.home)
+    master, slave = os.openpty()
+    done = subprocess.run(
+        [project.temporary / "codex", "-c", '"$0"; exit $?', script_of(project)],
+        stdin=slave,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={"PATH": str(programs)},
+        text=True,
+        check=False,
+    )
+    os.close(master)
+    os.close(slave)
+    assert (done.returncode, " is codex, so an agent or a hook" in done.stdout) == (1, True), done
+    assert tree(project.home) == before
+
+
+def test_a_path_that_it_cannot_read_is_named(project: Project) -> None:
+    """A home may have any letters; what it cannot read in their list it names."""
+    settings = project.home / "first/settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{}")
+    link = settings_file(project, "claude")
+    link.parent.mkdir(parents=True)
+    for name, reads in (("lé 'x", True), ('lé "x', False)):
+        settings = settings.parent.rename(project.home / name) / "settings.json"
+        link.unlink(missing_ok=True)
+        link.symlink_to(settings)
+        assert hookrun(project, "install", "claude", "--all-events", "--trust").status == 0
+        status, printed = run(project)
+        assert (status == 0, "cannot read this path" not in printed) == (reads, reads), printed
+        assert (settings.read_bytes() == b"{}") is reads
 
 
 def test_it_works_below_other_programs(project: Project) -> None:

@@ -149,7 +149,10 @@ class Machine:
             self.python.unlink()
 
 
-REFUSED = b"gave no answer, so the call was not run; try again; managed hooks stay on: whoever manages this machine"
+REFUSED = (
+    b"gave no answer, so the call was not run; if trying again does not help, hookrun must be installed again; "
+    b"managed hooks stay on: whoever manages this machine"
+)
 
 
 @pytest.mark.slow

@@ -98,9 +98,9 @@ static _Noreturn void fail_without_hooks(const char *message) {
 
 /* Become the script that says that hookrun is missing, in the agent's own form. */
 static _Noreturn void gone(void) {
-    char *command[] = {"/bin/sh", beside("gone"), agent};
+    char *command[] = {"/bin/sh", beside("gone"), lacks_python ? "-" : agent, agent}; /* `-`: it need not try */
     if (access(command[1], R_OK) == 0)
-        become(command, 3, NULL);
+        become(command, lacks_python ? 4 : 3, NULL);
     if (guarded)
         refuse();
     fail_without_hooks("hookrun: not found, so no hook has run\nhint: reinstall it and run `hookrun install`\n");
@@ -121,7 +121,7 @@ static _Noreturn void go_cold(char *reason) {
         }
         if (now_ms() < end && is_being_replaced(program))
             continue;
-        if (is_there && guarded)
+        if (is_there && guarded && !lacks_python)
             refuse();
         gone();
     }

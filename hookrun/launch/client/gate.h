@@ -8,8 +8,8 @@
  *     because TEXT                              the reason, where the exit status is the answer */
 
 /* Exit statuses of a cold run below this process: an answer after which the call continues; the package cannot be
- * loaded, and nothing of the message was read; a refusal. Any other is no answer. */
-enum { ANSWERED = 80, NOT_LOADED = 75, REFUSED = 2 };
+ * loaded, or there is no Python, and nothing of the message was read; a refusal. Any other is no answer. */
+enum { ANSWERED = 80, NOT_LOADED = 75, NO_PYTHON = 76, REFUSED = 2 };
 
 /* Milliseconds: for a package that is being replaced, since a change of its directory; for a run after a signal, and
  * after its kill; from a run's deadline to this process's. */
@@ -211,6 +211,8 @@ static int wait_for(int fd, const sigset_t *signals) {
     return ended == child ? status : -1;
 }
 
+static int lacks_python;
+
 /* Start the cold command, wait for it, and end with its answer, or refuse. Returns if it could not be loaded. */
 static void run_below(char *reason) {
     static const int watched[] = {SIGCHLD, SIGHUP, SIGINT, SIGTERM};
@@ -237,14 +239,15 @@ static void run_below(char *reason) {
         if (getppid() == parent && dup2(out[1], STDOUT_FILENO) == STDOUT_FILENO &&
             sigprocmask(SIG_SETMASK, &before, NULL) == 0)
             become(cold, cold_words, reason);
-        _exit(127);
+        _exit(errno == ENOENT || errno == ENOEXEC ? NO_PYTHON : 127);
     }
     close(out[1]);
     int status = wait_for(out[0], &before), code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     while (read_output(out[0]) > 0)
         continue;
     close(out[0]);
-    if (status != -1 && code == NOT_LOADED && !passed) {
+    lacks_python = code == NO_PYTHON;
+    if (status != -1 && (code == NOT_LOADED || lacks_python) && !passed) {
         output_size = 0;
         sigprocmask(SIG_SETMASK, &before, NULL);
         return;
