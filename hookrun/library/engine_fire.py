@@ -216,7 +216,7 @@ class EngineFire(HookChain):
                 processes.combine_failures()
             switched_off = processes.off
         result = Result()
-        if self.objected:
+        if self.objected():
             self.combine_into(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
