@@ -7,29 +7,41 @@ from __future__ import annotations
 
 import os
 
+from hookrun.core.files import MAX_READ, is_within, read_or_none
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # Ends of the names of git's settings that name programs or files with such (git-config(1)).
 GIT_PROGRAMS = (
     "command", "program", "hookspath", "fsmonitor", "editor", "pager", "helper", "clean", "smudge", "process",
     "textconv", "driver", "external", "path", "askpass", "cmd", "uploadpack", "receivepack", "exec", "gitproxy",
 )  # fmt: skip
+# Values of such settings that name none.
+PLAIN = ("", "true", "false")
 
 COMPRESSED = (4).to_bytes(4, "big")
 LARGEST_INDEX = 64 << 20
+LARGEST_LINK = 4096  # bytes of a file with the path of a directory (PATH_MAX, limits.h)
 
 
-def settings_with_programs(directory: str) -> str | None:
-    """Return the settings file of the repository around a directory if it names programs, else None."""
-    while not os.path.isfile(path := f"{directory.rstrip('/')}/.git/config"):
-        if directory == "/":
-            return None
-        directory = os.path.dirname(directory)
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        text = file.read(LARGEST_INDEX)
-    for line in text.lower().splitlines():
-        name, _, program = (each.strip() for each in line.partition("="))
-        if program[:1] == "!" or (name.endswith(GIT_PROGRAMS) and program not in ("", "true", "false")):
-            return path
-    return None
+def settings_with_programs(directory: str) -> Iterator[str]:
+    """Yield the settings files of the repositories around a directory that name programs, and paths that those name."""
+    for top, own in _repositories(directory):
+        common = _led(own, _text(f"{own}/commondir", LARGEST_LINK))
+        for path in dict.fromkeys((f"{common}/config", f"{own}/config.worktree")):
+            text = _text(path, MAX_READ)
+            if len(text) == MAX_READ:  # the rest is not read
+                yield path
+            for line in text.splitlines():
+                name, _, program = (each.strip() for each in line.partition("="))
+                is_path = name.lower().endswith("path")
+                if program[:1] == "!" or (name.lower().endswith(GIT_PROGRAMS) and program.lower() not in PLAIN):
+                    yield path
+                    named = [word for word in program.strip('"!').split() if is_path or "/" in word]
+                    paths = (os.path.normpath(os.path.join(base, word)) for word in named for base in (top, common))
+                    yield from (each for each in paths if each != top and is_within(each, top))
 
 
 def is_tracked(path: str, top: str, data: bytes) -> bool:
@@ -52,17 +64,28 @@ def is_tracked(path: str, top: str, data: bytes) -> bool:
 
 def git_index(root: str) -> tuple[str, bytes]:
     """Return the top of the repository around a directory, and its index; both empty without one."""
-    top = root
-    while not os.path.lexists(f"{top}/.git"):
-        if top == "/":
-            return "", b""
-        top = os.path.dirname(top)
-    directory = f"{top}/.git"
-    try:
-        if os.path.isfile(directory):  # a worktree or a submodule
-            with open(directory, encoding="utf-8", errors="surrogateescape") as file:
-                directory = os.path.join(top, file.read(4096).partition("gitdir:")[2].strip())
-        with open(f"{directory}/index", "rb") as index:
-            return top, index.read(LARGEST_INDEX)
-    except (OSError, ValueError):
-        return top, b""
+    for top, own in _repositories(root):
+        return top, read_or_none(f"{own}/index", LARGEST_INDEX) or b""
+    return "", b""
+
+
+def _repositories(directory: str) -> Iterator[tuple[str, str]]:
+    """Yield the tops of the repositories around a directory, the nearest first, and the directories that git has there.
+
+    Git passes over one that lacks a part.
+    """
+    below = ""
+    while directory != below:
+        own = f"{directory.rstrip('/')}/.git"
+        if os.path.lexists(own):
+            link = _text(own, LARGEST_LINK).partition("gitdir:")[2]  # of a worktree or a submodule
+            yield directory, _led(directory, link) if link else own
+        directory, below = os.path.dirname(directory), directory
+
+
+def _led(directory: str, link: str) -> str:
+    return os.path.realpath(os.path.join(directory, link.strip())) if link else directory
+
+
+def _text(path: str, limit: int) -> str:
+    return (read_or_none(path, limit) or b"").decode("utf-8", "surrogateescape")
