@@ -7,41 +7,34 @@ from __future__ import annotations
 
 import os
 
-from hookrun.core.files import MAX_READ, is_within, read_or_none
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from hookrun.core.files import MAX_READ, is_within, read_or_none, upwards
 
 # Ends of the names of git's settings that name programs or files with such (git-config(1)).
 GIT_PROGRAMS = (
     "command", "program", "hookspath", "fsmonitor", "editor", "pager", "helper", "clean", "smudge", "process",
     "textconv", "driver", "external", "path", "askpass", "cmd", "uploadpack", "receivepack", "exec", "gitproxy",
 )  # fmt: skip
-# Values of such settings that name none.
-PLAIN = ("", "true", "false")
-
 COMPRESSED = (4).to_bytes(4, "big")
 LARGEST_INDEX = 64 << 20
-LARGEST_LINK = 4096  # bytes of a file with the path of a directory (PATH_MAX, limits.h)
 
 
-def settings_with_programs(directory: str) -> Iterator[str]:
-    """Yield the settings files of the repositories around a directory that name programs, and paths that those name."""
+def settings_with_programs(directory: str) -> list[str]:
+    """Return the settings files of the repositories around a directory that name programs, and paths in those."""
+    found: list[str] = []
     for top, own in _repositories(directory):
-        common = _led(own, _text(f"{own}/commondir", LARGEST_LINK))
+        common = os.path.join(own, _text(f"{own}/commondir").strip())
         for path in dict.fromkeys((f"{common}/config", f"{own}/config.worktree")):
-            text = _text(path, MAX_READ)
-            if len(text) == MAX_READ:  # the rest is not read
-                yield path
+            text = _text(path)
+            found += [path] * (len(text) == MAX_READ)  # the rest is not read
             for line in text.splitlines():
-                name, _, program = (each.strip() for each in line.partition("="))
-                is_path = name.lower().endswith("path")
-                if program[:1] == "!" or (name.lower().endswith(GIT_PROGRAMS) and program.lower() not in PLAIN):
-                    yield path
-                    named = [word for word in program.strip('"!').split() if is_path or "/" in word]
-                    paths = (os.path.normpath(os.path.join(base, word)) for word in named for base in (top, common))
-                    yield from (each for each in paths if each != top and is_within(each, top))
+                name, program = (each.strip() for each in line.partition("=")[::2])
+                is_known = name.lower().endswith(GIT_PROGRAMS) and program.lower() not in ("", "true", "false")
+                if program[:1] == "!" or is_known:
+                    is_path = name.lower().endswith("path")
+                    words = [word for word in program.strip('"!').split() if is_path or "/" in word]
+                    paths = [os.path.normpath(os.path.join(base, word)) for word in words for base in (top, common)]
+                    found += [path, *(each for each in paths if each != top and is_within(each, top))]
+    return found
 
 
 def is_tracked(path: str, top: str, data: bytes) -> bool:
@@ -69,23 +62,12 @@ def git_index(root: str) -> tuple[str, bytes]:
     return "", b""
 
 
-def _repositories(directory: str) -> Iterator[tuple[str, str]]:
-    """Yield the tops of the repositories around a directory, the nearest first, and the directories that git has there.
-
-    Git passes over one that lacks a part.
-    """
-    below = ""
-    while directory != below:
-        own = f"{directory.rstrip('/')}/.git"
-        if os.path.lexists(own):
-            link = _text(own, LARGEST_LINK).partition("gitdir:")[2]  # of a worktree or a submodule
-            yield directory, _led(directory, link) if link else own
-        directory, below = os.path.dirname(directory), directory
+def _repositories(directory: str) -> list[tuple[str, str]]:
+    """Return the tops of all repositories around a directory (git passes over broken ones) with git's directories."""
+    tops = [top for top in upwards(directory, "/") if os.path.lexists(f"{top}/.git")]
+    links = [_text(f"{top}/.git").partition("gitdir:")[2].strip() for top in tops]  # of a worktree or a submodule
+    return [(top, os.path.join(top, link or ".git")) for top, link in zip(tops, links, strict=True)]
 
 
-def _led(directory: str, link: str) -> str:
-    return os.path.realpath(os.path.join(directory, link.strip())) if link else directory
-
-
-def _text(path: str, limit: int) -> str:
-    return (read_or_none(path, limit) or b"").decode("utf-8", "surrogateescape")
+def _text(path: str) -> str:
+    return (read_or_none(path) or b"").decode("utf-8", "surrogateescape")

@@ -224,9 +224,9 @@ class _Finder:
         """Add the repository's settings if they name programs, and the files that they name."""
         from hookrun.trust.git_files import settings_with_programs
 
-        for path in settings_with_programs(os.path.normpath(self.expand(value, cwd))):
-            for each in self.matching(path):
-                self.add(each, sure=False)
+        found = settings_with_programs(os.path.normpath(self.expand(value, cwd)))
+        for each in (each for path in found for each in self.matching(path)):
+            self.add(each, sure=False)
 
     def loaded_by(self, path: str, cwd: str) -> None:
         """Add the files beside a script of the project that it loads by name, or would load as a standard module."""

@@ -43,9 +43,8 @@ def text_of(file: LocalFile) -> str:
         digest = sum_of(file)
     except (OSError, UnreadableFileError) as error:
         return f"[cannot be read: {getattr(error, 'strerror', None) or error}]"
-    if len(data) > LARGEST_FILE:
-        return f"[{file.identity[2]} bytes: too large to show]\n[sha256 {digest}]"
-    return f"[binary, {len(data)} bytes]\n[sha256 {digest}]"
+    kind = "{} bytes: too large to show" if len(data) > LARGEST_FILE else "binary, {} bytes"
+    return f"[{kind.format(file.identity[2])}]\n[sha256 {digest}]"
 
 
 def is_shown(text: str) -> bool:
