@@ -8,6 +8,7 @@ not being the user's, add a reading but rule out none.
 from __future__ import annotations
 
 from hookrun.core.fastjson import loads
+from hookrun.core.files import read_or_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,9 +77,8 @@ def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
 def _servers(path: str, key: str) -> list[str]:
     """Return the servers' names in a settings file, none if it is unreadable (with comments)."""
     try:
-        with open(path, encoding="utf-8") as file:
-            found = loads(file.read())
-    except (OSError, ValueError):
+        found = loads((read_or_none(path) or b"").decode())
+    except ValueError:
         return []
     servers = found.get(key) if isinstance(found, dict) else None
     return list(servers) if isinstance(servers, dict) else []

@@ -72,7 +72,7 @@ DEFAULT_TIMEOUTS = {"": 60.0}
 MAX_TIMEOUTS = {"": 60.0}
 
 NOTES = (
-    "Shell lines of `.opencode/command/*.md` (``!`...` ``) run without an event: `hookrun doctor` names them.",
+    "Shell lines of commands (``!`...` ``), in `opencode.json` too, run without an event: `hookrun doctor` names them.",
     "It has plugins instead of hooks: `hookrun install` writes one, which calls hookrun.",
     "It has no timeout for plugins: the 60 seconds are hookrun's.",
     "Text for the model at `tool.execute.before` reaches it with the tool's result.",
@@ -244,7 +244,7 @@ INSTALL: InstallSpec = {
         "servers": (("{home}/.config/opencode/opencode.json", "mcp"), ("{project}/opencode.json", "mcp")),
     },
     "on_demand": {"experimental.text.complete": "for each text of the model"},
-    "shell_lines": {".opencode/command/**/*.md": r"!`([^`]+)`", ".opencode/commands/**/*.md": r"!`([^`]+)`"},
+    "shell_lines": dict.fromkeys((".opencode/command*/**/*.md", "opencode.json*", ".opencode/*.json*"), r"!`([^`]+)`"),
     "unsent": ("session.deleted",),
     "elsewhere": ("{directory}/plugins/hookrun.js", ".opencode/plugins/hookrun.js"),
 }

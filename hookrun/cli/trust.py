@@ -383,7 +383,7 @@ def approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration and its files' texts."""
     texts = {snapshots.DECLARATION: _declaration(found.hook)}
     for file in found.inspection.files:
-        texts[file.label] = snapshots.text_of(file.path)
+        texts[file.label] = snapshots.text_of(file)
     return texts
 
 

@@ -20,6 +20,7 @@ from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.validate import SETTING_FIELDS, validate_settings
 from hookrun.core.events import EVENTS
+from hookrun.core.files import open_regular
 from hookrun.core.model import UNTRUSTED_LAYERS, as_object
 from hookrun.core.state import DATA_DIR, report_bug
 from hookrun.core.text import did_you_mean, one_line, one_of, quote
@@ -302,7 +303,7 @@ def tree_digest(directory: str) -> str:
 
     whole = hashlib.sha256()
     for path in sorted(_files(directory)):
-        with open(os.path.join(directory, path), "rb") as file:
+        with open_regular(os.path.join(directory, path)) as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
             mode = "x" if os.fstat(file.fileno()).st_mode & 0o100 else "-"
         whole.update(f"{content} {mode} {path}\n".encode("utf-8", "surrogateescape"))

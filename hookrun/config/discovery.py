@@ -149,7 +149,10 @@ def find(
             if found.files:  # only our own files can include them
                 paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
                 found.claude += [path for path in paths if os.path.exists(path)]
-            found.approved = [each for each in directories if found.add("approved", guards_file(home, each))]
+            records = ((each, f"{home}{GUARDS}{each}/guards.json") for each in directories)
+            found.approved = [each for each, path in records if found.add("approved", path)]
+            if not found.approved and os.path.exists(home + GUARDS) and (real := os.path.realpath(cwd)) != cwd:
+                return find(real, home, managed=managed, own_environment=own_environment, session=session, roots=roots)
     if config is not None:
         found.add("project", config, named=True)
     found.others = _others(found, session, roots)
@@ -180,8 +183,8 @@ def _others(found: ConfigFiles, session: object, roots: Iterable[str]) -> list[P
 
 
 def guards_file(home: str, root: str) -> str:
-    """Return the path of the file with a project's approved guards."""
-    return f"{home}{GUARDS}{root}/guards.json"
+    """Return the path of the file with a project's approved guards, whatever links lead to it."""
+    return f"{home}{GUARDS}{os.path.realpath(root)}/guards.json"
 
 
 def find_user_layer(home: str) -> ConfigFiles:

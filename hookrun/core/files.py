@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from errno import EINVAL
+from io import BufferedReader
 
 # Beginning and end of a temporary file's name; no agent reads such a file.
 PREFIX, SUFFIX = ".hookrun-", ".tmp"
@@ -41,20 +43,23 @@ class NotRegularError(OSError):
     """The file is neither a regular file nor a directory."""
 
 
-def read_regular(path: str, limit: int) -> bytes:
-    """Return a file's bytes, at most one more than `limit`, without waiting for a FIFO.
+def open_regular(path: str) -> BufferedReader:
+    """Open a file to read its bytes, without waiting for a FIFO.
 
     Raises OSError; IsADirectoryError or NotRegularError if it is no regular file.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode):
-            raise IsADirectoryError if stat.S_ISDIR(mode) else NotRegularError
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(limit + 1)
-    finally:
-        os.close(fd)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    raise (IsADirectoryError if stat.S_ISDIR(mode) else NotRegularError)(EINVAL, "not a regular file", path)
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """Return a file's bytes, at most one more than `limit`, without waiting for a FIFO. Raises as `open_regular`."""
+    with open_regular(path) as file:
+        return file.read(limit + 1)
 
 
 def read_or_none(path: str, limit: int = MAX_READ) -> bytes | None:

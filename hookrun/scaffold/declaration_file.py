@@ -24,6 +24,7 @@ from hookrun.core.text import UserError
 from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
+from hookrun.process.prepare import inherited
 
 
 class ScaffoldError(UserError):
@@ -186,9 +187,6 @@ SAFE = (
     *(word for name in PROTOCOLS for word in ("-c", f"protocol.{name}.allow=always")),
 )
 
-# Variables that git sets for its own hooks and that would misdirect this git.
-OF_ANOTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
-
 
 def fetch(include: GitInclude, home: str) -> str:
     """Fetch an include's files for an account, check them against its digest, and return their digest.
@@ -233,14 +231,13 @@ def _archive(include: GitInclude, repository: str) -> bytes:
 
 
 def _git(*arguments: str, about: GitInclude) -> bytes:
-    inherited = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
     try:
         done = subprocess.run(  # the user's git; a project's values stand behind `--`
             ["git", *SAFE, *arguments],  # noqa: S607  # as above
             capture_output=True,
             timeout=GIT_TIMEOUT,
             check=False,
-            env={**inherited, "GIT_TERMINAL_PROMPT": "0", "GIT_ATTR_NOSYSTEM": "1"},
+            env={**inherited("inherit"), b"GIT_TERMINAL_PROMPT": b"0", b"GIT_ATTR_NOSYSTEM": b"1"},
             stdin=subprocess.DEVNULL,
         )
     except FileNotFoundError:

@@ -7,29 +7,34 @@ from __future__ import annotations
 
 import os
 
+from hookrun.core.files import MAX_READ, is_within, read_or_none, upwards
+
 # Ends of the names of git's settings that name programs or files with such (git-config(1)).
 GIT_PROGRAMS = (
     "command", "program", "hookspath", "fsmonitor", "editor", "pager", "helper", "clean", "smudge", "process",
     "textconv", "driver", "external", "path", "askpass", "cmd", "uploadpack", "receivepack", "exec", "gitproxy",
 )  # fmt: skip
-
 COMPRESSED = (4).to_bytes(4, "big")
 LARGEST_INDEX = 64 << 20
 
 
-def settings_with_programs(directory: str) -> str | None:
-    """Return the settings file of the repository around a directory if it names programs, else None."""
-    while not os.path.isfile(path := f"{directory.rstrip('/')}/.git/config"):
-        if directory == "/":
-            return None
-        directory = os.path.dirname(directory)
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        text = file.read(LARGEST_INDEX)
-    for line in text.lower().splitlines():
-        name, _, program = (each.strip() for each in line.partition("="))
-        if program[:1] == "!" or (name.endswith(GIT_PROGRAMS) and program not in ("", "true", "false")):
-            return path
-    return None
+def settings_with_programs(directory: str) -> list[str]:
+    """Return the settings files of the repositories around a directory that name programs, and paths in those."""
+    found: list[str] = []
+    for top, own in _repositories(directory):
+        common = os.path.join(own, _text(f"{own}/commondir").strip())
+        for path in dict.fromkeys((f"{common}/config", f"{own}/config.worktree")):
+            text = _text(path)
+            found += [path] * (len(text) == MAX_READ)  # the rest is not read
+            for line in text.splitlines():
+                name, program = (each.strip() for each in line.partition("=")[::2])
+                is_known = name.lower().endswith(GIT_PROGRAMS) and program.lower() not in ("", "true", "false")
+                if program[:1] == "!" or is_known:
+                    is_path = name.lower().endswith("path")
+                    words = [word for word in program.strip('"!').split() if is_path or "/" in word]
+                    paths = [os.path.normpath(os.path.join(base, word)) for word in words for base in (top, common)]
+                    found += [path, *(each for each in paths if each != top and is_within(each, top))]
+    return found
 
 
 def is_tracked(path: str, top: str, data: bytes) -> bool:
@@ -52,17 +57,17 @@ def is_tracked(path: str, top: str, data: bytes) -> bool:
 
 def git_index(root: str) -> tuple[str, bytes]:
     """Return the top of the repository around a directory, and its index; both empty without one."""
-    top = root
-    while not os.path.lexists(f"{top}/.git"):
-        if top == "/":
-            return "", b""
-        top = os.path.dirname(top)
-    directory = f"{top}/.git"
-    try:
-        if os.path.isfile(directory):  # a worktree or a submodule
-            with open(directory, encoding="utf-8", errors="surrogateescape") as file:
-                directory = os.path.join(top, file.read(4096).partition("gitdir:")[2].strip())
-        with open(f"{directory}/index", "rb") as index:
-            return top, index.read(LARGEST_INDEX)
-    except (OSError, ValueError):
-        return top, b""
+    for top, own in _repositories(root):
+        return top, read_or_none(f"{own}/index", LARGEST_INDEX) or b""
+    return "", b""
+
+
+def _repositories(directory: str) -> list[tuple[str, str]]:
+    """Return the tops of all repositories around a directory (git passes over broken ones) with git's directories."""
+    tops = [top for top in upwards(directory, "/") if os.path.lexists(f"{top}/.git")]
+    links = [_text(f"{top}/.git").partition("gitdir:")[2].strip() for top in tops]  # of a worktree or a submodule
+    return [(top, os.path.join(top, link or ".git")) for top, link in zip(tops, links, strict=True)]
+
+
+def _text(path: str) -> str:
+    return (read_or_none(path) or b"").decode("utf-8", "surrogateescape")

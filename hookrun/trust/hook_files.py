@@ -221,11 +221,12 @@ class _Finder:
                     self.add(f"{directory}/{name}", sure=False)
 
     def git(self, value: str, cwd: str) -> None:
-        """Add the repository's settings if they name programs."""
+        """Add the repository's settings if they name programs, and the files that they name."""
         from hookrun.trust.git_files import settings_with_programs
 
-        if (path := settings_with_programs(os.path.normpath(self.expand(value, cwd)))) is not None:
-            self.add(path)
+        found = settings_with_programs(os.path.normpath(self.expand(value, cwd)))
+        for each in (each for path in found for each in self.matching(path)):
+            self.add(each, sure=False)
 
     def loaded_by(self, path: str, cwd: str) -> None:
         """Add the files beside a script of the project that it loads by name, or would load as a standard module."""

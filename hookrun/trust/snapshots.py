@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
-from hashlib import file_digest
 
+from hookrun.core.files import read_regular
 from hookrun.core.state import DATA_DIR
+from hookrun.trust.digest import UnreadableFileError, sum_of
 from hookrun.trust.hook_files import LocalFile
 from hookrun.trust.store import RULE
 
@@ -31,23 +31,20 @@ PARTS = ("[not kept", *(f"[{digit}" for digit in "0123456789"))
 Texts = dict[str, str]
 
 
-def text_of(path: str) -> str:
+def text_of(file: LocalFile) -> str:
     """Return a file's text, or lines in brackets if it is binary, too large or unreadable.
 
     The lines contain its digest, so that a change of the same size shows.
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-            if len(data) <= LARGEST_FILE and b"\0" not in data:
-                return data.decode("utf-8", "backslashreplace")
-            file.seek(0)
-            digest = file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        return f"[cannot be read: {error.strerror}]"
-    if len(data) > LARGEST_FILE:
-        return f"[{os.path.getsize(path)} bytes: too large to show]\n[sha256 {digest}]"
-    return f"[binary, {len(data)} bytes]\n[sha256 {digest}]"
+        data = read_regular(file.path, LARGEST_FILE)
+        if len(data) <= LARGEST_FILE and b"\0" not in data:
+            return data.decode("utf-8", "backslashreplace")
+        digest = sum_of(file)
+    except (OSError, UnreadableFileError) as error:
+        return f"[cannot be read: {getattr(error, 'strerror', None) or error}]"
+    kind = "{} bytes: too large to show" if len(data) > LARGEST_FILE else "binary, {} bytes"
+    return f"[{kind.format(file.identity[2])}]\n[sha256 {digest}]"
 
 
 def is_shown(text: str) -> bool:
@@ -96,7 +93,7 @@ def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list
             size = known[1:].partition(" ")[0]
             if size.isdecimal() and int(size) != file.identity[2]:
                 changed.append(file.label)
-        elif file.identity[2] > LARGEST_FILE or text_of(file.path) != known:
+        elif file.identity[2] > LARGEST_FILE or text_of(file) != known:
             changed.append(file.label)
     return [*changed, *(name for name in before if name not in labels and name != DECLARATION)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,7 +67,12 @@ def _recorded(project: Project) -> dict[str, object]:
 @pytest.mark.sampled(3)
 @EACH
 def test_a_guard_on_a_tool_of_a_server_blocks(project: Project, name: str, own: str) -> None:
-    """By `mcp__SERVER__TOOL` and by globs of it, though no servers are known; no other server's guard runs."""
+    """By `mcp__SERVER__TOOL` and by globs of it, though no servers are known; no other server's guard runs.
+
+    The project's own settings are what a call must not wait for.
+    """
+    (project.root / ".mcp.json").symlink_to("/dev/zero")
+    os.mkfifo(project.root / "opencode.json")
     block = says(action="block", message="no")
     project.user_hooks(
         {"name": "other", "matcher": "mcp__other__*|mcp__my_files__else", "command": block},

@@ -319,6 +319,7 @@ def test_hooks_that_are_switched_off(project: Project, agent: str, path: str, of
     [
         ("opencode", ".opencode/command/show.md", "one\n!`git push --force` and !`date`\n", 2),
         ("opencode", ".opencode/commands/deep/show.md", "!`git push --force`", 1),
+        ("opencode", "opencode.json", '{"command": {"show": {"template": "!`git push --force`"}}}', 1),
         ("gemini", ".gemini/commands/deep/show.toml", 'prompt = """\n\n!{ git push --force }"""', 3),
         ("qwen", ".qwen/commands/show.toml", 'prompt = "!{git push --force}"', 1),
         ("qwen", ".qwen/commands/show.md", "---\n---\n!{git push --force}", 3),

@@ -111,18 +111,23 @@ def test_a_copy_that_was_changed_is_no_copy(project: Project, shared: Shared) ->
     stored = Path(GitInclude(str(shared.path), rev, digest, "coder.json").directory(str(project.home)))
     (stored / "check.sh").write_text("#!/bin/sh\nexit 0\n")
     assert "was changed" in hookrun(project, "validate").stdout
+    (stored / "check.sh").unlink()
+    os.mkfifo(stored / "check.sh")
+    assert "check.sh: not a regular file" in hookrun(project, "validate").stdout
     assert digest in hookrun(project, "update").stdout
     assert (stored / "check.sh").read_text() == SCRIPT
     assert hookrun(project, "validate").status == 0
 
 
 def test_a_repository_beside_the_project_is_named_relative_to_the_config(project: Project, shared: Shared) -> None:
-    """As other included files are; `update` prints the digest, and a file that is not there is an error."""
+    """As other included files are, below a hook of git, too; the digest is printed; a missing file is an error."""
     rev = shared.commit()
     include(project, git=os.path.relpath(shared.path, project.root), rev=rev)
     done = hookrun(project, "update")
     assert done.status == 0, done.stderr
     assert "digest sha256:" in done.stdout
+    shutil.rmtree(project.home / ".local/share/hookrun/includes")
+    assert hookrun(project, "update", GIT_COMMON_DIR="/nowhere", GIT_DIR="/nowhere").status == 0
     include(project, git=str(shared.path), rev=rev, path="x.json")
     assert f'no file "x.json" in {shared.path} at {rev}' in hookrun(project, "validate").stdout
     assert hookrun(project, "update").status == 1

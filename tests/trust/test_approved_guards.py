@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -383,6 +384,23 @@ def test_a_config_further_in_hides_no_guard_of_a_later_session(guarded: Stranger
     assert "do not replace those of" in answer.output
     project.approve(inner)
     assert not guarded.fire(command=PUSH, cwd=inner, session="s10").blocked
+
+
+def test_a_link_leads_past_no_guard(guarded: Stranger) -> None:
+    """To its project, at the call or at the approval: the record is the same."""
+    project = guarded.project
+    link = project.root.parent / "link"
+    link.symlink_to(project.root)
+    declare(project.root)
+    answer = guarded.fire(command=PUSH, cwd=link, session="s9")
+    assert answer.blocked
+    assert "no push" in answer.output
+    declare(project.root, GUARD)
+    shutil.rmtree(project.home / ".local/share/hookrun/guards")
+    printed = hookrun(project, "trust", "--digest", str(link)).stdout
+    hookrun(project, "trust", "--yes", printed.split()[0], str(link))
+    declare(project.root)
+    assert guarded.fire(command=PUSH, session="s10").blocked
 
 
 # --- the user's own

@@ -159,6 +159,17 @@ def test_what_is_neither_a_file_nor_a_directory_is_refused(project: Project, mak
     assert [each for each in found if "pipe is neither a file nor a directory" not in each["problem"]] == []
 
 
+def test_no_call_waits_for_gits_index(agent: Stranger) -> None:
+    """A FIFO in its place shows nothing to be tracked."""
+    project = agent.project
+    project.script("guard.sh", "#!/bin/sh\necho no push >&2; exit 2\n")
+    project.script("rules.json", "{}", 0o644)
+    project.hooks({"name": "guard", "command": "./guard.sh rules.json"})
+    agent.approve()
+    os.mkfifo(project.root / ".git" / "index")
+    assert "no push" in agent.fire().output
+
+
 def test_no_name_hides_another_file(agent: Stranger) -> None:
     """Names that look like labels of another kind, and the same file name in two directories, are each covered."""
     project = agent.project

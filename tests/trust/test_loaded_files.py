@@ -56,6 +56,24 @@ CODE = {
     "GIT_DIR": Line({"command": "git status", "env": {"GIT_DIR": "g"}}, {}, "g/config"),
     "git's settings": Line({"command": "git status"}, {}, ".git/config", "[core]\n\tfsmonitor = ./x.sh\n"),
     "an alias of git": Line({"command": "git s"}, {}, ".git/config", "[alias]\n\ts = !./x.sh\n"),
+    "those of a worktree": Line(
+        {"command": "cd sub && git s"},
+        {"sub/.git": "gitdir: ../g/w\n", "g/w/commondir": "..\n"},
+        "g/config",
+        "[alias]\n\ts = !./x.sh\n",
+    ),
+    "those above a directory that git passes over": Line(
+        {"command": "cd sub && git s"}, {"sub/.git/config": ""}, ".git/config", "[alias]\n\ts = !./x.sh\n"
+    ),
+    "a program in git's settings": Line(
+        {"command": "git status"}, {".git/config": "[core]\n\tfsmonitor = tools/x.sh --fast\n"}, "tools/x.sh"
+    ),
+    "more settings of git": Line(
+        {"command": "git s"}, {".git/config": "[include]\n\tpath = ../.gitconfig\n"}, ".gitconfig"
+    ),
+    "a directory in git's settings": Line(
+        {"command": "git commit -m x"}, {".git/config": "[core]\n\thooksPath = hooks\n"}, "hooks/pre-commit"
+    ),
     "a directory of an option": Line({"command": "mytool --plugins plugins"}, {}, "plugins/a.py"),
     "glued": Line({"command": "mytool --plugins=plugins"}, {}, "plugins/a.py"),
 }
@@ -66,6 +84,9 @@ DATA = {
     "a sibling of a shell script": Line(SHELL, {"hooks/guard.sh": "echo lib.sh\n"}, "hooks/lib.sh"),
     "a standard module's name": Line(SHELL, {"hooks/guard.sh": "exit 0\n"}, "hooks/json.py"),
     "git's settings": Line({"command": "git status"}, {}, ".git/config", "[core]\n\tfsmonitor = true\n"),
+    "an argument in git's settings": Line(
+        {"command": "git status"}, {".git/config": '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n'}, "clean"
+    ),
     "a cache in HOME": Line({"command": "sh g.sh", "env": {"HOME": "h"}}, {"g.sh": ":\n"}, "h/.cache/x"),
     "a directory of sources": Line({"command": "ruff check --output-file o src"}, {}, "src/a.py"),
 }
