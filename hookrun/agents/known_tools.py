@@ -189,12 +189,11 @@ def message_of_program(fields: Mapping[str, object]) -> Message | None:
 
 def with_given_names(message: Message, verdict: Verdict) -> Verdict:
     """Return a verdict on a message with its changed arguments under the given names, a block if that is impossible."""
-    if not verdict.modified_args:
-        return verdict
-    given = message.to_native_args([verdict.modified_args])
-    if given is None:
+    changes = {"modified_args": verdict.modified_args, "args_patch": verdict.args_patch}
+    given = {name: message.to_native_args([change]) for name, change in changes.items() if change}
+    if None in given.values():
         return Verdict("block", f"{message.tool} does not take the arguments that a hook gave it")
-    return verdict.replace(modified_args=given)
+    return verdict.replace(**given) if given else verdict
 
 
 def title(agent: str) -> str:
