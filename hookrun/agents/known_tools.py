@@ -347,9 +347,9 @@ def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[
     return ours, table
 
 
-def tool_by_arguments(tool: str, args: Arguments) -> str | None:
-    """Return hookrun's name for a tool in no table by its arguments, None if unclear."""
-    return _tool_and_arguments(tool, args, None)[0]
+def tool_by_arguments(tool: str, args: Arguments) -> tuple[str | None, dict[str, str]]:
+    """Return hookrun's name for a tool in no table by its arguments, None if unclear, and of those that differ."""
+    return _tool_and_arguments(tool, args, None)
 
 
 def _table(args: Arguments) -> dict[str, str]:
