@@ -189,12 +189,11 @@ def message_of_program(fields: Mapping[str, object]) -> Message | None:
 
 def with_given_names(message: Message, verdict: Verdict) -> Verdict:
     """Return a verdict on a message with its changed arguments under the given names, a block if that is impossible."""
-    if not verdict.modified_args:
-        return verdict
-    given = message.to_native_args([verdict.modified_args])
-    if given is None:
+    changes = {"modified_args": verdict.modified_args, "args_patch": verdict.args_patch}
+    given = {name: message.to_native_args([change]) for name, change in changes.items() if change}
+    if None in given.values():
         return Verdict("block", f"{message.tool} does not take the arguments that a hook gave it")
-    return verdict.replace(modified_args=given)
+    return verdict.replace(**given) if given else verdict
 
 
 def title(agent: str) -> str:
@@ -348,9 +347,9 @@ def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[
     return ours, table
 
 
-def tool_by_arguments(tool: str, args: Arguments) -> str | None:
-    """Return hookrun's name for a tool in no table by its arguments, None if unclear."""
-    return _tool_and_arguments(tool, args, None)[0]
+def tool_by_arguments(tool: str, args: Arguments) -> tuple[str | None, dict[str, str]]:
+    """Return hookrun's name for a tool in no table by its arguments, None if unclear, and of those that differ."""
+    return _tool_and_arguments(tool, args, None)
 
 
 def _table(args: Arguments) -> dict[str, str]:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from hookrun.core.model import ClaudeForm
+    from hookrun.core.model import AnyHook, ClaudeForm
 
 
 def glob(pattern: str, text: str) -> bool:
@@ -62,6 +62,10 @@ def to_matchable_text(value: object) -> str | None:
     return repr(value) if isinstance(value, (int, float)) else None
 
 
+# Fields that are known of a call whose arguments are not.
+READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name"})
+
+
 class ConditionEvaluator:
     """Evaluate conditions on one context; lookups are cached."""
 
@@ -96,6 +100,18 @@ class ConditionEvaluator:
             reason = why_not(claude, self._context)
             return None if reason is None else ("claude", reason)
         return None
+
+    def may_match(self, hook: AnyHook, *, of_any_tool: bool = False) -> bool:
+        """Return whether a hook may match, if neither the arguments nor, with `of_any_tool`, the tool are known."""
+        unknown = {"if", "twins", "matcher"} if of_any_tool else {"if", "twins"}
+        claude = hook.claude
+        if claude is not None:
+            claude = type(claude)({name: each for name, each in claude.to_dict().items() if name not in unknown})
+        if of_any_tool:
+            return self.mismatch(agents=hook.agents, claude=claude) is None
+        when = {path: globs for path, globs in (hook.when or {}).items() if path in READ}
+        unless = hook.unless if hook.unless and READ.issuperset(hook.unless) else None
+        return self.mismatch(hook.matcher, when, unless, hook.agents, claude) is None
 
     def tool_matches(self, matcher: Sequence[str]) -> bool:
         """Return whether a glob matches the tool, by its canonical name or the agent's.

@@ -14,7 +14,7 @@ from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
 from hookrun.core.fastjson import MAX_DEPTH, finite
 from hookrun.core.gate import conclude, refusal, refuses
-from hookrun.core.model import PRECEDENCE, UNTRUSTED_LAYERS, ClaudeForm, Verdict
+from hookrun.core.model import PRECEDENCE, UNTRUSTED_LAYERS, Verdict
 from hookrun.core.state import report_bug
 
 TYPE_CHECKING = False
@@ -88,10 +88,6 @@ def _number(text: str) -> object:
         return text
 
 
-# Fields that are known of a call whose arguments are not.
-READ = frozenset({"event", "agent", "agent_event", "tool_name", "agent_tool_name"})
-
-
 def guards_of_message(
     fire: EventFire, calls: Sequence[Mapping[str, object]] = (), *, is_unread: bool = False
 ) -> list[str]:
@@ -157,7 +153,7 @@ def guards(
         enforcing = [hooks.hook(index) for index in range(hooks.count) if hooks.enforcing[index]] if hooks else []
         meant = [hook for hook in enforcing if hook.on_failure == "block" or not only_guards]
         left = [hook for hook in meant if (hook.name, hook.location()) not in judged]
-        found = [hook for hook in left if _may_match(hook, view, of_any_tool=of_any_tool)]
+        found = [hook for hook in left if view.may_match(hook, of_any_tool=of_any_tool)]
         trust = fire.decisions() if found else None
         return [*(hook.name for hook in found if trust is None or _may_block(hook, trust)), *unknown_guards(fire)]
     except Exception as error:
@@ -180,18 +176,6 @@ def _unread_layers(invocation: FireInvocation) -> list[str]:
     if invocation.compiled is not None:
         return invocation.compiled.unread
     return [layer for layer, _, _ in invocation.config_files.files]
-
-
-def _may_match(hook: Hook, view: ConditionEvaluator, *, of_any_tool: bool) -> bool:
-    unknown = {"if", "twins", "matcher"} if of_any_tool else {"if", "twins"}
-    claude = hook.claude
-    if claude is not None:
-        claude = ClaudeForm({name: each for name, each in claude.to_dict().items() if name not in unknown})
-    if of_any_tool:
-        return view.mismatch(agents=hook.agents, claude=claude) is None
-    when = {path: globs for path, globs in (hook.when or {}).items() if path in READ}
-    unless = hook.unless if hook.unless and READ.issuperset(hook.unless) else None
-    return view.mismatch(hook.matcher, when, unless, hook.agents, claude) is None
 
 
 def _may_block(hook: Hook, trust: UserDecisions) -> bool:

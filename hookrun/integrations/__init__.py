@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from hookrun.agents.base import NameMap
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
 from hookrun.core.context import ContextError
 from hookrun.core.events import GATES
@@ -58,12 +59,14 @@ def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_err
     return "block" if engine.refuses_unjudged(event, fields, on_error) else "continue"
 
 
-def check_use(engine: Engine, on_error: object, **functions: object) -> None:
+def check_use(engine: Engine, on_error: object, names: object = None, **functions: object) -> None:
     """Raise what a program does wrong: ClosedError for a closed engine, ValueError for options that are none."""
     if engine.closed:
         raise ClosedError("the engine is closed: enter it again (`with engine:`), or create another one")
     if on_error not in (None, "continue", "block"):
         raise ValueError(f'on_error must be "continue", "block" or None, not {on_error!r}')
+    if names is not None and not isinstance(names, NameMap):
+        raise ValueError(f"names must be a NameMap, not {names!r}")
     for name, value in functions.items():
         if value is not None and not callable(value):
             raise ValueError(f"{name} must be a function, not {value!r}")

@@ -83,7 +83,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         a closed engine.
         """
         super().__init__()
-        check_use(engine, on_error, approve=approve, tell_person=tell_person)
+        check_use(engine, on_error, names, approve=approve, tell_person=tell_person)
         check_fields({"session_id": session_id, **fields}, EVENTS)
         self._engine = engine
         self._session_id = session_id

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any
 
-from hookrun.agents.base import CHANGES_FILES, NameMap
+from hookrun.agents.base import CHANGES_FILES, NameMap, string_in
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
+from hookrun.agents.known_tools import message_of_program
 from hookrun.core.context import ContextError
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
 from hookrun.library import Result
@@ -153,7 +154,7 @@ class _ToolCall:
     action: str = "continue"
 
     async def run(self) -> ToolOutcome:
-        check_use(self.engine, self.on_error, call=self.call, approve=self.approve, text=self.text)
+        check_use(self.engine, self.on_error, self.names, call=self.call, approve=self.approve, text=self.text)
         name = plain(self.name)  # tables have texts
         if name == "" or isinstance(name, bool) or not isinstance(name, (str, int, float)):
             raise ContextError(f"run_tool needs the tool's name, not {name!r}: no hook can be asked without it")
@@ -218,9 +219,10 @@ class _ToolCall:
             log.exception("hookrun: the program's `text` could not convert the result of %s", self.name)
             output = as_text(value)
         await self._tell("post_tool_use", tool_result_output=output, attempt=self.attempts)
-        if self.names.tool(self.name) in CHANGES_FILES:
-            path = plain(self.names.arguments(self.name, self.args).get("file_path"))
-            if isinstance(path, str) and path:
+        message = message_of_program(context := self._context())
+        for fields in [context] if message is None else [call.fields for call in message.calls]:
+            path = string_in(plain(fields["tool_args"]), "file_path")
+            if path and fields["tool_name"] in CHANGES_FILES:
                 await self._tell("file_changed", file_path=path)
         return self._outcome(output, result=value)
 

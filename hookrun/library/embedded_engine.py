@@ -5,21 +5,22 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from threading import Lock
 from time import monotonic
-from types import TracebackType
 from typing import Protocol, Self, TypeVar, Unpack
 
+from hookrun.agents.known_tools import with_canonical_tool
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.core.conditions import ConditionEvaluator
-from hookrun.core.events import GATES
+from hookrun.core.events import GATES, TOOLS
 from hookrun.core.gate import refuses
 from hookrun.core.model import AnyHook
 from hookrun.core.state import home_directory
 from hookrun.library import Result, handlers
 from hookrun.library.calls import check_deadline, current_task, result_at_once
-from hookrun.library.engine_fire import EngineFire
+from hookrun.library.engine_fire import AgentNamedFire, EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, checked
@@ -338,6 +339,10 @@ class Engine:
             data = {**context, **fields} if fields or type(context) is not dict else context  # it is only read
         name, known = self._names.get(event) or self._resolve(event)
         data = checked(data, name, known)
+        new_fire: Callable[..., EngineFire] = EngineFire
+        if data.get("tool_name", "bash") not in TOOLS:
+            new_fire = partial(AgentNamedFire, data["tool_name"])
+            data = with_canonical_tool(data)
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
         table = self._registry.tables.get(name) or self._registry.table(name)
@@ -346,10 +351,9 @@ class Engine:
             check_deadline(deadline)
         if not candidates.count and not (self._services.unread and name in GATES):
             result = Result()
-            if self._services.problems:
-                result.problems = self._services.problems
+            result.problems = self._services.problems
             return result
-        fire = EngineFire(self._services, name, data, candidates, state)
+        fire = new_fire(self._services, name, data, candidates, state)
         if deadline is not None:
             fire.deadline = monotonic() + deadline
         return fire
@@ -373,7 +377,7 @@ class Engine:
                 return False
             if services.unread and EngineFire(services, event, {}, TableCandidates([])).may_have_unread_guard():
                 return True
-            view = ConditionEvaluator(fields or {})
+            view = ConditionEvaluator(with_canonical_tool(fields or {}))
             return any(
                 hook.on_failure == "block"
                 and hook.enforcing
@@ -434,17 +438,13 @@ class Engine:
         current_task()
         return self._enter()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         if self._leave():
             await self.close()
 
     def __enter__(self) -> Self:
         return self._enter()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         if self._leave():
             self.close_sync()

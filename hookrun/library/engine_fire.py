@@ -8,9 +8,11 @@ import logging
 from functools import partial
 from os import register_at_fork, urandom
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hookrun.agents.known_tools import message_of_program, with_given_names
 from hookrun.core import audit, context as contexts
+from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.engine import HookChain
 from hookrun.core.events import GATES
 from hookrun.core.gate import conclude, refusal, refuses, with_end
@@ -28,8 +30,11 @@ from hookrun.process.prepare import HookEnvironment
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
+    from hookrun.agents.base import Message
     from hookrun.library.engine_state import EngineState
     from hookrun.library.handlers import TableCandidates
+
+T = TypeVar("T")
 
 LOG = logging.getLogger("hookrun")
 # Hooks that enclose this process.
@@ -48,6 +53,7 @@ class EngineFire(HookChain):
     encode = staticmethod(dumps)
     encodes_changes = False
     deadline = FOREVER
+    blind: type[AnyHook] = AnyHook  # those that lack arguments that were cut off
     new_environment: Callable[..., HookEnvironment] = HookEnvironment
     candidates: TableCandidates
     _processes: Processes | None = None
@@ -224,7 +230,7 @@ class EngineFire(HookChain):
         result.problems = services.problems
         result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000
-        if services.unread and self.event in GATES and result.go_on:
+        if (services.unread or "arguments_cut_off" in self.context) and self.event in GATES and result.go_on:
             self._refuse_if_guarded(result)
         self._log_failures()
         if services.journal is not None:
@@ -232,12 +238,15 @@ class EngineFire(HookChain):
         return result
 
     def _refuse_if_guarded(self, result: Result) -> None:
-        """Make a result a block if a guard may be in a file that cannot be read."""
+        """Make a result a block if a guard may be in a file that cannot be read, or cannot read all arguments."""
         services = self.services
-        if refuses(services.settings.get("on_error"), self.may_have_unread_guard):
+        blind = ", ".join(self._blind_guards() if "arguments_cut_off" in self.context else ())
+        if refuses(services.settings.get("on_error"), lambda: bool(blind) or self.may_have_unread_guard()):
             result.unjudged = copy.copy(result)
             result.action, result.modified_args = "block", None
             result.message = refusal(f"hookrun could not judge this: {'; '.join(services.problems)}", services.unread)
+            if blind:
+                result.message = f"hooks ({blind}) cannot read all of this: {self.context['arguments_cut_off']}"
             concluded = conclude(self.event, self.runs, "block", result)
             result.message, result.system_message = concluded.message, concluded.system_message
         self._processes = None  # as above
@@ -246,6 +255,15 @@ class EngineFire(HookChain):
         """Return whether a guard may be in a file that cannot be read."""
         trusted = UNTRUSTED_LAYERS if self.services.trusted else ()
         return any(layer in trusted or self.processes.trust.may_guard(layer) for layer in self.services.unread)
+
+    def _blind_guards(self) -> Iterator[str]:
+        """Yield the names of the hooks that might block this call, but do not get all of its arguments."""
+        view = ConditionEvaluator(self.context)
+        for hook in map(self.candidates.hook, range(self.candidates.count)):
+            may_match = isinstance(hook, self.blind) and hook.enforcing and view.may_match(hook)
+            may_run = hook.on_failure == "block" or (may_match and self.refusal(hook) is None)
+            if may_match and may_run and self.disabled_reason(hook) is None:
+                yield hook.name
 
     # --- the audit log
 
@@ -273,6 +291,58 @@ class EngineFire(HookChain):
             error = describe_exception(mistake)
         if error is not None:
             LOG.warning("the audit could not be written: %s", error)
+
+
+class AgentNamedFire(EngineFire):
+    """A fire for a tool under an agent's name, such as `exec_command`.
+
+    Handlers get the program's own arguments (`cmd`), configured hooks hookrun's (`command`); what these change is
+    renamed back.
+    """
+
+    blind = Hook
+
+    def __init__(self, tool: object, *args: Any) -> None:
+        super().__init__(*args)
+        self._tool = tool
+        self.given = self._named(self.context)[1]
+
+    def _named(self, context: dict[str, object]) -> tuple[Message | None, dict[str, object]]:
+        """Return a context as the agent's message and as configured hooks read it."""
+        fields = {"tool_name": self._tool, "tool_args": context["tool_args"]}
+        message = message_of_program({"agent_tool_name": context["agent_tool_name"], **fields})
+        if message is None:  # a handler has replaced the arguments with others
+            return None, context
+        named = {**context, **message.calls[0].fields}
+        named["file_path"] = contexts.file_path(named)
+        return message, named
+
+    def _selected(self, index: int) -> AnyHook | None:
+        return self._as_read_by(self.candidates.hook(index), super()._selected, index)
+
+    def stdin(self, hook: AnyHook) -> bytes:
+        """Return the hook's input, with hookrun's names."""
+        return self._as_read_by(hook, super().stdin, hook)
+
+    def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
+        """Return an ended hook's result, with its changes under the program's names."""
+        if isinstance(hook, Handler):
+            return super().interpret(hook, outcome, before)
+        message, named = self._named(before)
+        run = super().interpret(hook, outcome, named)
+        if message is not None:
+            run.verdict = with_given_names(message, run.verdict)
+        return run
+
+    def _as_read_by(self, hook: AnyHook, method: Callable[[Any], T], argument: object) -> T:
+        """Call a method with the context as the hook reads it."""
+        own = self.context
+        if not isinstance(hook, Handler):
+            self.context = self._named(own)[1]
+        try:
+            return method(argument)
+        finally:
+            self.context = own
 
 
 _IDS: list[str] = []

@@ -16,11 +16,10 @@ from uuid import UUID
 
 import orjson
 
-from hookrun.agents.known_tools import with_canonical_tool
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.core import context as contexts, fastjson
 from hookrun.core.context import FIELDS, MISNAMED, ContextError
-from hookrun.core.events import ALIASES, TOOLS, WITH_TOOL
+from hookrun.core.events import ALIASES, WITH_TOOL
 from hookrun.core.text import closest, quote, suggest
 from hookrun.library.event_contexts import CLASSES, Context, ContextField
 
@@ -71,8 +70,6 @@ def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOW
                 contexts.check({name: value}, f"fire {event}")
             expected = "a str" if type_ is str else "a dict"
             raise ContextError(f"fire {event}: {name} is of type {type(value).__name__}, not {expected} or None")
-    if data.get("tool_name", "bash") not in TOOLS:
-        data = with_canonical_tool(data)
     if known.issuperset(data):
         return data
     for name, likely in _misspelled(data, event, known):

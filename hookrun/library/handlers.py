@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from json import dumps
 from threading import Lock
 from typing import Any, TypedDict
 
-from hookrun.agents.known_tools import is_mcp, tool_by_arguments
+from hookrun.agents.known_tools import ARGUMENTS, canonical_tools, is_mcp, tool_by_arguments
 from hookrun.config.document import Diagnostic, Document, Location, errors_in, key_text
 from hookrun.config.parse import KeyPath
 from hookrun.config.recipe_entries import hooks_from_data
@@ -377,8 +378,10 @@ class HookTable:
                     if hook.matcher and hook.enforcing and hook.on_failure == "block":
                         raise ContextError(f"fire {self._event}: no tool_name: {hook.name} may be for the tool")
             matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
-            if not any(hook.matcher for hook in matching):
+            if not any(hook.matcher and "*" not in hook.matcher for hook in matching):
                 self._doubt_tool(data)
+            if any(isinstance(hook, Hook) for hook in matching):
+                self._doubt_arguments(data)
             known = TableCandidates(matching)
             if len(self._known) >= MOST_REMEMBERED:
                 self._known.clear()
@@ -390,12 +393,26 @@ class HookTable:
         tool, args = data.get("tool_name"), data.get("tool_args")
         if not isinstance(tool, str) or tool in TOOLS or not isinstance(args, dict) or is_mcp(tool):
             return
-        ours = tool_by_arguments(tool, args)
+        ours, renamed = tool_by_arguments(tool, args)
+        meant = ConditionEvaluator({"tool_name": ours})
         if ours and any(
-            hook.matcher and ConditionEvaluator({"tool_name": ours}).tool_matches(hook.matcher) for hook in self.hooks
+            hook.matcher and "*" not in hook.matcher and meant.tool_matches(hook.matcher) for hook in self.hooks
         ):
-            advice = f'if it is one, write "matcher": "{ours}|{tool}", or pass names=NameMap({{"{tool}": "{ours}"}})'
+            names = ", ".join(map(dumps, [{tool: ours}, {tool: renamed}] if renamed else [{tool: ours}]))
+            by_name = "" if renamed else f'write "matcher": "{ours}|{tool}", or '
+            advice = f"if it is one, {by_name}pass names=NameMap({names})"
             warn_once(f"no hook is asked about the tool {quote(tool)}, though some are for `{ours}`: {advice}")
+
+    def _doubt_arguments(self, data: Mapping[str, object]) -> None:
+        """Warn of arguments of hookrun's tool under other names, such as `cmd`: configured hooks do not read them."""
+        tool, args = str(data.get("tool_name")), data.get("tool_args")
+        own = str(data.get("agent_tool_name") or tool)
+        if tool not in TOOLS or not isinstance(args, dict):
+            return
+        renamed = {theirs: ours for theirs, ours in tool_by_arguments(tool, args)[1].items() if ours in ARGUMENTS[tool]}
+        if renamed and tool not in canonical_tools(own):  # loads all agents, so only then
+            advice = f"pass names=NameMap({dumps({own: tool})}, {dumps({own: renamed})})"
+            warn_once(f"hooks from config files do not read {quote(own)}'s {', '.join(renamed)}: {advice}")
 
 
 class TableCandidates:

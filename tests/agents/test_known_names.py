@@ -173,12 +173,14 @@ ARGUMENTS_OF_AGENTS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 
 @rows("tool, args, when", ARGUMENTS_OF_AGENTS)
 def test_arguments_of_an_agent_s_tool(project: Project, tool: str, args: dict[str, Any], when: dict[str, str]) -> None:
-    """In `fire`, `try` and `test` a hook reads them as from that agent."""
+    """In `fire`, `try`, `test` and a program a configured hook reads them as from that agent."""
     project.user_hooks({"name": "guard", "when": when, "command": "echo no >&2; exit 2"})
     path = project.root / "context.json"
     path.write_text(json.dumps({"tool_name": tool, "tool_args": args}))
     assert project.fire({"tool_name": tool, "tool_args": args}).status == 2
     assert "block" in hookrun(project, "try", "--ctx", str(path)).stdout
+    with Engine.load(project.root, home=project.home) as engine:
+        assert engine.fire_sync("pre_tool_use", tool_name=tool, tool_args=args).refused
     project.hooks({"name": "g", "when": when, "command": "exit 2"})
     case = {"event": "pre_tool_use", "context": {"tool_name": tool, "tool_args": args}, "expect": {"action": "block"}}
     (project.root / "g.hooktest.json").write_text(json.dumps({"cases": [{"name": "a", **case}]}))

@@ -256,6 +256,28 @@ def test_a_changed_file_is_told_of(run: Runner, engine: Engine, name: str) -> No
     assert len(heard) == 1
 
 
+PATCH = "*** Begin Patch\n*** Add File: b\n+x\n*** Delete File: c\n*** End Patch"
+
+
+@rows(
+    "name, args, paths",
+    [
+        ("write_file", {"path": "a"}, ["/w/a"]),
+        ("Edit", {"file_path": "a"}, ["/w/a"]),
+        ("apply_patch", {"input": PATCH}, ["/w/b", "/w/c"]),
+        ("Read", {"file_path": "a"}, []),
+    ],
+)
+def test_a_file_changed_by_an_agent_s_tool(
+    run: Runner, engine: Engine, name: str, args: dict[str, object], paths: list[str]
+) -> None:
+    """It fires under any name of the tool; a patch of several files, once for each."""
+    heard = listen(engine, "file_changed")
+    run(engine, name, args, Tool("ok"), working_dir="/w")
+    assert [ctx.file_path for ctx in heard] == paths
+    engine.remove("listener")
+
+
 def test_tools_with_names_of_their_own_are_seen_by_hookrun_s(run: Runner, engine: Engine) -> None:
     """Both ways: hooks match and read canonical names, the tool gets its own back, also when a hook changed them."""
     names = NameMap({"put_file": "write"}, {"put_file": {"path": "file_path", "text": "content"}})

@@ -154,6 +154,14 @@ def test_a_wrong_on_error_raises(use: Use, options: dict[str, Any]) -> None:
     assert RAN == []
 
 
+def test_wrong_names_raise(use: Use) -> None:
+    """Where they are passed: before the agent runs, in LangChain."""
+    if use not in (by_hand, in_the_sdk):  # which have none
+        with guarded() as engine, pytest.raises(ValueError, match="names must be a NameMap"):
+            use(engine, names={"terminal": "bash"})
+    assert RAN == []
+
+
 @rows("on_error", [None, "continue", "block"])
 def test_a_closed_engine_raises(use: Use, on_error: str | None) -> None:
     """At once, also for a tool that no hook matches."""

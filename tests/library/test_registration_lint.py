@@ -132,3 +132,44 @@ def test_a_tool_that_no_matcher_means_is_warned_of_once(
         assert [record.message.partition("if it is one, ")[2] for record in caplog.records] == expected
         engine.register("pre_tool_use", answers(Verdict.block("no")), name="guard", matcher="bash|terminal")
         assert engine.fire_sync("pre_tool_use", tool_name="terminal", tool_args={"command": "ls"}).refused
+
+
+def test_the_alias_names_the_arguments_too(caplog: pytest.LogCaptureFixture) -> None:
+    """Configured hooks would not read them otherwise; a hook for every tool is not one for this tool."""
+    with Engine() as engine:
+        engine.register("pre_tool_use", answers(None), name="guard", matcher="bash")
+        engine.register("pre_tool_use", answers(None), name="log", matcher="*")
+        engine.fire_sync("pre_tool_use", tool_name="terminal", tool_args={"cmd": "ls"})
+    assert [record.message.partition("if it is one, ")[2] for record in caplog.records] == [
+        'pass names=NameMap({"terminal": "bash"}, {"terminal": {"cmd": "command"}})'
+    ]
+
+
+ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"tool_name": "bash", "tool_args": {"cmd": "ls"}}, '({"bash": "bash"}, {"bash": {"cmd": "command"}})'),
+    (
+        {"tool_name": "bash", "tool_args": {"cmd": "ls"}, "agent_tool_name": "terminal"},
+        '({"terminal": "bash"}, {"terminal": {"cmd": "command"}})',
+    ),
+    ({"tool_name": "bash", "tool_args": {"command": "ls", "cmd": "ls"}}, ""),
+    ({"tool_name": "grep", "tool_args": {"pattern": "x", "path": "a"}}, ""),
+    ({"tool_name": "exec_command", "tool_args": {"cmd": "ls"}}, ""),
+]
+
+
+@rows("context, names", ARGUMENTS)
+def test_arguments_that_configured_hooks_do_not_read_are_warned_of_once(
+    caplog: pytest.LogCaptureFixture, context: dict[str, Any], names: str
+) -> None:
+    """With the alias to write; a handler reads what the program has."""
+    caplog.clear()
+    handlers.LOGGED.clear()
+    entry = {"event": "pre_tool_use", "name": "guard", "command": "exit 2", "when": {"tool_args.command": "rm *"}}
+    with Engine() as engine:
+        engine.register("pre_tool_use", answers(None))
+        engine.fire_sync("pre_tool_use", context)
+    assert caplog.records == []
+    with Engine(hooks=[entry]) as engine:
+        for _ in range(2):
+            engine.fire_sync("pre_tool_use", context)
+    assert [record.message.partition("NameMap")[2] for record in caplog.records] == [names][: len(names)]
