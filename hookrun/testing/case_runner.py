@@ -307,14 +307,17 @@ class CaseRunner:
         """
         if agent is None:
             own = message_of_program(context)
-            return self._fire_call(event, own.calls[0].fields if own is not None else context, config, hooks, sandbox)
+            fields = own.calls[0].fields if own is not None else context
+            if own is not None and (several := fields.get("arguments_cut_off")):
+                raise CannotRunError(f"{several}\nhint: add `agents`, to have each judged as in an agent")
+            return self._fire_call(event, fields, config, hooks, sandbox)
         module = load_agent(agent)
         if event not in (known := {*module.EVENTS.values(), *module.SYNTHESIZED_FROM}):
             fault = f"{module.DISPLAY_NAME} has no event {event}, only {', '.join(sorted(known))}"
             raise CannotRunError(f"{fault}\nhint: use other agents, or remove {agent}")
         message = message_from_context(module, event, context)
-        calls = [call.fields for call in message.calls if not call.synthesized]
-        results = [self._fire_call(event, fields, config, hooks, sandbox) for fields in calls]
+        calls = [call for call in message.calls if not call.synthesized]
+        results = [self._fire_call(event, call.fields, config, hooks, sandbox) for call in calls]
         fires = [(result.verdict, result.runs) for result in results]
         return as_agent_sees_it(results, build_response(module, message, replies_to(module, message, fires)))
 
@@ -331,9 +334,8 @@ class CaseRunner:
         if not candidates.count:
             return result_from_verdict(Result(), dict(context))
         fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
-        fired = fire.run_sync()
-        result = result_from_verdict(fired, dict(context))
-        waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
+        result = result_from_verdict(fire.run_sync(), dict(context))
+        waiting = [run for run in result.runs if run.hook.background and run.failure is None]
         result.failures += fire.background_failures(len(waiting))
         return result
 

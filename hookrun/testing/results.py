@@ -77,14 +77,12 @@ class CaseResult:
 
 def result_from_verdict(verdict: Result, context: dict[str, object]) -> CaseResult:
     """Return the result for a combined verdict."""
-    runs = list(verdict.runs)
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
-    result.runs = runs
+    runs = result.runs = list(verdict.runs)
     result.fired = list(dict.fromkeys(run.name for run in runs))
-    result.failures = [
-        HookFailure(run.name, run.failure.kind, run.failure.detail) for run in runs if run.failure is not None
-    ]
+    failed = ((run.name, run.failure) for run in runs if run.failure is not None)
+    result.failures = [HookFailure(name, failure.kind, failure.detail) for name, failure in failed]
     result.context, result.ms = context, verdict.ms
     return result
 

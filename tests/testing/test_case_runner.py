@@ -243,13 +243,15 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
         {"event": "pre_tool_usee", "expect": {"action": "continue"}},
         {**LIST, "hook": "no-forse", "expect": {"action": "continue"}},
         {"event": "pre_reflection_store", "agents": ["claude"], "expect": {"action": "continue"}},
+        {"event": "pre_tool_use", "tool": "apply_patch", "args": {"command": PATCH}, "expect": {"action": "continue"}},
         {**LIST, "expect": {"action": "continue"}},
     )
     reasons = [" ".join(ran.problems) for ran in done.results]
     assert 'did you mean "pre_tool_use"?' in reasons[0]
     assert "did you mean `no-force`?" in reasons[1]
     assert "Claude Code has no event pre_reflection_store" in reasons[2]
-    assert done.results[3].passed
+    assert "apply_patch does 2 things here" in reasons[3]
+    assert done.results[4].passed
     assert not done.ok
 
 
