@@ -140,8 +140,7 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     marked = f" ({', '.join(marks)})" if marks else ""
     action = str(record.get("action") or "no verdict")
     result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
-    never_ran = failure in NOT_RUN and "exit" not in record  # else it changed while it ran
-    timed = f"not run: {NOT_RUN[str(failure)]}" if never_ran else f"{result} in {record.get('ms')} ms"
+    timed = f"not run: {why}" if (why := _why_not_run(record)) else f"{result} in {record.get('ms')} ms"
     said = with_end(shortened(text or "", limit), str(record.get("consequence", "")))
     reason = f": {said.removeprefix('not approved: ')}" if said else ""
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", "error" if failure else STYLES.get(action, "")
@@ -151,6 +150,10 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     yield from _changes(record)
     notes = record.get("notes")
     yield from ((f"    note: {note}", "warning") for note in (notes if isinstance(notes, list) else ()))
+
+
+def _why_not_run(record: Record) -> str | None:
+    return None if "exit" in record else NOT_RUN.get(str(record.get("failure")))  # else it changed while it ran
 
 
 def _changes(record: Record) -> Iterator[Line]:
@@ -257,7 +260,11 @@ def _decision(run: FireRecords) -> str:
         return f"{VERBS.get(action, action)} {names}{f': {reason}' if reason else ''}"
     if action in VERBS and action != "allow":
         return f"{VERBS[action]} hookrun: {header.get('message') or '; '.join(_problems(header))}"
-    failed = [f"{each.get('hook')} failed ({each['failure']})" for each in run.hooks if each.get("failure")]
+    failed = [
+        f"{each.get('hook')} {f'did not run: {why}' if (why := _why_not_run(each)) else f'failed ({failure})'}"
+        for each in run.hooks
+        if (failure := each.get("failure"))
+    ]
     ran_hooks = ", ".join(dict.fromkeys(str(each.get("hook")) for each in run.hooks))
     declared = header.get("declared")
     none = f"none of {count(declared, 'hook')} ran" if isinstance(declared, int) and declared else "no hooks"
