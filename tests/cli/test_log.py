@@ -155,7 +155,7 @@ def test_runs_of_other_projects_are_shown_on_request(project: Project) -> None:
 
 def test_nothing_found_says_why(project: Project) -> None:
     """No run yet, the audit switched off, and names that are nearly right."""
-    assert hookrun(project, "log").stdout.splitlines()[1].startswith("hint: nothing has run yet; `hookrun doctor`")
+    assert hookrun(project, "log").stdout.splitlines()[1].startswith("hint: nothing is recorded yet; `hookrun doctor`")
     three_fires(project)
     for options, hint in (
         (("--hook", "gard"), "hint: did you mean `--hook guard`?"),

@@ -20,8 +20,8 @@ REPLACES: Json = {"name": "guard", "command": says(action="modify", modified_arg
 ON_THE_FIRST: Json = {"when": {"file_path": "*/one"}}
 ON_THE_SECOND: Json = {"when": {"file_path": "*/two"}}
 PATCH = "*** Begin Patch\n*** Add File: one\n+x\n*** Add File: two\n+x\n*** End Patch\n"
-SHOWING = ("claude", "codex", "gemini", "opencode")
-"""Agents that show the user something before a tool."""
+SHOWING = ("claude", "codex", "gemini", "copilot", "cline", "opencode")
+"""Agents in which a text reaches the user before a tool, through the model perhaps."""
 
 
 @pytest.fixture
@@ -60,9 +60,7 @@ def test_the_log_and_the_user_learn_how_the_call_ended_after_a_failure(
     agent.project.hooks(LINT, *hooks)
     shown = agent.fire(agent.shell()).shown
     assert recorded(agent) == [end]
-    if name in SHOWING:
-        assert f"hook lint {FAILED}; {end}" in shown
-        assert shown.count(FAILED) == 1
+    assert (shown.count(FAILED), shown.count(f"hook lint {FAILED}; {end}")) == (SHOWING.count(name),) * 2
 
 
 @rows("name", AGENTS)
