@@ -132,11 +132,11 @@ def read(payload: dict[str, object], event: str) -> base.Message:
         return base.Message(native, [call], roots=roots)
     fields["tool_use_id"] = about.get("id")
     message = base.tool_message(native, call, NAMES, about["name"], about.get("input"), roots=roots)
-    _take_tool(message, about)
+    take_tool(message, about)
     return message
 
 
-def _take_tool(message: base.Message, about: dict[str, object]) -> None:
+def take_tool(message: base.Message, about: dict[str, object]) -> None:
     """Give a message its tool call with the result, or one for each item of a list or file of a patch."""
     call, tool, args = message.calls[0], str(message.tool), about.get("input")
     items = _items(tool, args)

@@ -258,7 +258,7 @@ def message_from_context(agent: Agent, event: str, context: Mapping[str, object]
     fields: dict[str, object] = {**context, "agent": agent.NAME, "agent_event": native}
     tool, own_tool = fields.get("tool_name"), fields.get("agent_tool_name")
     if isinstance(tool, str) and not isinstance(own_tool, str):
-        if tool not in ARGUMENTS and tool not in agent.TOOLS:  # another agent's name of it
+        if tool not in ARGUMENTS and tool not in native_tools(agent.NAME):  # another agent's name of it
             tool = str(with_canonical_tool(fields)["tool_name"])
         own_tool = next((own for own, name in agent.TOOLS.items() if tool in (own, name)), tool)
         fields.update(agent_tool_name=own_tool, tool_name=agent.NAMES.tool(own_tool))
@@ -269,12 +269,12 @@ def message_from_context(agent: Agent, event: str, context: Mapping[str, object]
     if isinstance(args, dict):
         own_args = agent.NAMES.to_native(own_tool, agent.NAMES.arguments(own_tool, args))
         fields["tool_args"] = agent.NAMES.arguments(own_tool, own_args)
-    message = Message(
-        native,
-        [CanonicalCall(event, fields)],
-        tool=own_tool,
-        own=base.native_args_of_single_call(agent.NAMES, own_tool, own_args),
-    )
+    own = base.native_args_of_single_call(agent.NAMES, own_tool, own_args)
+    message = Message(native, [CanonicalCall(event, fields)], tool=own_tool, own=own)
+    for text in own_args.values() if own_tool in (patch.TOOL, "patch") else ():
+        patch.split_by_file(message, text)
+    if event == "pre_tool_use" and (take_tool := getattr(agent, "take_tool", None)) is not None:
+        take_tool(message, {"input": own_args})
     if not base.knows_tool(agent, message):
         name_unknown_tool(agent, message)
     return message

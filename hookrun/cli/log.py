@@ -82,7 +82,7 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
         print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
     for run in found:
         _show(run, as_json=as_json)
-    _note_gap(runs, found)
+    _note_gaps(runs, found)
     for note in () if as_json else runs.missing_notes():
         print_message(note, "note")
     seen = {run.request_id for run in found}
@@ -91,10 +91,12 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
             _show(run, as_json=as_json)
 
 
-def _note_gap(runs: RunFilter, found: Sequence[FireRecords]) -> None:
-    """Report that later runs are not logged; if none was found, another message says so."""
+def _note_gaps(runs: RunFilter, found: Sequence[FireRecords]) -> None:
+    """Report records that were lost, and that later runs are not logged; if none was found, another message says so."""
     if found and runs.is_off:
         print_message(NOT_LOGGED, "note")
+    if gaps := audit_reader.gaps(runs.home):
+        print_message("{}: {}\nhint: {}".format(*gaps), "note")
 
 
 def _show(run: FireRecords, *, as_json: bool) -> None:
@@ -139,9 +141,8 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     marks += ["background"] if record.get("kind") == audit_reader.BACKGROUND else []
     marked = f" ({', '.join(marks)})" if marks else ""
     action = str(record.get("action") or "no verdict")
-    result, text = (f"failed ({failure})", record.get("detail")) if failure else (action, record.get("message"))
-    never_ran = failure in NOT_RUN and "exit" not in record  # else it changed while it ran
-    timed = f"not run: {NOT_RUN[str(failure)]}" if never_ran else f"{result} in {record.get('ms')} ms"
+    result, text = (_ended(record, "not run"), record.get("detail")) if failure else (action, record.get("message"))
+    timed = result if result.startswith("not run: ") else f"{result} in {record.get('ms')} ms"
     said = with_end(shortened(text or "", limit), str(record.get("consequence", "")))
     reason = f": {said.removeprefix('not approved: ')}" if said else ""
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", "error" if failure else STYLES.get(action, "")
@@ -151,6 +152,12 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     yield from _changes(record)
     notes = record.get("notes")
     yield from ((f"    note: {note}", "warning") for note in (notes if isinstance(notes, list) else ()))
+
+
+def _ended(record: Record, not_run: str) -> str:
+    """Return how a failed hook ended; `not_run` are the words where it did not start."""
+    why = None if "exit" in record else NOT_RUN.get(str(record["failure"]))  # else it changed while it ran
+    return f"{not_run}: {why}" if why else f"failed ({record['failure']})"
 
 
 def _changes(record: Record) -> Iterator[Line]:
@@ -217,7 +224,7 @@ def why_command(request_id: str | None, runs: RunFilter, *, as_json: bool) -> No
         print_json(report)
     else:
         print_paragraphs(_details(run))
-    _note_gap(runs, [run] if request_id in (None, "last") else [])
+    _note_gaps(runs, [run] if request_id in (None, "last") else [])
 
 
 def _find(runs: RunFilter, name: str) -> FireRecords:
@@ -257,12 +264,11 @@ def _decision(run: FireRecords) -> str:
         return f"{VERBS.get(action, action)} {names}{f': {reason}' if reason else ''}"
     if action in VERBS and action != "allow":
         return f"{VERBS[action]} hookrun: {header.get('message') or '; '.join(_problems(header))}"
-    failed = [f"{each.get('hook')} failed ({each['failure']})" for each in run.hooks if each.get("failure")]
+    failed = [f"{each.get('hook')} {_ended(each, 'did not run')}" for each in run.hooks if each.get("failure")]
     ran_hooks = ", ".join(dict.fromkeys(str(each.get("hook")) for each in run.hooks))
     declared = header.get("declared")
     none = f"none of {count(declared, 'hook')} ran" if isinstance(declared, int) and declared else "no hooks"
-    problems = [] if failed else [*_problems(header)]
-    reasons = "; ".join(failed or problems or ([] if ran_hooks else [none]))
+    reasons = "; ".join(failed or [*_problems(header)] or ([] if ran_hooks else [none]))
     return f"continued: {reasons}" if reasons else f"continued (ran: {ran_hooks})"
 
 

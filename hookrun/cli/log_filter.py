@@ -113,7 +113,7 @@ class RunFilter:
         if self.is_off:
             return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
-            return "hint: nothing has run yet; `hookrun doctor` checks whether agents call hookrun"
+            return "hint: nothing is recorded yet; `hookrun doctor` checks whether agents call hookrun"
         if not any_project and self._project is not None and self.latest(1, any_project=True):
             options = ""
             for name, value in self._filters.items():

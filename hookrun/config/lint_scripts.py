@@ -41,13 +41,13 @@ ANSWERS = re.compile(r"\b(?:action|decision|permissionDecision)\b\\?[\"']?\s*:|h
 REFUSES = re.compile(r"\bexit\s+[1-9]")
 EXPORTS = re.compile(r"^\s*(?:module\.)?exports\b|^\s*export\s", re.MULTILINE)
 # In the languages of hooks: lines within others or without effect, those that declare, and what is more than that.
-SILENT = re.compile(r"\s|$|#|//|/?\*|[})\]@]|\"\"\"|'''|[\"']use \w+[\"'];?$")
+SILENT = re.compile(r"\s|$|#|//|/?\*|[})\]]|\"\"\"|'''|[\"']use \w+[\"'];?$")
 DECLARES = re.compile(
     r"set\s|from\b|import\b(?!\s*[\"'(])|export\b|(?:async\s+)?(?:def|function|class)\b|[\w-]+\s*\(\)\s*\{|"
     r"(?:const|let|var|readonly)\s(?![^=]*=\s*await\b)|(?:module\.)?exports\b[^=]*=(?!=)|[\w.]+(?::[^=]*)?\s+=\s|\w+="
 )
 DEFINES = re.compile(
-    r"(?:\b(?:def|function|class|exports)\b|\(\)\s*(?=\{)).*[{}:(,]\s*$|"
+    r"(?:^[^(]*(?:\b(?:def|function|class)\b|\bexports\b(?![^{]*\w\())|\(\)\s*(?=\{)).*[{}:(,]\s*$|"
     r"(?:=|\bdefault)\s*(?:async\b\s*)?(?:\w+|\([^()]*\))\s*=>\s*[{(]?\s*$"
 )
 CALLS = re.compile(r"[\w)](?<!require)\(|\$\(|`|[;&|]\s*[^\s;&|]|\w=\S*\s+\S|.{200}")

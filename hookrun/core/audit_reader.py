@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import count, takewhile
 
 import orjson
 
 from hookrun.core import audit
+from hookrun.core.text import shell_quoted
 
 Record = dict[str, object]
 Identity = tuple[int, int]
@@ -77,12 +79,8 @@ class FireRecords:
 def paths(home: str) -> list[str]:
     """Return the existing files of an account's audit, newest first."""
     newest = audit.path(home)
-    found = [newest] if os.path.exists(newest) else []
-    number = 1
-    while os.path.exists(older := f"{newest}.{number}"):
-        found.append(older)
-        number += 1
-    return found
+    older = takewhile(os.path.exists, (f"{newest}.{number}" for number in count(1)))
+    return [*([newest] if os.path.exists(newest) else []), *older]
 
 
 def parse(line: bytes) -> Record | None:
@@ -104,6 +102,15 @@ def local_time(time: object, *, with_date: bool = False) -> str:
         return str(time)
     today = when.date() == datetime.now().astimezone().date() and not with_date
     return when.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S")
+
+
+def gaps(home: str) -> tuple[str, str, str] | None:
+    """Return what is known of records that could not be written, why and what to do; None without any."""
+    if not os.path.exists(mark := audit.path(home) + audit.GAP):
+        return None
+    last = local_time(datetime.fromtimestamp(os.path.getmtime(mark), UTC).isoformat(), with_date=True)
+    cause = "the disk was full, or the log could not be written, so some runs have no record"
+    return f"the log has gaps, the last at {last}", cause, f"make room, then dismiss this: `rm {shell_quoted(mark)}`"
 
 
 def newest_first(home: str) -> Iterator[Record]:

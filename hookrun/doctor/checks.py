@@ -15,10 +15,10 @@ from hookrun.agents.callers import CALLERS, UNKNOWN
 from hookrun.agents.types import InstallSpec
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
-from hookrun.core import audit, state
-from hookrun.core.audit_reader import local_time
+from hookrun.core import state
+from hookrun.core.audit_reader import gaps, local_time
 from hookrun.core.files import read_or_none
-from hookrun.core.text import quote, shell_quoted
+from hookrun.core.text import quote
 from hookrun.doctor import agent_state, own_settings
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings, read_settings
 from hookrun.edit.file_change import BOM, FileError, existing
@@ -132,11 +132,8 @@ def check_audit(agent: AgentState) -> Findings:
     if not os.access(directory, os.W_OK | os.X_OK):
         found = f"{directory} cannot be written"
         yield Finding("home", PROBLEM, found, "no run is recorded", "correct its permissions")
-    gap = audit.path(agent.location.home) + audit.GAP
-    if os.path.exists(gap):
-        last = local_time(datetime.fromtimestamp(os.path.getmtime(gap), UTC).isoformat(), with_date=True)
-        cause = "the disk was full, or the log could not be written"
-        yield Finding("log", NOTE, f"the log has gaps, the last at {last}", cause, f"run `rm {shell_quoted(gap)}`")
+    if (lost := gaps(agent.location.home)) is not None:
+        yield Finding("log", NOTE, *lost)
 
 
 def check_server(agent: AgentState) -> Findings:

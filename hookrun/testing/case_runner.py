@@ -16,9 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from hookrun.agents import load as load_agent
-from hookrun.agents.formats import reply_from_verdict
 from hookrun.agents.known_tools import message_from_context, message_of_program
-from hookrun.agents.reply import build_response
+from hookrun.agents.reply import build_response, replies_to
 from hookrun.core import context as contexts
 from hookrun.core.model import Hook
 from hookrun.core.state import report_bug
@@ -306,32 +305,39 @@ class CaseRunner:
 
         With an `agent`, the context is converted to its message and back, and the result is what the agent sees.
         """
-        module = message = None
-        if agent is not None:
-            module = load_agent(agent)
-            known = {*module.EVENTS.values(), *module.SYNTHESIZED_FROM}
-            if event not in known:
-                fault = f"{module.DISPLAY_NAME} has no event {event}, only {', '.join(sorted(known))}"
-                raise CannotRunError(f"{fault}\nhint: use other agents, or remove {agent}")
-            message = message_from_context(module, event, context)
-            context = message.calls[0].fields
-        elif (own := message_of_program(context)) is not None:
-            context = own.calls[0].fields
+        if agent is None:
+            own = message_of_program(context)
+            fields = own.calls[0].fields if own is not None else context
+            if own is not None and (several := fields.get("arguments_cut_off")):
+                raise CannotRunError(f"{several}\nhint: add `agents`, to have each judged as in an agent")
+            return self._fire_call(event, fields, config, hooks, sandbox)
+        module = load_agent(agent)
+        if event not in (known := {*module.EVENTS.values(), *module.SYNTHESIZED_FROM}):
+            fault = f"{module.DISPLAY_NAME} has no event {event}, only {', '.join(sorted(known))}"
+            raise CannotRunError(f"{fault}\nhint: use other agents, or remove {agent}")
+        message = message_from_context(module, event, context)
+        calls = [call for call in message.calls if not call.synthesized]
+        results = [self._fire_call(event, call.fields, config, hooks, sandbox) for call in calls]
+        fires = [(result.verdict, result.runs) for result in results]
+        return as_agent_sees_it(results, build_response(module, message, replies_to(module, message, fires)))
+
+    def _fire_call(
+        self,
+        event: str,
+        context: Mapping[str, object],
+        config: CaseConfig,
+        hooks: frozenset[str] | None,
+        sandbox: Sandbox,
+    ) -> CaseResult:
         contexts.check(context, "the context")
-        table = self._table(event, config, hooks)
-        candidates = table.candidates_for(context)
-        if candidates.count:
-            fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
-            fired = fire.run_sync()
-            result = result_from_verdict(fired, dict(context))
-            waiting = [run for run in fired.runs if run.hook.background and run.failure is None]
-            result.failures += fire.background_failures(len(waiting))
-        else:
-            result = result_from_verdict(Result(), dict(context))
-        if module is None or message is None:
-            return result
-        response = build_response(module, message, [reply_from_verdict(result.verdict, result.runs)])
-        return as_agent_sees_it(result, response)
+        candidates = self._table(event, config, hooks).candidates_for(context)
+        if not candidates.count:
+            return result_from_verdict(Result(), dict(context))
+        fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
+        result = result_from_verdict(fire.run_sync(), dict(context))
+        waiting = [run for run in result.runs if run.hook.background and run.failure is None]
+        result.failures += fire.background_failures(len(waiting))
+        return result
 
     def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:
         """Run `setup` like a hook. Raises CannotRunError on failure.

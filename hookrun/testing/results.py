@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from glob import escape as escape_glob
 from typing import TYPE_CHECKING
 
 from hookrun.core.conditions import tool_names
 from hookrun.core.globs import glob
-from hookrun.core.model import AnyHook, Hook, HookResult, as_object
+from hookrun.core.model import PRECEDENCE, AnyHook, Hook, HookResult, as_object
 from hookrun.core.verdicts import json_equal
 
 if TYPE_CHECKING:
@@ -77,24 +77,25 @@ class CaseResult:
 
 def result_from_verdict(verdict: Result, context: dict[str, object]) -> CaseResult:
     """Return the result for a combined verdict."""
-    runs = list(verdict.runs)
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
-    result.runs = runs
+    runs = result.runs = list(verdict.runs)
     result.fired = list(dict.fromkeys(run.name for run in runs))
-    result.failures = [
-        HookFailure(run.name, run.failure.kind, run.failure.detail) for run in runs if run.failure is not None
-    ]
+    failed = ((run.name, run.failure) for run in runs if run.failure is not None)
+    result.failures = [HookFailure(name, failure.kind, failure.detail) for name, failure in failed]
     result.context, result.ms = context, verdict.ms
     return result
 
 
-def as_agent_sees_it(result: CaseResult, answer: AgentResponse) -> CaseResult:
-    """Change a result to what an agent sees of it and return it.
+def as_agent_sees_it(results: Sequence[CaseResult], answer: AgentResponse) -> CaseResult:
+    """Return what an agent sees of the results for a message's calls: the deciding one, changed, with all their runs.
 
     An agent gets an allowing action's message as context; here it stays the message.
     """
-    reply = answer.reply
+    result, reply = max(results, key=lambda each: PRECEDENCE[each.action]), answer.reply
+    result.runs = [run for each in results for run in each.runs]
+    result.fired = list(dict.fromkeys(run.name for run in result.runs))
+    result.failures = [failure for each in results for failure in each.failures]
     result.action, result.degraded = reply.action, list(dict.fromkeys(answer.degraded))
     if reply.allows:
         result.message = result.message if result.message and result.message in (reply.context or "") else None

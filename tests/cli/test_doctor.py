@@ -523,10 +523,12 @@ def test_a_log_with_gaps_is_reported_after_a_full_disk(project: Project) -> None
     assert project.fire(wrap=("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")).status == 2
     found = _found(project, "claude", "log", "note")
     assert found["found"].startswith("the log has gaps, the last at ")
-    assert found["remedy"] == f"run `rm {project.audit_path}.gap`"
+    assert found["remedy"].endswith(f"`rm {project.audit_path}.gap`")
+    assert f"note: {found['found']}: {found['cause']}\nhint: {found['remedy']}\n" in hookrun(project, "log").stderr
     (project.audit_path.parent / "audit.jsonl.gap").unlink()
     assert project.fire().status == 2
     assert "log" not in {each["check"] for each in _findings(project, "claude")}
+    assert "gaps" not in hookrun(project, "log").stderr
 
 
 @pytest.mark.parametrize("agent", ALL)

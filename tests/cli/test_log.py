@@ -155,7 +155,7 @@ def test_runs_of_other_projects_are_shown_on_request(project: Project) -> None:
 
 def test_nothing_found_says_why(project: Project) -> None:
     """No run yet, the audit switched off, and names that are nearly right."""
-    assert hookrun(project, "log").stdout.splitlines()[1].startswith("hint: nothing has run yet; `hookrun doctor`")
+    assert hookrun(project, "log").stdout.splitlines()[1].startswith("hint: nothing is recorded yet; `hookrun doctor`")
     three_fires(project)
     for options, hint in (
         (("--hook", "gard"), "hint: did you mean `--hook guard`?"),
@@ -294,7 +294,7 @@ def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
         ([], "continued: no hooks"),
         ([{"command": "true", "matcher": "write"}], "continued: none of 1 hook ran"),
         ([{"name": "fine", "command": "true"}], "continued (ran: fine)"),
-        ([{"name": "gone", "command": "./gone"}], "continued: gone failed (missing)"),
+        ([{"name": "gone", "command": "./gone"}], "continued: gone did not run: cannot start"),
     ]
     for hooks, answer in cases:
         project.hooks(*hooks)
@@ -310,8 +310,12 @@ def test_why_of_runs_without_a_hook_that_decides(project: Project) -> None:
 def test_a_hook_that_did_not_run_has_not_failed(project: Project) -> None:
     """One that is not approved did not run; one whose script changed meanwhile did."""
     changing = project.script("guard.sh", '#!/bin/sh\necho "#" >> "$0"\n')
-    project.hooks({"name": "guard", "command": changing, "on_failure": "block"})
     agent = Agent("claude", project)
+    project.hooks({"name": "guard", "command": changing})
+    agent.fire(agent.shell(), approved=False)
+    first = hookrun(project, "why").stdout.splitlines()[0]
+    assert first == "pre_tool_use bash: continued: guard did not run: not approved"
+    project.hooks({"name": "guard", "command": changing, "on_failure": "block"})
     agent.fire(agent.shell(), approved=False)
     first = hookrun(project, "why").stdout.splitlines()[0]
     assert first.startswith("pre_tool_use bash: blocked by guard: it did not run: not approved: review with ")

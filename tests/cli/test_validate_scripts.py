@@ -17,6 +17,7 @@ from tests.rows import rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 SH, BASH, NODE = "#!/bin/sh\n", "#!/usr/bin/env bash\n", "#!/usr/bin/env node\n"
 
 MISTAKES: dict[str, tuple[dict[str, object], str, str]] = {
@@ -89,7 +90,25 @@ FINE: dict[str, tuple[dict[str, object], str]] = {
     "no gate": ({"command": "./guard || true", "event": "post_tool_use"}, f"{SH}exit 2\n"),
     "expansions of sh": ({"command": "./guard"}, f'{SH}echo "${{x%/*}} ${{x##*/}} ${{#x}} ${{x:-a/b}} $((1 + 2))"\n'),
     "a program": ({"command": "/bin/sh guard"}, "exit 2\n"),
-    "node": ({"command": "node guard.js"}, "exports.x = 1;\nprocess.stdin.on('data', (call) => console.log(call));\n"),
+    "a decorator": (
+        {"command": "python3 guard.py"},
+        "import sys\nfrom hooklib import guard\n\n\n@guard\ndef main(call):\n    sys.exit(2)\n",
+    ),
+    "a call": ({"command": "python3 guard.py"}, "import sys\n\n\ndef main():\n    sys.exit(2)\n\n\nmain()\n"),
+}
+NODE_FINE: dict[str, tuple[dict[str, object], str]] = {
+    "exports": (
+        {"command": "node guard.js"},
+        "exports.x = 1;\nprocess.stdin.on('data', (call) => console.log(call));\n",
+    ),
+    "a call with a function": (
+        {"command": "node guard.js"},
+        "const { hook } = require('./lib');\nconst guard = hook(function (call) {\n  process.exit(2);\n});\n",
+    ),
+    "a call with an object": (
+        {"command": "node guard.js"},
+        "const guard = require('./lib');\nmodule.exports = guard({\n  check(call) {},\n});\n",
+    ),
 }
 
 
@@ -108,30 +127,26 @@ def examined(project: Project, declared: dict[str, object], text: str) -> tuple[
     return done.status, done.stdout + done.stderr
 
 
-@rows("name", MISTAKES)
-def test_a_script_that_cannot_judge_is_an_error(name: str, project_of: Callable[[], Project]) -> None:
+@pytest.mark.parametrize("table", [MISTAKES, pytest.param(NODE_MISTAKES, marks=NEEDS_NODE)], ids=["any", "node"])
+def test_a_script_that_cannot_judge_is_an_error(
+    table: dict[str, tuple[dict[str, object], str, str]], project_of: Callable[[], Project]
+) -> None:
     """With exit status 1, its place and what to do."""
-    declared, text, said = MISTAKES[name]
-    status, shown = examined(project_of(), declared, text)
-    assert (status, shown.count("error: coder.json:")) == (1, 1), shown
-    assert said in shown
-    assert "hint: " in shown
+    for name, (declared, text, said) in table.items():
+        status, shown = examined(project_of(), declared, text)
+        assert (status, shown.count("error: coder.json:")) == (1, 1), (name, shown)
+        assert said in shown, (name, shown)
+        assert "hint: " in shown
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-@rows("name", NODE_MISTAKES)
-def test_a_node_file_that_only_exports_is_an_error(name: str, project_of: Callable[[], Project]) -> None:
-    """Node runs it, and nothing happens."""
-    declared, text, said = NODE_MISTAKES[name]
-    status, shown = examined(project_of(), declared, text)
-    assert (status, said in shown) == (1, True), shown
-
-
-@rows("name", FINE)
-def test_a_script_that_works_is_none(name: str, project_of: Callable[[], Project]) -> None:
+@pytest.mark.parametrize("table", [FINE, pytest.param(NODE_FINE, marks=NEEDS_NODE)], ids=["any", "node"])
+def test_a_script_that_works_is_none(
+    table: dict[str, tuple[dict[str, object], str]], project_of: Callable[[], Project]
+) -> None:
     """What looks alike, and is no mistake."""
-    status, shown = examined(project_of(), *FINE[name])
-    assert (status, "error: " in shown) == (0, False), shown
+    for name, case in table.items():
+        status, shown = examined(project_of(), *case)
+        assert (status, "error: " in shown) == (0, False), (name, shown)
 
 
 @rows("kind", ["sh", "python", "node", "other"])

@@ -20,8 +20,8 @@ REPLACES: Json = {"name": "guard", "command": says(action="modify", modified_arg
 ON_THE_FIRST: Json = {"when": {"file_path": "*/one"}}
 ON_THE_SECOND: Json = {"when": {"file_path": "*/two"}}
 PATCH = "*** Begin Patch\n*** Add File: one\n+x\n*** Add File: two\n+x\n*** End Patch\n"
-SHOWING = ("claude", "codex", "gemini", "opencode")
-"""Agents that show the user something before a tool."""
+SHOWING = ("claude", "codex", "gemini", "copilot", "cline", "opencode")
+"""Agents in which a text reaches the user before a tool, through the model perhaps."""
 
 
 @pytest.fixture
@@ -52,27 +52,15 @@ ENDS: dict[str, tuple[tuple[Json, ...], dict[str, str], str]] = {
 
 @rows("name", AGENTS)
 @rows("hooks, elsewhere, consequence", ENDS.values(), ids=ENDS)
-def test_the_log_has_how_the_call_ended_after_a_failure(
+def test_the_log_and_the_user_learn_how_the_call_ended_after_a_failure(
     hooks: tuple[Json, ...], elsewhere: dict[str, str], consequence: str, name: str, agent_of: AgentOf
 ) -> None:
-    """As the agent was answered: one that cannot ask blocks."""
-    agent = agent_of(name)
-    agent.project.hooks(LINT, *hooks)
-    agent.fire(agent.shell())
-    assert recorded(agent) == [elsewhere.get(name, consequence)]
-
-
-@rows("name", SHOWING)
-@rows("hooks, elsewhere, consequence", ENDS.values(), ids=ENDS)
-def test_the_user_sees_how_the_call_ended_after_a_failure(
-    hooks: tuple[Json, ...], elsewhere: dict[str, str], consequence: str, name: str, agent_of: AgentOf
-) -> None:
-    """Once, in the line about the failure."""
-    agent = agent_of(name)
+    """As the agent was answered: one that cannot ask blocks. The user sees it once, in the line about the failure."""
+    agent, end = agent_of(name), elsewhere.get(name, consequence)
     agent.project.hooks(LINT, *hooks)
     shown = agent.fire(agent.shell()).shown
-    assert f"hook lint {FAILED}; {elsewhere.get(name, consequence)}" in shown
-    assert shown.count(FAILED) == 1
+    assert recorded(agent) == [end]
+    assert (shown.count(FAILED), shown.count(f"hook lint {FAILED}; {end}")) == (SHOWING.count(name),) * 2
 
 
 @rows("name", AGENTS)

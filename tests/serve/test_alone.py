@@ -117,41 +117,32 @@ def test_a_launcher_decides_as_hookrun_does(name: str, launched: Callable[..., L
 
 @pytest.mark.slow
 @rows("name", AGENTS)
-def test_each_agent_gets_its_own_form(name: str, launched: Callable[..., Launched]) -> None:
-    """It is refused with the ways out, and the log says so after the next run."""
+def test_each_agent_is_refused_in_its_own_form(name: str, launched: Callable[..., Launched]) -> None:
+    """By a broken hookrun, of which the log says it after the next run, and by a removed one; it has the ways out."""
     account = launched(name)
     agent = Agent(name, account.project)
     account.user_hooks(GUARD)
     assert account.fire(agent, agent.shell("ls")).reason is None
+    disconnect = f"`{account.project.home}/.local/share/hookrun/disconnect`"
     kept = (account.package / "fire" / "invocation.py").read_text()
     account.break_it()
     reason = why(account.fire(agent, agent.shell("ls")))
     assert "hookrun ended before it answered, so the call was not run; try again" in reason
     assert "`hookrun pause --for 10m`" in reason
-    assert f"`{account.project.home}/.local/share/hookrun/disconnect`" in reason
+    assert disconnect in reason
     (account.package / "fire" / "invocation.py").write_text(kept)
     before = len(account.project.audit())
     assert account.fire(agent, agent.shell("ls")).reason is None
     [record] = [each for each in account.project.audit()[before:] if "launcher" in str(each.get("error"))]
     assert (record["agent"], record["event"], record["action"]) == (name, "pre_tool_use", "block")
-
-
-@pytest.mark.slow
-@rows("name", AGENTS)
-def test_a_removed_hookrun_refuses_for_its_guards_only(name: str, launched: Callable[..., Launched]) -> None:
-    """Not a tool that no guard is about; the text names both ways out."""
-    account = launched(name)
-    agent = Agent(name, account.project)
-    account.user_hooks(GUARD)
-    assert account.fire(agent, agent.shell("ls")).reason is None
     shutil.rmtree(account.package)
     os.utime(account.package.parent, (0, 0))
     reason = why(account.fire(agent, agent.shell("ls")))
     assert "hookrun is no longer installed, so the call was not run" in reason
     assert "install it again" in reason
-    assert f"`{account.project.home}/.local/share/hookrun/disconnect`" in reason
+    assert disconnect in reason
     patches = name == "codex"  # its patches are a `command`, too
-    assert refused(account.fire(agent, agent.write("a.txt"))) == patches
+    assert refused(account.fire(agent, agent.write("a.txt"))) == patches  # no guard is about this tool
 
 
 def test_a_guard_of_a_project_counts_below_it(launched: Callable[..., Launched]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
+from glob import escape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +16,7 @@ from hookrun.testing import case_runner, sandbox
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
 from hookrun.testing.results import result_from_verdict
+from tests.fire.agents import Agent
 from tests.rows import rows
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
@@ -193,6 +196,34 @@ def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> Non
     assert one(project, {**PUSH, "agents": [agent], "expect": {**BLOCKED, "message": "*no force*"}}).passed
 
 
+PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** Add File: .env\n+x\n*** End Patch\n"
+SEVERAL: dict[str, tuple[str, str, Json]] = {
+    "codex": ("write", "apply_patch", {"command": PATCH}),
+    "opencode": ("write", "apply_patch", {"patchText": PATCH}),
+    "gemini": ("read", "read_many_files", {"include": ["a", ".env"]}),
+    "qwen": ("read", "read_many_files", {"paths": ["a", ".env"]}),
+    "cline": ("read", "read_files", {"files": ["a", ".env"]}),
+}
+"""An agent -> hookrun's tool, and one of the agent's own that does it to two files in one call."""
+
+
+@rows("name", SEVERAL)
+@pytest.mark.parametrize("answer", [{"action": "block", "message": "no"}, {"action": "modify", "args_patch": {"x": 1}}])
+def test_each_call_of_a_message_is_judged(project: Project, name: str, answer: Json) -> None:
+    """As `hookrun fire` judges it: what a hook says of the second file counts for the whole call."""
+    ours, tool, args = SEVERAL[name]
+    judge = f"case \"$(cat)\" in *.env*) echo '{json.dumps(answer)}';; esac"
+    project.hooks({"name": "judge", "matcher": ours, "command": judge})
+    agent = Agent(name, project)
+    reason = agent.fire(agent.call(tool, args)).reason
+    changes = answer["action"] == "modify" and name == "cline"  # one item of its lists
+    assert (reason is None) == changes
+    expect: Json = {"action": answer["action"] if changes else "block", "fired": ["judge"]}
+    expect["message"] = escape(reason) if reason is not None else None
+    ran = one(project, {"event": "pre_tool_use", "tool": tool, "args": args, "agents": [name], "expect": expect})
+    assert differing(ran) == [], ran.differences
+
+
 def test_what_an_agent_cannot_be_told_is_judged_as_it_is_told(project: Project) -> None:
     """Gemini CLI cannot ask: the call is refused."""
     project.hooks({"command": says('{"action": "ask", "message": "sure?"}')})
@@ -212,13 +243,15 @@ def test_what_cannot_be_run_is_a_problem_of_its_case(project: Project) -> None:
         {"event": "pre_tool_usee", "expect": {"action": "continue"}},
         {**LIST, "hook": "no-forse", "expect": {"action": "continue"}},
         {"event": "pre_reflection_store", "agents": ["claude"], "expect": {"action": "continue"}},
+        {"event": "pre_tool_use", "tool": "apply_patch", "args": {"command": PATCH}, "expect": {"action": "continue"}},
         {**LIST, "expect": {"action": "continue"}},
     )
     reasons = [" ".join(ran.problems) for ran in done.results]
     assert 'did you mean "pre_tool_use"?' in reasons[0]
     assert "did you mean `no-force`?" in reasons[1]
     assert "Claude Code has no event pre_reflection_store" in reasons[2]
-    assert done.results[3].passed
+    assert "apply_patch does 2 things here" in reasons[3]
+    assert done.results[4].passed
     assert not done.ok
 
 
