@@ -48,7 +48,7 @@ STARTS = ("python's start", "ruby's start")
 NO_FILE = ("<", "[", "(", "-", "node:")
 
 
-# The form of an error that has ended a script, unless its exit status is 0: then the script has caught and logged it.
+# The form of an error that has ended a script, unless its own exit status is 0: then the script caught and logged it.
 CAUGHT = "python"
 # Suffix of a script in no shell's language -> what runs it. A warning or a log of theirs may look like a shell's error.
 RUN_BY = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "node", ".rb": "ruby", ".pl": "perl"}
@@ -62,11 +62,13 @@ def own_error(target: str | Sequence[str], stderr: str, exit_code: int) -> str |
     """
     line = target if isinstance(target, str) else " ".join(target)
     known = SHELLS.union(word.strip("\"';()&|").rpartition("/")[2] for word in line.split())
+    is_line = isinstance(target, str) or target[0].rpartition("/")[2] in SHELLS
+    is_caught = exit_code == 0 and not (is_line and any(each in line for each in ";|&\n"))  # these hide a status
     for program, form in FORMS.items():
-        if exit_code == 0 and program == CAUGHT:
-            continue
         for found in re.finditer(f"^(?:{form})", stderr, re.MULTILINE):
             name = found["name"]
+            if is_caught and program == CAUGHT and ("python" in line or not name.startswith(NO_FILE)):
+                continue
             if program in OF_SHELLS and name.endswith(tuple(RUN_BY)):
                 continue
             if name.rpartition("/")[2] in known or name.startswith(NO_FILE) or program in STARTS:

@@ -113,6 +113,27 @@ def test_what_a_script_has_caught_or_warns_of_is_none(text: str) -> None:
     assert own_error("python3 hooks/h.py", text, 0) is None
 
 
+UNCAUGHT = 'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nZeroDivisionError: x'
+
+
+@rows(
+    "target",
+    [
+        """python3 -c '1/0'; true""", """python3 -c '1/0' || true""", """printf '' | python3 -c '1/0' | cat""",
+        ["sh", "-c", """python3 -c '1/0'\nexit 0"""], "./guard.sh",
+    ],
+)  # fmt: skip
+def test_a_traceback_counts_where_the_status_is_another_program_s(target: str | list[str]) -> None:
+    """Of what follows in the line, or of the script that runs it."""
+    assert own_error(target, UNCAUGHT, 0) is not None
+
+
+@rows("target", ["python3 -c 'import h'", ["python3", "-c", "import h; h.main()"]])
+def test_a_traceback_of_python_that_ended_well_was_caught(target: str | list[str]) -> None:
+    """Its status is its own."""
+    assert own_error(target, UNCAUGHT, 0) is None
+
+
 ANSWERED = """echo '{"action": "continue"}'"""
 BROKEN = {
     "sh": "nosuch-command --check",
