@@ -85,19 +85,25 @@ def _load_site() -> None:
 def status_without_hooks(argv: list[str], error: BaseException) -> int:
     """Return the exit status where no hook could run: 1, but 0 for an agent that takes 1 for a refusal.
 
-    Without a free descriptor or memory whether there is a guard is not known either: at a gate it is a refusal, 2.
+    Without a free descriptor or memory whether there is a guard is not known either: it is a refusal, 2, unless all
+    that is named are events that are no gates.
     """
     try:
         from hookrun import agents
         from hookrun.core.events import EVENTS, GATES
 
-        if isinstance(error, (MemoryError, SystemError)) or getattr(error, "errno", 0) in SCARCE:
-            return 2 if any(EVENTS.get(word) in GATES for word in argv) else 1
-        return agents.status_without_hooks(argv)
-    except MemoryError:
-        return 2
-    except Exception:  # the agent is unknown: an unseen message is better than a refusal
+        if not _is_scarcity(error):
+            return agents.status_without_hooks(argv)
+        named = {EVENTS[word] for word in argv if word in EVENTS}
+        return 1 if named and not named & GATES else 2
+    except Exception as another:  # the agent is unknown: an unseen message is better than a refusal
+        if _is_scarcity(error) or _is_scarcity(another):
+            return 2
         return 0 if "--agent" in argv else 1
+
+
+def _is_scarcity(error: BaseException) -> bool:
+    return isinstance(error, (MemoryError, SystemError)) or getattr(error, "errno", 0) in SCARCE
 
 
 if __name__ == "__main__":

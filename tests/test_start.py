@@ -187,6 +187,7 @@ def test_without_a_free_descriptor_a_guard_is_not_silently_missing(project: Proj
         (["--agent", "claude", "PreToolUse"], 2),
         (["--agent", "copilot", "PreToolUse"], 2),
         (["pre_tool_use"], 2),
+        (["--agent", "claude", "PreSkillShellCommand"], 2),
         (["--agent", "claude", "PostToolUse"], 1),
     ],
 )
@@ -199,6 +200,16 @@ def test_what_cannot_be_loaded_for_want_of_something_refuses_at_a_gate(
     done = started(project, *OPTIONS, package / "__main__.py", "fire", *words, "--home", project.home)
     assert (done.returncode, done.stdout) == (status, b"")
     assert re.fullmatch(ONE_LINE, done.stderr.decode()), done.stderr
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "OSError(24, 'Too many open files')"])
+def test_what_is_wanting_may_be_wanting_for_the_answer_too(project: Project, package: Path, error: str) -> None:
+    """The modules that know the gates cannot be loaded either."""
+    for name in ("fire/command.py", "core/events.py"):
+        (package / name).write_text(f"raise {error}\n")
+    for words in (["--agent", "claude", "PreToolUse"], ["pre_tool_use"]):
+        done = started(project, *OPTIONS, package / "__main__.py", "fire", *words, "--home", project.home)
+        assert (done.returncode, done.stdout) == (2, b"")
 
 
 @rows("arguments, status", [(["pre_tool_use"], 130), (["--agent", "copilot", "preToolUse"], 0)])
