@@ -140,23 +140,28 @@ def find(
     if cwd is not None:
         directories = _up_to_repository(found, cwd, repository)
         if config is None:
-            found.searched = directories
-            bases = ["" if directory == "/" else directory for directory in directories]
-            for base in bases:
-                for name in PROJECT_FILES:
-                    found.add("project", f"{base}/{name}")
-                found.add("local", f"{base}/{LOCAL_FILE}")
-            if found.files:  # only our own files can include them
-                paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
-                found.claude += [path for path in paths if os.path.exists(path)]
-            records = ((each, f"{home}{GUARDS}{each}/guards.json") for each in directories)
-            found.approved = [each for each, path in records if found.add("approved", path)]
+            _add_project(found, directories)
+            found.approved = [each for each in directories if found.add("approved", _record(home, each))]
             if not found.approved and os.path.exists(home + GUARDS) and (real := os.path.realpath(cwd)) != cwd:
-                return find(real, home, managed=managed, own_environment=own_environment, session=session, roots=roots)
+                there = find(real, home, managed=managed, own_environment=own_environment, session=session, roots=roots)
+                if there.approved:
+                    return there
     if config is not None:
         found.add("project", config, named=True)
     found.others = _others(found, session, roots)
     return found
+
+
+def _add_project(found: ConfigFiles, directories: list[str]) -> None:
+    found.searched = directories
+    bases = ["" if directory == "/" else directory for directory in directories]
+    for base in bases:
+        for name in PROJECT_FILES:
+            found.add("project", f"{base}/{name}")
+        found.add("local", f"{base}/{LOCAL_FILE}")
+    if found.files:  # only our own files can include them
+        paths = (f"{base}/{CLAUDE_DIRECTORY}/{name}" for base in bases for name in CLAUDE_FILES)
+        found.claude += [path for path in paths if os.path.exists(path)]
 
 
 def _others(found: ConfigFiles, session: object, roots: Iterable[str]) -> list[Place]:
@@ -184,7 +189,11 @@ def _others(found: ConfigFiles, session: object, roots: Iterable[str]) -> list[P
 
 def guards_file(home: str, root: str) -> str:
     """Return the path of the file with a project's approved guards, whatever links lead to it."""
-    return f"{home}{GUARDS}{os.path.realpath(root)}/guards.json"
+    return _record(home, os.path.realpath(root))
+
+
+def _record(home: str, root: str) -> str:
+    return f"{home}{GUARDS}{root}/guards.json"
 
 
 def find_user_layer(home: str) -> ConfigFiles:

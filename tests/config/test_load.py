@@ -302,3 +302,14 @@ def test_a_file_of_another_form(tmp_path: Path, data: object, message: str) -> N
     """It is one error: an object of events is Claude Code's form only if it has groups; a hint shows what fits."""
     (problem,) = examined(tmp_path / "a.json", data).declarations.problems
     assert message in problem
+
+
+def test_a_link_out_of_a_project_keeps_its_hooks(house: House, tmp_path: Path) -> None:
+    """What is there beyond the link counts instead only if guards were approved there."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (house.home / ".local/share/hookrun/guards").mkdir(parents=True)  # of another project
+    declare(house.root / "coder.json", "format")
+    (house.sub / "link").symlink_to(elsewhere)
+    house.sub /= "link"
+    assert house.names() == ["format"]
