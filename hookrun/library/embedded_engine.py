@@ -340,9 +340,8 @@ class Engine:
         name, known = self._names.get(event) or self._resolve(event)
         data = checked(data, name, known)
         new_fire: Callable[..., EngineFire] = EngineFire
-        if data.get("tool_name", "bash") not in TOOLS:
-            new_fire = partial(AgentNamedFire, data["tool_name"])
-            data = with_canonical_tool(data)
+        if data.get("tool_name", "bash") not in TOOLS and (canonical := with_canonical_tool(data)) is not data:
+            new_fire, data = partial(AgentNamedFire, data["tool_name"]), canonical
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
         table = self._registry.tables.get(name) or self._registry.table(name)
