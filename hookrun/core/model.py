@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
+    from hookrun.core.literals import Action
+
 # Where a hook is configured; earlier layers take precedence.
 LAYERS = ("managed", "user", "project", "local")
 
@@ -43,9 +45,7 @@ FAILURES = {
 
 
 class Failure:
-    """Why one run of a hook failed: a `kind` from FAILURES and a `detail` for people.
-
-    `exception` is the exception that a Python function raised; None for other failures.
+    """Why a run of a hook failed: a `kind` from FAILURES, a `detail` for people, the `exception` of a Python function.
 
     >>> from hookrun import Engine
     >>> engine = Engine()
@@ -78,8 +78,8 @@ class AnyVerdict:
         "action", "additional_context", "args_patch", "message", "modified_args", "modified_context", "system_message",
     )  # fmt: skip
 
-    def __init__(self, action: str = "continue", message: str | None = None) -> None:
-        self.action = action
+    def __init__(self, action: Action = "continue", message: str | None = None) -> None:
+        self.action: Action = action
         self.message = message
         self.modified_args: dict[str, object] | None = None
         self.args_patch: dict[str, object] | None = None
@@ -116,7 +116,7 @@ class Verdict(AnyVerdict):
 
     def __init__(
         self,
-        action: str = "continue",
+        action: Action = "continue",
         message: str | None = None,
         *,
         modified_args: dict[str, object] | None = None,
@@ -178,16 +178,16 @@ class Verdict(AnyVerdict):
         return cls("stop", message)
 
     @classmethod
-    def modify(cls, args: dict[str, object], message: str | None = None) -> Self:
+    def modify(cls, args: Mapping[str, object], message: str | None = None) -> Self:
         """Return the verdict that runs the tool with these arguments instead, which replace all of its own.
 
         >>> Verdict.modify({"command": "git push --dry-run"}, "as a dry run")
         Verdict({'action': 'modify', 'message': 'as a dry run', 'modified_args': {'command': 'git push --dry-run'}})
         """
-        return cls("modify", message, modified_args=args)
+        return cls("modify", message, modified_args=args if type(args) is dict else dict(args))
 
     @classmethod
-    def patch(cls, args: dict[str, object], message: str | None = None) -> Self:
+    def patch(cls, args: Mapping[str, object], message: str | None = None) -> Self:
         """Return the verdict that changes these arguments only; one that is None is removed (RFC 7396).
 
         >>> from hookrun import Engine
@@ -197,7 +197,7 @@ class Verdict(AnyVerdict):
         >>> engine.fire_sync("pre_tool_use", tool_name="bash", tool_args=given).modified_args
         {'command': 'make', 'timeout': 60}
         """
-        return cls("modify", message, args_patch=args)
+        return cls("modify", message, args_patch=args if type(args) is dict else dict(args))
 
     @classmethod
     def with_context(cls, context: str) -> Self:

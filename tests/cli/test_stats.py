@@ -42,15 +42,15 @@ def fill(store: ObserverDatabase) -> None:
         workflow.on_checkpoint(context)
         PatternLearning(store).on_checkpoint(context)
     call: dict[str, Any] = {**same, "tool_name": "bash", "tool_args": {"command": "make"}}
-    failure = PostToolFailure(
+    failure = PostToolFailure(  # type: ignore[call-arg]
         **call, tool_result_error="no rule\n\x1b[31mto make", duration_ms=1234, timestamp="2025-03-01T10:41:00Z"
     )
     for handler in (times.on_failure, workflow.on_failure, causes.on_failure):
         handler(failure)
     edit = {"file_path": "/srv/app/Makefile", "old_string": "a", "new_string": "b"}
     for each in (
-        PostToolUse(**same, tool_name="edit", tool_args=edit, duration_ms=5, timestamp="2025-03-01T10:42:00Z"),
-        PostToolUse(**call, duration_ms=65_000, timestamp="2025-03-01T10:44:00Z"),
+        PostToolUse(**same, tool_name="edit", tool_args=edit, duration_ms=5, timestamp="2025-03-01T10:42:00Z"),  # type: ignore[call-arg]
+        PostToolUse(**call, duration_ms=65_000, timestamp="2025-03-01T10:44:00Z"),  # type: ignore[call-arg]
     ):
         for result in (times.on_result, workflow.on_result, causes.on_result):
             result(each)
