@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         HookResult as HookResult,
         Verdict as Verdict,
     )
+    from hookrun.core.text import HookrunError as HookrunError
     from hookrun.library import Abort as Abort, Result as Result, Skip as Skip
     from hookrun.library.embedded_engine import DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.engine_fire import NestedError as NestedError
@@ -78,7 +79,10 @@ PUBLIC = {
     "hookrun.library": "Abort Result Skip",
     "hookrun.core.model": "AnyHook Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
+    "hookrun.core.text": "HookrunError",
 }
+
+__all__ = sorted(" ".join(PUBLIC.values()).split())  # noqa: PLE0605  # of one table
 
 
 def __getattr__(name: str) -> object:

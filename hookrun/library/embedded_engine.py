@@ -17,6 +17,7 @@ from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.events import GATES, TOOLS
 from hookrun.core.gate import refuses
 from hookrun.core.state import home_directory
+from hookrun.core.text import HookrunError
 from hookrun.library import Result, handlers
 from hookrun.library.calls import check_deadline, current_task, result_at_once
 from hookrun.library.engine_fire import AgentNamedFire, EngineFire
@@ -37,7 +38,7 @@ LOG = logging.getLogger("hookrun")
 BACKGROUND_WAIT = 5.0
 
 
-class DeclarationError(ValueError):
+class DeclarationError(HookrunError, ValueError):
     """Config files are invalid, so that their hooks are unknown; the message has one line per error."""
 
 
@@ -162,6 +163,10 @@ class Engine(HandlerRegistration):
         self._declared_events = own_events
         self._names = {}
         self._registry.declare([*self._given, *hooks])
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<Engine {state}, {len(self.hooks())} hooks, directory {self._services.directory!r}>"
 
     # --- firing
 

@@ -18,7 +18,7 @@ from hookrun.core.events import GATES
 from hookrun.core.gate import conclude, refusal, refuses, with_end
 from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
-from hookrun.core.text import describe_exception
+from hookrun.core.text import HookrunError, describe_exception
 from hookrun.library import Result
 from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, is_awaitable, within_limit
 from hookrun.library.event_contexts import Context
@@ -43,7 +43,7 @@ OUTSIDE = nesting_depth()
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
 
 
-class NestedError(RecursionError):
+class NestedError(HookrunError, RecursionError):
     """A handler fires an event that calls it again, too many levels deep."""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
+from hookrun.core.text import HookrunError
 from hookrun.library.event_contexts import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class RegistrationError(ValueError):
+class RegistrationError(HookrunError, ValueError):
     """A handler cannot be registered; the message says why."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import hookrun
 from hookrun import Context, Engine, PostToolUse, PreToolUse, RegistrationError, Stop, Verdict
 from hookrun.core.context import ContextError
 from hookrun.library.typed_fields import Text, text
@@ -114,6 +115,22 @@ def test_a_function_that_can_be_one_is_taken(function: Any) -> None:
     """Whatever else it takes."""
     with Engine() as engine:
         assert engine.register(["pre_tool_use", "stop"], function).function is function
+
+
+def test_every_error_of_the_library_has_one_base_class() -> None:
+    """A program can catch all of them, and each as what it is besides."""
+    errors = {name: getattr(hookrun, name) for name in hookrun.__all__ if name.endswith("Error")}
+    assert len(errors) >= 5
+    assert [name for name, each in errors.items() if not issubclass(each, hookrun.HookrunError)] == []
+    with pytest.raises(hookrun.HookrunError):
+        Engine().fire_sync(Context("nowhere"))
+
+
+def test_an_engine_shows_what_it_is() -> None:
+    """In a debugger."""
+    with Engine(directory="/") as engine:
+        engine.register("stop", lambda _: None)
+    assert repr(engine) == "<Engine closed, 1 hooks, directory '/'>"
 
 
 def test_arguments_are_changed_with_any_mapping() -> None:
