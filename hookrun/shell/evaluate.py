@@ -97,6 +97,7 @@ class Evaluator:
         for argv in filter(None, find_commands(words) if program == "find" else within):
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
+            inner.variables.update(command.assignments)
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")

@@ -13,6 +13,7 @@ from __future__ import annotations
 # a value.
 # wraps: its words after so many operands are a command; assigns: and may be NAME=VALUE; apart: which may see other
 # directories. valued, directory, never: options with the next word, those for its directory, and to run nothing.
+# carries: any of its operands may be a program, with the words after it: `docker exec db psql`.
 # launches: it may run a command, after one of these words. line_after: likewise a line. finds: files it looks for.
 # enters: it changes the directory.
 # data: it only handles data; passes_on: and prints or copies it; unseen: and shows nothing of it; prints: what.
@@ -33,7 +34,7 @@ flock :: line=option input wraps=1 valued=-w,--timeout,-E
 script :: line=option input opens
 runuser :: line=option input wraps valued=-u,--user,-g,--group,-G,--supp-group,-w,--whitelist-environment
 su :: line=login input
-npm pnpm :: line=call launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
+npm pnpm :: line=call carries launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 npx pnpx :: line=call launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 . source :: line=sourced in_shell input runs_code builtin
 at batch :: line=input input
@@ -55,19 +56,20 @@ elvish expect guile nu octave r racket sbcl scala tclsh xonsh :: interprets scri
 ghci iex irb jshell :: interprets reads_on
 bpython erl groovysh pry ptpython swipl utop :: interprets
 ipython ipython3 :: interprets interactive=-i
-node :: interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node resolves versioned flags
-deno :: interprets runs_code script=-e,--eval,-p,--print,-pe node finds=package.json,bunfig.toml,deno.json,deno.jsonc
-bun :: interprets runs_code script=-e,--eval,-p,--print,-pe node resolves flags
+node :: carries interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node resolves versioned flags
+deno :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node
     finds=package.json,bunfig.toml,deno.json,deno.jsonc
-php :: interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq
+bun :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node resolves flags
+    finds=package.json,bunfig.toml,deno.json,deno.jsonc
+php :: carries interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq
 lua :: interprets runs_code interactive=-i script=-e,-c,--eval,-Command versioned flags
 osascript powershell pwsh :: interprets runs_code script=-e,-c,--eval,-Command
 nodejs :: interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node
 perl :: interprets runs_code script=-e,-E versioned flags=wWXTt in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     pattern_first=-e,-E
 julia luajit :: interprets interactive=-i script=-e,-c,--eval,-Command
-ruby :: interprets runs_code script=-e,-c,--eval,-Command versioned flags=w in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
-    pattern_first=-e,-E
+ruby :: carries interprets runs_code script=-e,-c,--eval,-Command versioned flags=w
+    in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i pattern_first=-e,-E
 gdb :: evaluates script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
 gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p
     pattern_first=-e,-f,--expression,--file
@@ -75,8 +77,8 @@ awk gawk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--sourc
     in_place=inplace$|-iinplace|--include=inplace
 mawk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
 jq :: text=-f,--from-file,-L pattern_first=-f,--from-file
-pypy python :: evaluates script=-c,-m versioned flags=uBIsSEObqvP
-esno gjs jiti qjs ts-node tsx zx :: script=-e,--eval,-p,--print,-pe node
+pypy python :: carries evaluates script=-c,-m versioned flags=uBIsSEObqvP
+esno gjs jiti qjs ts-node tsx zx :: carries script=-e,--eval,-p,--print,-pe node
 micropython py.test pytest pythonw :: script=-c,-m
 php-cgi :: script=-r,-B,-R,-E,--run
 bats bb bc clisp clojure crystal csi dart dc ecl elixir escript fennel gnuplot groovy janet java kotlin lldb m4 ocaml
@@ -133,7 +135,7 @@ ip :: wraps=3 valued=-n,-netns
 # Programs that open shells, or run a command in an environment
 login newgrp :: opens
 asdf aws-vault bundle mise pdm pyenv rbenv :: launches=exec,x
-yarn :: launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
+yarn :: carries launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 conda doppler hatch mamba micromamba op pipenv pipx poetry rye uv :: launches=run
 bunx :: launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 dotenv uvx :: launches
@@ -155,10 +157,10 @@ ant :: finds=build.xml
 gradle :: finds=build.gradle,build.gradle.kts,settings.gradle
 pre-commit :: finds=.pre-commit-config.yaml
 lefthook :: finds=lefthook.yml,lefthook.yaml,.lefthook.yml
-composer :: finds=composer.json
+composer :: carries finds=composer.json
 cargo :: finds=Cargo.toml,build.rs
 mage :: finds=magefile.go
-docker-compose :: finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
+docker-compose :: carries finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
 go :: finds=*.go
 run-parts :: finds=*
 # Programs that change, show or search files
@@ -200,7 +202,9 @@ cd :: builtin enters data unseen
 fd :: passes_on unseen
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
-docker nerdctl podman :: mounts
+docker nerdctl podman :: mounts carries
+ddev fly flyctl heroku lando oc podman-compose sail :: carries
+kubectl :: data carries
 age base32 bzcat bzip2 column comm cut dos2unix envsubst fold gunzip gzip head iconv join less more nl openssl paste pr
     rev strings tac tail tar tr uniq unzip xxd xz xzcat zcat zstd :: passes_on
 dd :: passes_on writes_last
@@ -217,7 +221,7 @@ Rscript :: flags long_flags=--vanilla
     clang-format clang-tidy clear cmp codespell colordiff cpio cppcheck cpplint csplit csvcut dasel date delta
     detect-secrets df dialog diff diff3 dig dir dprint eslint espeak exa expand eza factor ffplay flake8 fmt fswatch
     fuser fx gh gitleaks glab gofmt gofumpt goimports golangci-lint gpg2 gron groups hadolint hexdump hg host hostname
-    httpie id inotifywait isort jj jo jshint jsonlint ktlint kubectl lockfile logger logrotate look lsd lsof
+    httpie id inotifywait isort jj jo jshint jsonlint ktlint lockfile logger logrotate look lsd lsof
     luacheck lz4 mail mailx markdownlint markdownlint-cli2 md5 md5sum mdformat miller mkfifo mlr mpg123 mpv mypy nc ncat
     notify-send nslookup numfmt od open osd_cat oxlint paplay pbcopy pbpaste pgrep php-cs-fixer phpcs phpstan ping
     play prettier printenv ps pycodestyle pydocstyle pylint pyright pyupgrade recode redis-cli reset rubocop ruff
