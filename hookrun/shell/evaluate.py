@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.shell.code import Code, code_of
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.prefilter import WITH_WORDS
 from hookrun.shell.programs import having, values
@@ -87,6 +88,8 @@ class Evaluator:
             self._parsed.wrappers.append(command)
             return self._run_wrapped(wrapped, command, scope, streams)
         self.note(command)
+        given = code_of(program, words, streams.stdin)
+        command.code = given if isinstance(given, Code) else None
         if line is not None:
             return _kept(self._run_line(line, command, scope), streams)
         within = [xargs_command(wrapped, streams.stdin)] if wrapped is not None else _launched(program, words)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from hookrun.shell.code import Code
     from hookrun.shell.syntax_tree import Source
 
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
@@ -55,7 +56,10 @@ class SimpleCommand:
     timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables and of
     NAMING_CODE anywhere before. `within` are the line's functions around it; `beside`: it runs beside other commands,
     in a pipeline or the background. `stdin` is what it reads, if known; `piped`: it reads another one's output.
+    `code` is what it runs in a language other than shell, if known.
     """
+
+    code: Code | None = None
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
     def __init__(
