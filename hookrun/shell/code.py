@@ -17,21 +17,12 @@ if TYPE_CHECKING:
 
     Value = str | list["Value"]
 
-# Family of languages -> how a comment begins.
-COMMENTS = {"python": "#", "node": "//", "php": "//|#", "lua": "--"}
-# Programs that read code -> the family of their language; node's are a fact of their own.
-FAMILIES = {
-    **dict.fromkeys(having("node"), "node"),
-    **dict.fromkeys(("python", "pypy", "ipython", "micropython", "pythonw"), "python"),
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), "awk"),
-    **dict.fromkeys(("lua", "luajit"), "lua"),
-    **{each: each for each in ("elixir", "osascript", "perl", "php", "rscript", "ruby")},
-}
-# In these `.` joins texts; in those a call needs no parentheses.
-JOINING_BY_DOT = frozenset({"perl", "php"})
-BARE_CALLS = frozenset({"elixir", "lua", "osascript", "perl", "php", "ruby"})
-# In these a text in backticks is a shell line.
-BACKTICKS = frozenset({"perl", "php", "ruby"})
+# Languages, by the endings of their files, as in the fact `code` of a program -> how a comment begins, besides `#`.
+COMMENTS = {"py": "#", "js": "//", "php": "//|#", "lua": "--"}
+# In these `.` joins texts; in those a call needs no parentheses; in those a text in backticks is a shell line.
+JOINING_BY_DOT = frozenset({"pl", "php"})
+BARE_CALLS = frozenset({"exs", "lua", "pl", "php", "rb", "scpt"})
+BACKTICKS = frozenset({"php", "pl", "rb"})
 
 TOKEN = re.compile(
     r"""(?P<space>[ \t\r\f]+|\\\n)|(?P<end>[\n;])
@@ -45,18 +36,19 @@ ESCAPE = re.compile(r"\\(\n|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "0": UNKNOWN, "\n": ""}
 # Where a text has a value put in, and the code for it.
 PUT_IN = {
-    "python": re.compile(r"\{\{|\}\}|\{([^{}!:]*)[^{}]*\}"),
-    "node": re.compile(r"\$\{([^{}]*)\}"),
-    "ruby": re.compile(r"#\{([^{}]*)\}"),
-    "elixir": re.compile(r"#\{([^{}]*)\}"),
-    "perl": re.compile(r"(\$\w+(?:->)?(?:\{\w+\})?)"),
+    "py": re.compile(r"\{\{|\}\}|\{([^{}!:]*)[^{}]*\}"),
+    "js": re.compile(r"\$\{([^{}]*)\}"),
+    "rb": re.compile(r"#\{([^{}]*)\}"),
+    "exs": re.compile(r"#\{([^{}]*)\}"),
+    "pl": re.compile(r"(\$\w+(?:->)?(?:\{\w+\})?)"),
     "php": re.compile(r"\{?(\$\w+(?:\['?\w+'?\])?)\}?"),
 }
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 # A regular expression, where a value may begin, and perl's and ruby's commands with one.
 REGEX = re.compile(r"/(?![/*\s])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n\[])+/[a-z]*")
 REPLACING = re.compile(
-    r"(?:\bs|\btr|\by)([/|#!,])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1[a-z]*|\bm([/|#!,]).*?\2[a-z]*"
+    r"\b(?:s|tr|y)([/|#!,])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1[a-z]*"
+    r"|\b(?:m|qr)(?:([/|#!,]).*?\2|\{(?:\\.|[^}\\])*\})[a-z]*"
 )
 
 
@@ -74,7 +66,7 @@ class Token:
 
 
 class Code:
-    """Code in a language of one of FAMILIES. `place` is its file, "" if the line has it."""
+    """Code in a language, its `family`. `place` is its file, "" if the line has it."""
 
     def __init__(self, text: str, family: str, place: str = "") -> None:
         self.text = text
@@ -95,7 +87,7 @@ class Code:
         return texts
 
 
-def literals(code: str, family: str = "python") -> list[str]:
+def literals(code: str, family: str = "py") -> list[str]:
     """Return the texts in code of a family of languages."""
     return Code(code, family).literals()
 
@@ -106,11 +98,11 @@ def tokens(code: str, family: str) -> Iterator[Token]:
     at, line, before = 0, 1, Token("end", "", 1)
     while at < len(code):
         found = comment.match(code, at) if code[at] in "#/-" else None
-        if found is None and family != "python":
+        if found is None and family != "py":
             operand = before.kind == "end" or (before.kind == "sign" and before.text not in {")", "]", "}"})
             keyword = before.kind == "name" and before.text in {"if", "unless", "and", "or", "not", "return", "split"}
             found = REGEX.match(code, at) if code[at] == "/" and (operand or keyword) else None
-            found = found or (REPLACING.match(code, at) if family in {"perl", "ruby"} else None)
+            found = found or (REPLACING.match(code, at) if family in {"pl", "rb"} else None)
         if found is None:
             token = TOKEN.match(code, at)
             if token is None:
@@ -131,15 +123,15 @@ def _token(code: str, found: re.Match[str], family: str, line: int) -> tuple[int
     if kind not in {"quote", "open"}:
         return found.end(), None if kind == "space" else Token(kind, found[0], line)
     quote = CLOSING.get(found["open"], found["open"]) if kind == "open" else found["quote"]
-    if family not in {"perl", "ruby"} and kind == "open":
+    if family not in {"pl", "rb"} and kind == "open":
         return found.start() + 1, Token("sign", code[found.start()], line)
-    if kind == "quote" and found["prefix"] and family != "python":
+    if kind == "quote" and found["prefix"] and family != "py":
         return found.end("prefix"), Token("name", found["prefix"], line)
     close = _end(code, found.end(), quote)
     text, prefix = code[found.end() : close], (found["prefix"] or "").lower()
-    plain = family in {"perl", "php", "ruby"} and (quote == "'" or found["quoting"] in {"q", "qw", "%q", "%w"})
-    puts_in = PUT_IN.get(family) if not plain and (family != "python" or "f" in prefix) else None
-    puts_in = puts_in if family != "node" or quote == "`" else None
+    plain = family in BACKTICKS and (quote == "'" or found["quoting"] in {"q", "qw", "%q", "%w"})
+    puts_in = PUT_IN.get(family) if not plain and (family != "py" or "f" in prefix) else None
+    puts_in = puts_in if family != "js" or quote == "`" else None
     parts = [""]
     last = 0
     for place in puts_in.finditer(text) if puts_in is not None else ():
@@ -172,10 +164,10 @@ def _end(code: str, at: int, quote: str) -> int:
 
 # Options whose value is the next word, and clusters of options that end with code: `perl -lane CODE`.
 VALUED = frozenset({"-I", "-W", "-X", "-r", "--require", "--import", "--loader", "--input-type", "-v", "-F", "-f"})
-CLUSTER = {"python": re.compile(r"-[A-Za-bd-ln-z]*c(.*)", re.DOTALL)}
-CLUSTER |= dict.fromkeys(("perl", "ruby"), re.compile(r"-[acdlnpsw0]*(?:i[.\w]*)?[eE](.*)", re.DOTALL))
+CLUSTER = {"py": re.compile(r"-[A-Za-bd-ln-z]*c(.*)", re.DOTALL)}
+CLUSTER |= dict.fromkeys(("pl", "rb"), re.compile(r"-[acdlnpsw0]*(?:i[.\w]*)?[eE](.*)", re.DOTALL))
 # Frameworks' own programs with code: the word before it, the option with it ("" for an operand), the language.
-CONSOLES = {"runner": ("", "ruby"), "tinker": ("--execute", "php"), "shell": ("-c", "python")}
+CONSOLES = {"runner": ("", "rb"), "tinker": ("--execute", "php"), "shell": ("-c", "py")}
 
 
 # Stands for the input.
@@ -183,8 +175,13 @@ READS = Word("-")
 
 
 def family_of(program: str) -> str | None:
-    """Return the family of the language whose code a program reads, if any: `python3.11` is a `python`."""
-    return FAMILIES.get(program) or FAMILIES.get(program.rstrip(".0123456789"))
+    """Return the language that a program reads, if it is one of those known: `python3.11` reads that of `python`."""
+    for name in (program, program.rstrip(".0123456789")):
+        if name in having("node"):
+            return "js"
+        if name in having("code"):
+            return having("code")[name]
+    return None
 
 
 def code_of(program: str, words: list[Word], stdin: Word | None) -> Code | Word | None:
@@ -220,13 +217,15 @@ def _given(program: str, family: str, words: list[Word]) -> Code | Word | None:
         after = texts[position + 1 : position + 2]
         cluster = CLUSTER[family].fullmatch(text) if family in CLUSTER else None
         name, equals, value = text.partition("=")
-        if text in options or (cluster is not None and not cluster[1]) or (family == "node" and text == "eval"):
+        if text in options or (cluster is not None and not cluster[1]) or (family == "js" and text == "eval"):
             return Code(after[0], family) if after else None
         if cluster is not None or (equals and name in options):
             return Code(cluster[1] if cluster is not None else value, family)
-        if text == "-m" and family == "python":
+        if text == "-m" and family == "py":
             return None
-        if text in STDIN or (family == "node" and text == "run" and program in {"deno", "bun"}):
+        if text in STDIN:
+            return READS
+        if family == "js" and text == "run" and program in having("tasks"):
             position += 1
         elif text[:1] != "-":
             return Code(text, family) if family == "awk" else words[position + 1]

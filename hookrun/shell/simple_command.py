@@ -56,7 +56,8 @@ class SimpleCommand:
     timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables and of
     NAMING_CODE anywhere before. `within` are the line's functions around it; `beside`: it runs beside other commands,
     in a pipeline or the background. `stdin` is what it reads, if known; `piped`: it reads another one's output.
-    `code` is what it runs in a language other than shell, if known.
+    `code` is what it runs in a language other than shell, if known. `script` names the file that it stands in, "" for
+    the line, and `row` its line there, 0 if unknown.
     """
 
     code: Code | None = None
@@ -75,6 +76,13 @@ class SimpleCommand:
         self.within = scope.within
         self.beside = scope.beside
         self.piped = scope.piped
+        self.script = scope.script
+        self.row = scope.row
+
+    @property
+    def place(self) -> str:
+        """Where it stands, to end a reason with, if not in the line: ` (x.sh, line 3)`."""
+        return "" if not self.script else f" ({self.script}, line {self.row})" if self.row else f" ({self.script})"
 
     @property
     def program(self) -> str:
@@ -153,7 +161,8 @@ class ShellScope:
     wrappers: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     beside = piped = False
-    depth = 0
+    depth = row = scripts = 0
+    script = ""
 
     def __init__(
         self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, ShellScope], Word | None]
