@@ -8,7 +8,7 @@ from hookrun.core.files import is_within
 from hookrun.core.globs import glob
 from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
-from hookrun.recipes.shell_recipe import BARE, block, line_of, parse, physical, project_directory, unreadable
+from hookrun.recipes.shell_recipe import BARE, block, line_of, may, parse, physical, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -61,14 +61,22 @@ RECIPE = Recipe(
         - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs`, `uv run`, `npx` and similar, in `bash -c`,
           `eval`, `ssh`, `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped into a shell
           (also through `base64 -d`), and with any quoting.
+        - The same commands in files that the line runs, with the file and its line in the reason: scripts of at most 64
+          KiB (`bash x.sh`, `./x.sh`, `source x`), also one that the line has just written, and those that they run; the
+          lines of a target of `make`, `just`, `task` and `rake`, or of a script of `npm`, `pnpm`, `yarn`, `bun`, `deno`
+          and `composer` with those before and after it.
+        - What code in other languages amounts to, in the line (`python -c`, `node -e`, `perl -e`, `ruby -e`, `php -r`,
+          here-documents) or in a script that it runs: `shutil.rmtree(Path.home())`, `rmSync('/etc')`,
+          `os.system("...")`, `execSync('...')`, backticks, for paths that are texts, the home directory, or joined from
+          these.
         - Lines that may hold one of these commands and are too long or too deeply nested to check; parts that look like
           one and cannot be parsed as shell.
         - Shells and interpreters that read commands from a terminal (`bash`, `sudo -s`, `python3 -i`), under agents
           that hide typed input from hooks.
     """,
     misses="""
-        - What other programs do: scripts (also one that the line has just written), `make`, `python -c`, `perl -e`,
-          `rimraf`, `trash`, `crontab`, databases, clouds, containers, MCP tools.
+        - What other programs do: larger scripts, modules that code imports, `rimraf`, `trash`, `crontab`, databases,
+          clouds, containers, MCP tools.
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
           `${DIR%/*}`.
@@ -127,7 +135,7 @@ def concerns(context: Mapping[str, object]) -> bool:
     if line is None:
         return False
     refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
-    return refuses or _may_destroy(line)
+    return refuses or may(context, _may_destroy)
 
 
 def _may_destroy(line: str) -> bool:
@@ -172,8 +180,9 @@ class Guard:
 
         parsed = parse(self._context, self._line)
         for command, git in calls(self._context, parsed, Configuration()):
-            yield from (f"{reason}. {ADVICE}" for reason in self._of_command(command, git))
-            self.question = self.question or next(self._questions(command, git), None)
+            yield from (f"{reason}{command.place}. {ADVICE}" for reason in self._of_command(command, git))
+            asked = next(self._questions(command, git), None)
+            self.question = self.question or (f"{asked}{command.place}" if asked is not None else None)
         yield from unreadable(parsed, DANGER)
         yield from unseen_code.refusal(RECIPE, self._context, parsed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
-from hookrun.recipes.shell_recipe import block, line_of, parse
+from hookrun.recipes.shell_recipe import block, line_of, may, parse
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -68,8 +68,7 @@ MAX_BYTES = 1 << 20
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may commit. False is certain."""
-    line = line_of(context)
-    return line is not None and may_run(line, git_programs((COMMIT,)))
+    return may(context, lambda line: may_run(line, git_programs((COMMIT,))))
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue", concerns=concerns)

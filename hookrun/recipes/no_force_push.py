@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookrun.core.globs import glob
 from hookrun.recipes import unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import block, line_of, parse, unreadable
+from hookrun.recipes.shell_recipe import block, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.words import UNKNOWN
 
@@ -74,7 +74,7 @@ def concerns(context: Mapping[str, object]) -> bool:
     if line is None:
         return False
     refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
-    return refuses or may_run(line, git_programs(PUSHING))
+    return refuses or may(context, lambda line: may_run(line, git_programs(PUSHING)))
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block", concerns=concerns)
@@ -93,7 +93,7 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
     configuration = Configuration()
     for command, git in calls(context, parsed, configuration):
         if git is not None and git.command in PUSHING:
-            yield from (f"{reason}. {ADVICE}" for reason in _of_push(git, command, configuration))
+            yield from (f"{reason}{command.place}. {ADVICE}" for reason in _of_push(git, command, configuration))
     yield from unreadable(parsed, DANGER)
     yield from unseen_code.refusal(RECIPE, context, parsed)
 

@@ -13,6 +13,7 @@ from hookrun.recipes.shell_recipe import (
     block,
     line_directory,
     line_of,
+    may,
     named_paths,
     parse,
     spellings,
@@ -65,11 +66,12 @@ RECIPE = Recipe(
           `rsync` to it or its directory; `git checkout` and `git restore` of hook settings.
         - The same through symbolic links, behind `cd`, `sudo`, `xargs` and similar, in `bash -c`, `$(...)`, functions,
           loops and here-documents, with a pattern (`cat .en*`) and with any quoting; parts that name one of the files
-          and cannot be parsed as shell.
+          and cannot be parsed as shell. The same in scripts, targets of `make` and scripts of `package.json` that the
+          line runs, and in code that it has (`python -c "open('.env')"`).
     """,
     misses="""
-        - Files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm install`, `python -c`, scripts.
-        - Commands of PowerShell (`Set-Content`), and code of other languages: `awk '...'`, `node -e`.
+        - Files that the line does not name: `grep -r KEY .`, `docker compose up`, `npm install`.
+        - Commands of PowerShell (`Set-Content`); what a program in a file reads, which the model does not see.
         - Names that only the shell knows: `cat $FILE`, command output, `cat *` (patterns that start with `*` are
           compared literally).
         - Secrets in files with other names and in the environment (`env`, `printenv`).
@@ -96,8 +98,9 @@ def concerns(context: Mapping[str, object]) -> bool:
         return True
     if line is None:
         return False
-    texts = texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings")))
-    return may_name(line, os.environ.get("HOME", ""), line_directory(context), texts)
+    texts = tuple(texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings"))))
+    home, directory = os.environ.get("HOME", ""), line_directory(context)
+    return may(context, lambda text: may_name(text, home, directory, texts))
 
 
 @RECIPE.hook(
@@ -131,6 +134,9 @@ class Files:
         line, directory = line_of(self._context), line_directory(self._context)
         if line is not None:
             yield from self._of_line(line)
+        yield from (f"{reason}. {ADVICE}" for reason in self._of_arguments(directory))
+
+    def _of_arguments(self, directory: str) -> Iterator[str]:
         for path in named_paths(self._context):
             full = os.path.join(directory, os.path.expanduser(path))
             yield from self._of_paths(spellings(full), written=self._context.get("tool_name") not in READING)
@@ -149,7 +155,7 @@ class Files:
         parsed = parse(self._context, line)
         for command in parsed.commands:
             for file in named_files(command):
-                yield from self._of_named(file, command.directory)
+                yield from (f"{reason}{command.place}. {ADVICE}" for reason in self._of_named(file, command.directory))
         yield from unreadable(parsed, self._names_any)
 
     def _names_any(self, text: str) -> bool:
@@ -162,7 +168,7 @@ class Files:
         if full is None:
             return
         if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):
-            yield f"{full} contains hook settings, which only the user may remove. {ADVICE}"
+            yield f"{full} contains hook settings, which only the user may remove"
         if file.word.globs and any(sign in file.path for sign in "*?["):
             yield from self._of_names(full, written=file.written)
             yield from self._of_paths((full, *self._links.of(full)), written=file.written)
@@ -186,11 +192,11 @@ class Files:
 
     def _why(self, path: str, *, written: bool) -> Iterator[str]:
         if written and _is(path, self._settings):
-            yield f"{path} holds hook settings, which only the user may change. {ADVICE}"
+            yield f"{path} holds hook settings, which only the user may change"
         if written and _is(path, self._locked):
-            yield f"{path} is a lock file: run its package manager to update it. {ADVICE}"
+            yield f"{path} is a lock file: run its package manager to update it"
         if (written or not self._readable) and _is(path, self._secrets) and not _is(path, self._examples):
-            yield f"{path} may contain secrets and must not be {'changed' if written else 'read'}. {ADVICE}"
+            yield f"{path} may contain secrets and must not be {'changed' if written else 'read'}"
 
 
 def _is(path: str, globs: list[str]) -> bool:

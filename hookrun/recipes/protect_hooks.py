@@ -16,6 +16,7 @@ from hookrun.recipes.shell_recipe import (
     block,
     line_directory,
     line_of,
+    may,
     named_paths,
     parse,
     physical,
@@ -102,8 +103,7 @@ NOT_TAKING = frozenset({"list", "show", "drop", "clear", "branch", "create", "st
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may change a file, or decide about hooks. False is certain."""
-    line = line_of(context)
-    return bool(named_paths(context)) or (line is not None and _may_decide(line))
+    return bool(named_paths(context)) or may(context, _may_decide)
 
 
 def _may_decide(line: str) -> bool:
@@ -179,8 +179,8 @@ class Watch:
         parsed = parse(self._context, line)
         for command, git in calls(self._context, parsed, Configuration()):
             if _decides(command):
-                yield "Only the user may decide which hooks run"
-            yield from self._of_changes(command)
+                yield f"Only the user may decide which hooks run{command.place}"
+            yield from (f"{reason}{command.place}" for reason in self._of_changes(command))
             if git is not None:
                 yield from self._of_cleaning(git)
                 yield from self._of_taking(git)

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 # Variables with the same value in an agent's shell and this process.
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
-# The last line read.
+# The last line read, and what the last one runs from files: for the other recipes of the same call.
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
+_OPENED: dict[tuple[object, ...], list[str] | None] = {}
 # Removes what a shell may remove within a word.
 BARE = str.maketrans("", "", "'\"\\\n")
 # Arguments of tools that name a file.
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 BRACES = str.maketrans("{,}", "   ")
-# Files compared with a line's patterns, to follow links: some tens of milliseconds.
+# ScriptFiles compared with a line's patterns, to follow links: some tens of milliseconds.
 MAX_LISTED = 20_000
 UNKNOWN_ALIAS = "Git cannot be run here to look up an alias of this line. Write the command that it stands for"
 # Characters shown of an unreadable part of a line.
@@ -53,18 +54,35 @@ def project_directory() -> str:
     return os.environ.get("HOOKRUN_PROJECT_DIR", "/")
 
 
+def may(context: Mapping[str, object], test: Callable[[str], bool]) -> bool:
+    """Return whether a cheap test holds for the line, or for one that it runs from a file. False is certain."""
+    line = line_of(context)
+    if line is None or test(line):
+        return line is not None
+    from hookrun.shell.opening import run_from_files
+    from hookrun.shell.scripts import ScriptFiles
+
+    key = (os.environ.get("HOOKRUN_REQUEST_ID", ""), line, line_directory(context))
+    if key not in _OPENED or not key[0]:
+        _OPENED.clear()
+        _OPENED[key] = run_from_files(line, line_directory(context), ScriptFiles())
+    texts = _OPENED[key]
+    return texts is None or any(map(test, texts))
+
+
 def parse(context: Mapping[str, object], line: str, known: Mapping[str, str] | None = None) -> ParsedLine:
     """Return the commands that the line runs. `known` are more variables."""
     from hookrun.shell.evaluate import TOPLEVEL
     from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for lines that may matter
+    from hookrun.shell.scripts import ScriptFiles
     from hookrun.shell.simple_command import ParsedLine
 
     variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
     variables.update({TOPLEVEL: project_directory(), **(known or {})})
-    key = (line, line_directory(context), *variables.items())
-    if key not in _PARSED:  # another recipe in this process has read the line
+    key = (os.environ.get("HOOKRUN_REQUEST_ID", ""), line, line_directory(context), *variables.items())
+    if key not in _PARSED or not key[0]:  # else another recipe has read it for this call; files change between calls
         _PARSED.clear()
-        _PARSED[key] = parse_line(line, directory=line_directory(context), variables=variables)
+        _PARSED[key] = parse_line(line, directory=line_directory(context), variables=variables, files=ScriptFiles())
     read, parsed = _PARSED[key], ParsedLine()
     parsed.commands, parsed.wrappers = read.commands, read.wrappers
     parsed.problem, parsed.unparsed = read.problem, read.unparsed[:]  # those of aliases are added

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from itertools import pairwise
+
+from hookrun.shell.code import Code, code_of
+from hookrun.shell.code_calls import amounts
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.prefilter import WITH_WORDS
 from hookrun.shell.programs import having, values
+from hookrun.shell.scripts import MAX_NESTING
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand, Streams, program_name
 from hookrun.shell.syntax_tree import Source, source_of
-from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word, quoted
+from hookrun.shell.task_lines import opened
+from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word, absolute, quoted
 from hookrun.shell.wrappers import (
     APART,
     EXECUTING,
@@ -27,8 +34,10 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from hookrun.shell.scripts import ScriptFiles
     from hookrun.shell.simple_command import ShellScope
 
+    Apart = Callable[[Callable[[], object]], None]
     ReadLine = Callable[[Source, ShellScope, Streams], Word | None]
     Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
@@ -43,6 +52,9 @@ IN_THIS_SHELL = having("in_shell")
 
 ENTERING = having("enters")
 
+# What a script in the current shell leaves as it was.
+KEPT = ("positional", "script", "row", "scripts", "depth", "wrappers")
+
 # The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
 
@@ -54,16 +66,22 @@ SEPARATOR = "\n"
 
 
 class Evaluator:
-    """Adds commands to a parsed line. `line` reads a line within it, `walk` a function's body."""
+    """Adds commands to a parsed line. `line` reads a line within it, `walk` a function's body.
 
-    def __init__(self, parsed: ParsedLine, line: ReadLine, walk: Walk) -> None:
+    `apart` reads a script, one of the `files` that the line runs; with None none is read.
+    """
+
+    def __init__(self, parsed: ParsedLine, apart: Apart, line: ReadLine, walk: Walk, files: ScriptFiles | None) -> None:
         self._parsed = parsed
+        self._apart = apart
         self._line = line
         self._walk = walk
+        self._files = files
+        self._most = MAX_COMMANDS
 
     def note(self, command: SimpleCommand) -> None:
         """Add a command to the line's."""
-        if len(self._parsed.commands) >= MAX_COMMANDS:
+        if len(self._parsed.commands) >= self._most:
             raise LimitExceededError("too long")
         self._parsed.commands.append(command)
 
@@ -80,6 +98,7 @@ class Evaluator:
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
         program = program_name(words[0].text)
+        self._read_input(streams, scope)
         command = SimpleCommand(words, streams, scope, assignments)
         line = nested_line(program, words, streams.stdin)
         wrapped = unwrap(program, words) if line is None else None
@@ -87,25 +106,53 @@ class Evaluator:
             self._parsed.wrappers.append(command)
             return self._run_wrapped(wrapped, command, scope, streams)
         self.note(command)
+        given = code_of(program, words, streams.stdin)
+        command.code = given if isinstance(given, Code) else None
+        if self._files is not None:
+            self._run_code(command, scope)
+            self._run_files(command, scope, self._files)
         if line is not None:
-            return _kept(self._run_line(line, command, scope), streams)
-        within = [xargs_command(wrapped, streams.stdin)] if wrapped is not None else _launched(program, words)
-        if wrapped is not None and program == "parallel" and any(" " in word.text for word in within[0][:1]):
-            # a line for a shell, or several
-            between = "\n" if "{}" in wrapped.words[0].text or wrapped.words[0].text[:3] == ":::" else " "
-            within = [[Word("eval"), Word(between.join(word.text for word in within[0]))]]
-        for argv in filter(None, find_commands(words) if program == "find" else within):
+            return self._kept(self._run_line(line, command, scope), streams, scope)
+        for argv in filter(None, self._commands_of(command, wrapped, scope)):
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
             inner.variables.update(command.assignments)
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
+        return self._kept(self._printed(command, scope), streams, scope)
+
+    def _commands_of(self, command: SimpleCommand, wrapped: Wrapped | None, scope: ShellScope) -> list[list[Word]]:
+        """Return the commands that a program makes of its words and of what it reads."""
+        program, words = command.program, command.words
+        if program == "find":
+            return find_commands(words)
+        if wrapped is None:
+            return _launched(program, words)
+        names = [after for before, after in pairwise(word.text for word in words) if before in {"-a", "--arg-file"}]
+        within = xargs_command(wrapped, self._text_of(names, scope) if names else command.stdin)
+        if program == "parallel" and any(" " in word.text for word in within[:1]):
+            # a line for a shell, or several
+            between = "\n" if "{}" in wrapped.words[0].text or wrapped.words[0].text[:3] == ":::" else " "
+            return [[Word("eval"), Word(between.join(word.text for word in within))]]
+        return [within]
+
+    def _printed(self, command: SimpleCommand, scope: ShellScope) -> Word | None:
+        """Return what a command prints, if known."""
+        program = command.program
         prints = having("prints").get(program)
-        printed = _directory_of(command, scope) if prints == "directory" else _output_of(program, words, streams.stdin)
-        if printed is not None and printed.text in scope.functions and prints == "path":
-            printed = None  # the program, not the function of that name
-        return _kept(printed, streams)
+        printed = (
+            _directory_of(command, scope)
+            if prints == "directory"
+            else _output_of(program, command.words, command.stdin)
+        )
+        if prints == "path" and printed is not None and printed.text in scope.functions:
+            return None  # the program, not the function of that name
+        if prints == "input" and printed is None:
+            return self._text_of(command.operands, scope)
+        if prints == "copy":
+            self._write(command.operands, printed, scope, adds="-a" in command.arguments)
+        return printed
 
     def _run_alias(
         self, words: list[Word], scope: ShellScope, streams: Streams, assignments: dict[str, str] | None
@@ -159,6 +206,80 @@ class Evaluator:
         scope.depth, scope.wrappers = before
         return text
 
+    def _run_files(self, command: SimpleCommand, scope: ShellScope, files: ScriptFiles) -> None:
+        """Read the scripts that a command runs, in this shell or one of their own."""
+        if scope.scripts >= MAX_NESTING:
+            return
+        for script in opened(command.words, scope.directory, files):
+            if script.family:
+                command.code = Code(script.text, script.family, script.place)
+                self._run_code(command, scope)
+                continue
+            shared = command.program in IN_THIS_SHELL
+            inner = scope if shared else scope.copy()
+            before = dict(scope.__dict__)
+            if not shared:
+                inner.functions, inner.directory = {}, script.directory
+                inner.variables.update(command.assignments)
+            if script.words or not shared:
+                inner.positional = script.words or []
+            inner.variables["0"] = script.place
+            inner.script, inner.row, inner.scripts = script.place, script.row, scope.scripts + 1
+            inner.depth, inner.wrappers = 0, (*scope.wrappers, command.program)
+            source, streams, first = source_of(script.text, None, script.row), Streams(), len(self._parsed.commands)
+            most, self._most = self._most, first + MAX_COMMANDS
+            self._apart(functools.partial(self._line, source, inner, streams))
+            self._most = most + len(self._parsed.commands) - first
+            for name in KEPT if shared else ():
+                setattr(scope, name, before.get(name, getattr(type(scope), name, None)))
+
+    def _run_code(self, command: SimpleCommand, scope: ShellScope) -> None:
+        """Run what a command's code amounts to in shell."""
+        if command.code is None or scope.scripts >= MAX_NESTING:
+            return
+        code = command.code
+        for found, row in amounts(code, scope.home, scope.directory):
+            inner = scope.copy()
+            inner.functions = {}
+            inner.script = code.place or f"the code of {command.program}"
+            inner.row, inner.scripts = row, scope.scripts + 1
+            inner.wrappers = (*scope.wrappers, command.program)
+            if isinstance(found, str):
+                read = functools.partial(self._line, source_of(found), inner, Streams())
+            else:
+                words = [Word(text, globs="*" in text) for text in found]
+                read = functools.partial(self.evaluate, words, inner, Streams(stdin=Word("")))
+            self._apart(read)
+
+    def _read_input(self, streams: Streams, scope: ShellScope) -> None:
+        """Read the file that is a command's input."""
+        names = [each.target.text for each in streams.redirections if each.operator == "<" and not each.target.output]
+        if names and streams.stdin is None:
+            streams.stdin = self._text_of(names[-1:], scope)
+
+    def _text_of(self, names: list[str], scope: ShellScope) -> Word | None:
+        """Return the text of files, None if unknown."""
+        paths = [absolute(name, scope.directory) for name in names]
+        texts = [self._files.read(path) for path in paths if path is not None] if self._files is not None else []
+        known = [text for text in texts if text is not None]
+        return Word("".join(known)) if known and len(known) == len(names) else None
+
+    def _kept(self, text: Word | None, streams: Streams, scope: ShellScope) -> Word | None:
+        """Return what is printed, unless to a file, which has it then."""
+        return Word("") if self.write(text, streams, scope) else text
+
+    def write(self, text: Word | None, streams: Streams, scope: ShellScope) -> bool:
+        """Take note of what the line writes into files; return whether it does."""
+        into = [each for each in streams.redirections if each.writes and each.descriptor in {"", "1"}]
+        for each in into:
+            self._write([each.target.text], text, scope, adds=each.operator in {">>", "&>>"})
+        return bool(into)
+
+    def _write(self, names: list[str], text: Word | None, scope: ShellScope, *, adds: bool) -> None:
+        for path in filter(None, (absolute(name, scope.directory) for name in names)):
+            if self._files is not None:
+                self._files.write(path, text.text if text is not None else None, adds=adds)
+
     def _call(self, words: list[Word], scope: ShellScope, streams: Streams) -> Word | None:
         """Walk a function's body as part of the line. Within itself it is an ordinary command."""
         function = words[0].text
@@ -196,12 +317,6 @@ def _directory_of(command: SimpleCommand, scope: ShellScope) -> Word | None:
     if line == "mktemp -d" and {"PATH", "TMPDIR"}.isdisjoint({*scope.variables, *command.assignments}):
         return Word(NEW_DIRECTORY)
     return Word(scope.variables[TOPLEVEL]) if line == TOPLEVEL and TOPLEVEL in scope.variables else None
-
-
-def _kept(text: Word | None, streams: Streams) -> Word | None:
-    """Return what is printed, unless to a file."""
-    elsewhere = any(each.writes and each.descriptor in {"", "1"} for each in streams.redirections)
-    return Word("") if elsewhere else text
 
 
 def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:

@@ -198,12 +198,12 @@ class Expander:
 
     def __init__(self, substitute: Substitute) -> None:
         self._substitute = substitute
-        self._left = MAX_BYTES
+        self.left = MAX_BYTES
 
     def spend(self, count: int) -> None:
         """Count bytes of a word or nested line. Raises LimitExceededError."""
-        self._left -= count
-        if self._left < 0:
+        self.left -= count
+        if self.left < 0:
             raise LimitExceededError("too long")
 
     def _counted(self, words: list[Word]) -> list[Word]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.globs import glob
 from hookrun.shell.evaluate import Evaluator
 from hookrun.shell.expand import Expander, assigned, left_out, parts, redirect
 from hookrun.shell.simple_command import ParsedLine, ShellScope, SimpleCommand, Streams
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from tree_sitter import Node
+
+    from hookrun.shell.scripts import ScriptFiles
 
     Walk = Callable[[Node, Source, ShellScope, Streams], Word | None]
 
@@ -38,13 +41,20 @@ SEQUENCES = frozenset(
 )
 
 
-def parse_line(line: str, *, directory: str | None = None, variables: Mapping[str, str] | None = None) -> ParsedLine:
+def parse_line(
+    line: str,
+    *,
+    directory: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    files: ScriptFiles | None = None,
+) -> ParsedLine:
     """Return the simple commands that a shell would run for the line.
 
     `directory` is where it would run, `variables` are the known ones of its environment, with `HOME`. Each branch of
-    the line counts as taken. Never raises: see `ParsedLine.problem`.
+    the line counts as taken. With `files` the scripts that it runs are read, too. Never raises: see
+    `ParsedLine.problem`, which is that of the line alone.
     """
-    reader = LineReader()
+    reader = LineReader(files)
     data = line.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
         reader.parsed.problem = "too long"
@@ -61,10 +71,12 @@ def parse_line(line: str, *, directory: str | None = None, variables: Mapping[st
 class LineReader:
     """Walks the tree of a line and of nested lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: ScriptFiles | None) -> None:
         self.parsed = ParsedLine()
         self._expand = Expander(self._substitute)
-        self._evaluator = Evaluator(self.parsed, self.line, self._walk)
+        self._evaluator = Evaluator(self.parsed, self._apart, self.line, self._walk, files)
+        self._in_script = False
+        self._for_scripts = (MAX_BYTES, 0)
         self._recovery = Recovery()
         self._deep = 0
         self._steps = 0
@@ -94,7 +106,8 @@ class LineReader:
         root = parse(source.data)
         if root.has_error:
             self._expand.spend(RECOVERY * len(source.data))
-            plain = Source(without_oddities(source.text(0, len(source.data))).encode("utf-8", "replace"), source.at)
+            text = without_oddities(source.text(0, len(source.data)))
+            plain = Source(text.encode("utf-8", "replace"), source.at, source.row)
             again = parse(plain.data)
             if again.has_error:
                 self._recover(plain.text(0, len(plain.data)), scope, streams)
@@ -115,6 +128,22 @@ class LineReader:
                         self.line_within(line, scope.copy())
             self._walk(root, source, scope, Streams(stdin=streams.stdin))
 
+    def _apart(self, read: Callable[[], object]) -> None:
+        """Read a script. Its limits are its own, and what is not understood of it does not count."""
+        kept = (self._deep, self._in_script, self.parsed.problem, self.parsed.unparsed[:])
+        before = (self._expand.left, self._steps)
+        if not self._in_script:
+            self._expand.left, self._steps = self._for_scripts
+        self._in_script = True
+        try:
+            read()
+        except (LimitExceededError, RecursionError):
+            pass
+        self._deep, self._in_script, self.parsed.problem, self.parsed.unparsed[:] = kept
+        if not self._in_script:
+            self._for_scripts = (self._expand.left, self._steps)
+            self._expand.left, self._steps = before
+
     def line_within(self, line: str, scope: ShellScope) -> Word | None:
         """Read a line that is not in the text verbatim."""
         return self.line(source_of(line), scope, Streams())
@@ -126,6 +155,8 @@ class LineReader:
         if self._steps > MAX_STEPS:
             raise LimitExceededError("too long")
         self._deep += 1
+        if source.row:
+            scope.row = source.row + node.start_point[0]
         try:
             if node.type in self._walks:
                 return self._walks[node.type](node, source, scope, streams)
@@ -213,6 +244,8 @@ class LineReader:
                 following.extend(redirect(child, source, scope, given, self._expand))
         if body is not None:
             printed = self._walk(body, source, scope, given)
+            if body.type in SEQUENCES:
+                self._evaluator.write(printed, given, scope)
         elif given.words:
             words, given.words = given.words, []
             printed = self._evaluator.evaluate(words, scope, given)
@@ -251,13 +284,22 @@ class LineReader:
         scope.merge(*branches)
 
     def _case(self, node: Node, source: Source, scope: ShellScope, streams: Streams) -> None:
+        """Walk each branch of `case`; of a script only the one that a known word takes."""
         branches = []
+        value = node.child_by_field_name("value")
+        word = self._expand.word(value, source, scope) if value is not None else Word(UNKNOWN)
+        falls = any(each.type in {";&", ";;&"} for child in node.named_children for each in child.children)
+        taken, decides = False, self._in_script and not falls and word.known
         for child in node.named_children:
             if child.type == "case_item":
-                branches.append(scope.copy())
                 close = next((i for i, each in enumerate(child.children) if each.type == ")"), -1)
-                for pattern in child.children[: max(close, 0)]:
-                    self._expand.run_within(pattern, source, scope)
+                patterns = [each for each in child.children[: max(close, 0)] if each.is_named]
+                texts = [self._expand.word(pattern, source, scope) for pattern in patterns]
+                decided = decides and all(each.known for each in texts)
+                if taken or (decided and not any(glob(each.text, word.text) for each in texts)):
+                    continue
+                taken = decided
+                branches.append(scope.copy())
                 self._sequence(child.children[close + 1 :], source, branches[-1], streams)
             else:
                 self._expand.run_within(child, source, scope)

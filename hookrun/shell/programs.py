@@ -9,13 +9,14 @@ from __future__ import annotations
 # interprets, opens: it reads commands from the terminal, or starts a shell that does; interactive: the option for that
 # besides code, reads_on: none is needed; runs_code: of a file or its input; evaluates: in a language of its own.
 # script, text, queries: its options with code, by what its first operand is: a file, code, data. node: it resolves
-# modules as node does; resolves: also its script; versioned: its name may end in a version; flags, long_flags: without
-# a value.
+# modules as node does; resolves: also its script; code: the language of others, see `code.py`; versioned: its name may
+# end in a version; flags, long_flags: without a value.
 # wraps: its words after so many operands are a command; assigns: and may be NAME=VALUE; apart: which may see other
 # directories. valued, directory, never: options with the next word, those for its directory, and to run nothing.
 # carries: any of its operands may be a program, with the words after it: `docker exec db psql`.
-# launches: it may run a command, after one of these words. line_after: likewise a line. finds: files it looks for.
-# enters: it changes the directory.
+# launches: it may run a command, after one of these words. line_after: likewise a line. finds: files it looks for;
+# tasks: and how it runs what they say for a name.
+# enters: it changes the directory. keyword: a command follows.
 # data: it only handles data; passes_on: and prints or copies it; unseen: and shows nothing of it; prints: what.
 # changes, removes, modes: it writes or removes all its files, or sets who may. onto_last: it writes the last;
 # targeted: or an option's.
@@ -34,7 +35,8 @@ flock :: line=option input wraps=1 valued=-w,--timeout,-E
 script :: line=option input opens
 runuser :: line=option input wraps valued=-u,--user,-g,--group,-G,--supp-group,-w,--whitelist-environment
 su :: line=login input
-npm pnpm :: line=call carries launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
+npm pnpm :: carries line=call launches=exec,x,dlx tasks=package
+    finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 npx pnpx :: line=call launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 . source :: line=sourced in_shell input runs_code builtin
 at batch :: line=input input
@@ -55,35 +57,39 @@ parallel :: input wraps valued=-j,--jobs,-I,-a,--arg-file adds_words data
 elvish expect guile nu octave r racket sbcl scala tclsh xonsh :: interprets script=-e,-c,--eval,-Command
 ghci iex irb jshell :: interprets reads_on
 bpython erl groovysh pry ptpython swipl utop :: interprets
-ipython ipython3 :: interprets interactive=-i
+ipython ipython3 :: interprets interactive=-i code=py
 node :: carries interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node resolves versioned flags
-deno :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node
+deno :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node tasks=package
     finds=package.json,bunfig.toml,deno.json,deno.jsonc
-bun :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node resolves flags
+bun :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node resolves flags tasks=package
     finds=package.json,bunfig.toml,deno.json,deno.jsonc
-php :: carries interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq
-lua :: interprets runs_code interactive=-i script=-e,-c,--eval,-Command versioned flags
-osascript powershell pwsh :: interprets runs_code script=-e,-c,--eval,-Command
+php :: carries interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq code=php
+lua :: interprets runs_code interactive=-i script=-e,-c,--eval,-Command versioned flags code=lua
+osascript :: interprets runs_code script=-e,-c,--eval,-Command code=scpt
+powershell pwsh :: interprets runs_code script=-e,-c,--eval,-Command
 nodejs :: interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node
-perl :: interprets runs_code script=-e,-E versioned flags=wWXTt in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
+perl :: interprets runs_code script=-e,-E versioned flags=wWXTt code=pl in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     pattern_first=-e,-E
 julia luajit :: interprets interactive=-i script=-e,-c,--eval,-Command
 ruby :: carries interprets runs_code script=-e,-c,--eval,-Command versioned flags=w
-    in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i pattern_first=-e,-E
+    in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
+    code=rb pattern_first=-e,-E
 gdb :: evaluates script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
 gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p
     pattern_first=-e,-f,--expression,--file
-awk gawk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
+awk gawk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
     in_place=inplace$|-iinplace|--include=inplace
-mawk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
+mawk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
 jq :: text=-f,--from-file,-L pattern_first=-f,--from-file
-pypy python :: carries evaluates script=-c,-m versioned flags=uBIsSEObqvP
+pypy python :: carries evaluates script=-c,-m versioned flags=uBIsSEObqvP code=py
 esno gjs jiti qjs ts-node tsx zx :: carries script=-e,--eval,-p,--print,-pe node
 micropython py.test pytest pythonw :: script=-c,-m
 php-cgi :: script=-r,-B,-R,-E,--run
-bats bb bc clisp clojure crystal csi dart dc ecl elixir escript fennel gnuplot groovy janet java kotlin lldb m4 ocaml
-    raku rscript runghc runhaskell swift wish :: script=-e,-c,--eval,-Command
-nawk original-awk :: evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source
+bats bb bc clisp clojure crystal csi dart dc ecl escript fennel gnuplot groovy janet java kotlin lldb m4 ocaml
+    raku runghc runhaskell swift wish :: script=-e,-c,--eval,-Command
+elixir :: script=-e,-c,--eval,-Command code=exs
+rscript :: script=-e,-c,--eval,-Command code=r
+nawk original-awk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source
 ssed :: text=-f,--file,-e,--expression
 gojq jaq :: text=-f,--from-file,-L
 duckdb mariadb mysql psql sqlite3 :: evaluates queries=-init,-f,--file,-cmd,-c,--command,-e,--execute
@@ -110,7 +116,7 @@ nice :: wraps valued=-n,--adjustment
 ionice :: wraps valued=-c,--class,-n,--classdata,-p
 chrt :: wraps=1 valued=-T,-P,-D
 stdbuf :: wraps valued=-i,--input,-o,--output,-e,--error
-time :: in_shell wraps valued=-f,--format,-o,--output prefix builtin
+time :: in_shell wraps valued=-f,--format,-o,--output prefix builtin keyword
 command :: in_shell wraps never=-v,-V prefix builtin prints=path unseen
 exec :: wraps valued=-a prefix builtin data
 caffeinate :: wraps valued=-t,-w
@@ -135,15 +141,16 @@ ip :: wraps=3 valued=-n,-netns
 # Programs that open shells, or run a command in an environment
 login newgrp :: opens
 asdf aws-vault bundle mise pdm pyenv rbenv :: launches=exec,x
-yarn :: carries launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
+yarn :: carries launches=exec,x,dlx tasks=package finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 conda doppler hatch mamba micromamba op pipenv pipx poetry rye uv :: launches=run
 bunx :: launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 dotenv uvx :: launches
 # Programs that find their files
-bmake gmake make :: finds=GNUmakefile,makefile,Makefile
-just :: finds=justfile,Justfile,.justfile,JUSTFILE
-rake :: finds=Rakefile,rakefile,Rakefile.rb
-go-task task :: finds=Taskfile.yml,Taskfile.yaml,taskfile.yml
+bmake gmake make :: finds=GNUmakefile,makefile,Makefile tasks=makefile
+just :: finds=justfile,Justfile,.justfile,JUSTFILE tasks=justfile
+rake :: finds=Rakefile,rakefile,Rakefile.rb tasks=rakefile
+go-task task :: finds=Taskfile.yml,Taskfile.yaml,taskfile.yml tasks=taskfile
+npm-run-all run-p run-s :: finds=package.json tasks=package
 inv invoke :: finds=tasks.py
 fab :: finds=fabfile.py
 nox :: finds=noxfile.py
@@ -157,7 +164,7 @@ ant :: finds=build.xml
 gradle :: finds=build.gradle,build.gradle.kts,settings.gradle
 pre-commit :: finds=.pre-commit-config.yaml
 lefthook :: finds=lefthook.yml,lefthook.yaml,.lefthook.yml
-composer :: carries finds=composer.json
+composer :: carries finds=composer.json tasks=package
 cargo :: finds=Cargo.toml,build.rs
 mage :: finds=magefile.go
 docker-compose :: carries finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
@@ -215,8 +222,9 @@ pushd :: builtin enters data
 Rscript :: flags long_flags=--vanilla
 [[ bg break continue declare disown fc fg getopts history jobs let local popd readonly return set shift times typeset
     ulimit umask unalias unset wait :: builtin data
-! caller case complete dirs do done elif else enable esac fi for function help if in logout mapfile readarray select
-    shopt suspend then until while { } :: builtin
+! do elif else if then until while :: builtin keyword
+caller case complete dirs done enable esac fi for function help in logout mapfile readarray select shopt suspend { } ::
+    builtin
 7z actionlint afplay aplay ar autopep8 b2sum bandit basedpyright bat biome black bunzip2 cal canberra-gtk-play cksum
     clang-format clang-tidy clear cmp codespell colordiff cpio cppcheck cpplint csplit csvcut dasel date delta
     detect-secrets df dialog diff diff3 dig dir dprint eslint espeak exa expand eza factor ffplay flake8 fmt fswatch

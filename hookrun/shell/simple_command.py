@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from hookrun.shell.code import Code
     from hookrun.shell.syntax_tree import Source
 
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
@@ -56,7 +57,11 @@ class SimpleCommand:
     NAMING_CODE anywhere before; `variables` are all that are set, exported or not. `within` are the line's functions
     around it; `beside`: it runs beside other commands, in a pipeline or the background. `stdin` is what it reads, if
     known; `piped`: it reads another one's output.
+    `code` is what it runs in a language other than shell, if known. `script` names the file that it stands in, "" for
+    the line, and `row` its line there, 0 if unknown.
     """
+
+    code: Code | None = None
 
     # No NamedTuple: the first of a process takes 11 million instructions, a fifth of reading a line.
     def __init__(
@@ -73,6 +78,13 @@ class SimpleCommand:
         self.within = scope.within
         self.beside = scope.beside
         self.piped = scope.piped
+        self.script = scope.script
+        self.row = scope.row
+
+    @property
+    def place(self) -> str:
+        """Where it stands, to end a reason with, if not in the line: ` (x.sh, line 3)`."""
+        return "" if not self.script else f" ({self.script}, line {self.row})" if self.row else f" ({self.script})"
 
     @property
     def program(self) -> str:
@@ -151,7 +163,8 @@ class ShellScope:
     wrappers: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
     beside = piped = False
-    depth = 0
+    depth = row = scripts = 0
+    script = ""
 
     def __init__(
         self, variables: Mapping[str, str], directory: str | None, reads: Callable[[str, ShellScope], Word | None]

@@ -26,11 +26,15 @@ LETTERS = bytes(range(128)) + b"x" * 128
 
 
 class Source:
-    """A parsed text, and its first byte's position in the line, None if not verbatim there."""
+    """A parsed text, and its first byte's position in the line, None if not verbatim there.
 
-    def __init__(self, data: bytes, at: int | None = None) -> None:
+    `row` is the number of its first line in a script, 0 if it is not one.
+    """
+
+    def __init__(self, data: bytes, at: int | None = None, row: int = 0) -> None:
         self.data = data
         self.at = at
+        self.row = row
 
     def text(self, start: int, end: int) -> str:
         """Return the text between two bytes."""
@@ -45,9 +49,9 @@ class Source:
         return None if self.at is None else self.at + start
 
 
-def source_of(text: str, at: int | None = None) -> Source:
+def source_of(text: str, at: int | None = None, row: int = 0) -> Source:
     """Return a text as a source; unknown parts are a variable that is never set."""
-    return Source(text.replace(UNKNOWN, "${_}").encode("utf-8", "surrogatepass"), at)
+    return Source(text.replace(UNKNOWN, "${_}").encode("utf-8", "surrogatepass"), at, row)
 
 
 def parse(data: bytes) -> Node:

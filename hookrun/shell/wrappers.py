@@ -119,8 +119,9 @@ def nested_line(program: str, argv: Argv, stdin: Word | None) -> NestedLine | No
     return LINES[how](argv, stdin if program in RUN_INPUT else None) if how is not None else None
 
 
-def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
-    wanted = from_stdin = False
+def _options_of_shell(argv: Argv) -> tuple[str, Argv]:
+    """Return the letters of a shell's options, and the words after them."""
+    letters = ""
     position = 1
     while position < len(argv):
         text = argv[position].text
@@ -130,21 +131,30 @@ def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
             position += 1
             break
         elif text[:1] in {"-", "+"} and len(text) > 1:
-            letters = text[1:] if text[1] != "-" else ""
-            wanted = wanted or "c" in letters
-            from_stdin = from_stdin or "s" in letters
-            position += letters.count("o") + letters.count("O")  # `-euo pipefail`
+            more = text[1:] if text[1] != "-" else ""
+            letters += more
+            position += more.count("o") + more.count("O")  # `-euo pipefail`
         else:
             break
         position += 1
-    rest = argv[position:]
-    if rest and rest[0].output is not None and not wanted:
+    return letters, argv[position:]
+
+
+def _of_shell(argv: Argv, stdin: Word | None) -> NestedLine | None:
+    letters, rest = _options_of_shell(argv)
+    if rest and rest[0].output is not None and "c" not in letters:
         return NestedLine(rest[0].output, rest[1:])
-    if wanted:
+    if "c" in letters:
         return NestedLine(rest[0], rest[2:], rest[1:2]) if rest else None
-    if from_stdin or not rest or rest[0].text in STDIN:
-        return NestedLine(stdin, rest if from_stdin else rest[1:])
+    if "s" in letters or not rest or rest[0].text in STDIN:
+        return NestedLine(stdin, rest if "s" in letters else rest[1:])
     return None
+
+
+def shell_script(argv: Argv) -> Argv:
+    """Return the script that a shell is given, with its arguments; nothing if it runs none or only reads it."""
+    letters, rest = _options_of_shell(argv)
+    return [] if {"c", "s", "n"}.intersection(letters) else rest
 
 
 def _after_c(argv: Argv, _stdin: Word | None) -> NestedLine | None:

@@ -98,7 +98,7 @@ CHANGES = (
         "rm hooks/guard.sh", "rm -rf ~/.local/share/hookrun/trust.json", "mv x coder.json", "cp x hooks/guard.sh",
         "sed -i s/2/0/ hooks/guard.sh", "perl -pi -e s/2/0/ hooks/guard.sh", "chmod -x hooks/guard.sh",
         "git checkout HEAD~3 -- hooks/guard.sh", "ln -sf /bin/true hooks/guard.sh", "dd if=x of=coder.json",
-        "hookrun recipes update --user --replace",
+        "hookrun recipes update --user --replace", "python3 -c \"open('coder.json', 'w')\"",
         "hookrun add secret-scan --user", "python3 -m hookrun recipes remove guard", "hookrun new guard --lang python",
         "rm -rf ~/.config/hookrun", "mv ~/.config/hookrun /tmp/x", "rm -rf ~/.local/share/hookrun/",
         "rm -rf ~/.claude", "rm -rf ~/.config/*", "sudo rm -r ~", "rm -rf hooks", "mv hooks old", "find hooks -delete",
@@ -209,7 +209,7 @@ PASSES = (
     "curl -o /tmp/x http://a/coder.json; wget -O- http://a/coder.json",
     "find . -name '*.pyc' -delete; find . -name x -exec rm {} +",
     # documented as not caught: other programs, names that only the shell knows
-    "python3 -c \"open('coder.json', 'w')\"",
+    "python3 -c \"open(name, 'w')\"",
     "echo > $FILE",
     "make install-hooks",
 )

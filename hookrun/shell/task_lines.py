@@ -1,0 +1,386 @@
+"""Find what a command runs from files: a script, or the lines of a target of make, just, task, npm and their like."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hookrun.core.fastjson import loads
+from hookrun.core.files import upwards
+from hookrun.shell.code import code_of, family_of
+from hookrun.shell.programs import having, values
+from hookrun.shell.scripts import OpenedScript, language_of, script_in
+from hookrun.shell.words import UNKNOWN, Word, absolute, quoted
+from hookrun.shell.wrappers import shell_script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hookrun.shell.scripts import ScriptFiles
+
+    Find = Callable[[str, list[str], str, ScriptFiles], Iterator[OpenedScript]]
+
+_VALUED = (
+    "-C -f -d -I -o -W --directory --file --makefile --justfile --working-directory --taskfile --dir --prefix --cwd "
+    "--filter --workspace -w -F --rakefile"
+)
+_DRY = "-n --dry --just-print --dry-run --recon -q --question -t --touch -v --version -h --help -l --list"
+# Options whose value is the next word, and those to run nothing.
+VALUED, DRY = frozenset(_VALUED.split()), frozenset(_DRY.split())
+# Targets that are read for one command.
+MAX_TARGETS = 100
+
+
+def opened(words: list[Word], directory: str | None, files: ScriptFiles) -> Iterator[OpenedScript]:
+    """Yield what a command runs from files, or from what the line has written into them."""
+    program = words[0].text.rstrip("/").rpartition("/")[2].lower()
+    texts = [word.text for word in words[1:]]
+    how = having("line").get(program)
+    tasks = having("tasks").get(program)
+    if tasks is not None and directory is not None:
+        yield from TASKS[tasks](program, texts, directory, files)
+    if how == "shell":
+        yield from script_in(shell_script(words), directory, files)
+    elif how == "sourced":
+        yield from script_in(words[1:], directory, files)
+    elif family_of(program) is not None:
+        file = code_of(program, words, None)
+        if isinstance(file, Word):
+            yield from script_in([file], directory, files, family_of(program))
+    elif "/" in words[0].text or program.endswith(".py"):  # `uv run x.py`
+        yield from script_in(words, directory, files, None if "/" in words[0].text else "py")
+
+
+class Given:
+    """A runner's words: its `options` with their values, its operands, and those after `--`."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.options: dict[str, str] = {}
+        self.operands: list[str] = []
+        waiting = iter(texts)
+        for text in waiting:
+            name, equals, value = text.partition("=")
+            if text == "--":
+                self.operands += waiting
+            elif text[:1] != "-" or text == "-":
+                self.operands.append(text)
+            elif name[:2] != "--" and text[:2] in VALUED and len(text) > len("-C"):
+                self.options[text[:2]] = text[2:]
+            else:
+                self.options[name] = next(waiting, "") if name in VALUED and not equals else value
+
+    def option(self, *names: str) -> str:
+        """Return an option's value, "" without it."""
+        return next((self.options[name] for name in names if name in self.options), "")
+
+    @property
+    def dry(self) -> bool:
+        """Whether it runs nothing."""
+        return not DRY.isdisjoint(self.options)
+
+
+def _found(names: list[str], directory: str, files: ScriptFiles, *, above: bool = True) -> tuple[str, str] | None:
+    """Return the path and the text of the nearest of the files."""
+    for place in upwards(directory, "/") if above else [directory]:
+        for name in names:
+            path = os.path.join(place, name)
+            if (files.is_written(path) or os.path.isfile(path)) and (text := files.read(path)) is not None:
+                return path, text
+    return None
+
+
+# --- make
+
+RULE = re.compile(r"([^\s#:=][^:=#]*)::?(?!=)([^=;#]*)(?:;(.*))?(?:#.*)?$")
+SET = re.compile(r"(?:override\s+|export\s+)*([\w.-]+)\s*(\?|\+|::?)?=\s*(.*)$")
+REFERENCE = re.compile(r"\$(?:\(([^()$]*)\)|\{([^{}$]*)\}|([^\s(){$]))")
+# Represents the `$` of a recipe's shell.
+DOLLAR = "\1"
+
+
+class Makefile:
+    """A makefile's variables and rules."""
+
+    def __init__(self, directory: str, given: dict[str, str], files: ScriptFiles) -> None:
+        self._directory = directory
+        self._given = given
+        self._files = files
+        self._set: dict[str, str] = {"MAKE": "make", "RM": "rm -f", "CURDIR": directory}
+        self._rules: dict[str, list[tuple[list[str], list[OpenedScript]]]] = {}
+        self.first = ""
+
+    def read(self, path: str, text: str) -> None:
+        """Read a file, and those that it includes."""
+        lines: list[OpenedScript] = []
+        waiting = ""
+        for row, line in enumerate(text.split("\n"), 1):
+            whole = waiting + line
+            recipe = whole[:1] == "\t"
+            if line.endswith("\\"):
+                waiting = f"{whole}\n" if recipe else f"{whole[:-1]} "
+                continue
+            waiting = ""
+            if recipe:
+                lines.append(
+                    OpenedScript(whole.lstrip("\t"), os.path.basename(path), self._directory, row - whole.count("\n"))
+                )
+            elif (assigned := SET.match(whole)) is not None:
+                self._assign(*assigned.groups())
+            elif whole.lstrip("-s").startswith("include "):
+                for name in self.expanded(whole.partition(" ")[2]).split():
+                    included = absolute(name, self._directory)
+                    if included is not None and included != path and (more := self._files.read(included)) is not None:
+                        self.read(included, more)
+            elif (rule := RULE.match(whole)) is not None:
+                lines = [OpenedScript(rule[3].strip(), os.path.basename(path), self._directory, row)] if rule[3] else []
+                for target in self.expanded(rule[1]).split():
+                    self.first = self.first or (target if target[0] != "." and "%" not in target else "")
+                    self._rules.setdefault(target, []).append((self.expanded(rule[2]).split(), lines))
+
+    def _assign(self, name: str, how: str | None, value: str) -> None:
+        if how == "+":
+            self._set[name] = f"{self._set.get(name, '')} {value}"
+        elif how != "?" or name not in self._set:
+            self._set[name] = value
+
+    def expanded(self, text: str, target: str = "", needs: list[str] | None = None) -> str:
+        """Return a text with the variables that are known; others are left to the shell."""
+        own = {"@": target, "<": " ".join((needs or [])[:1]), "^": " ".join(needs or []), **self._set, **self._given}
+        text = text.replace("$$", DOLLAR)
+        for _ in range(10):
+            text, count = REFERENCE.subn(lambda found: self._value(found[1] or found[2] or found[3] or "", own), text)
+            if not count or len(text) > len(UNKNOWN) << 16:
+                break
+        return text.replace(DOLLAR, "$")
+
+    @staticmethod
+    def _value(name: str, own: dict[str, str]) -> str:
+        function, _, rest = name.partition(" ")
+        if function == "shell":
+            return f"{DOLLAR}({rest})"
+        return own.get(name.partition(":")[0], f"{DOLLAR}{{{name}}}" if name.isidentifier() else f"{DOLLAR}{{_}}")
+
+    def run(self, target: str, seen: set[str]) -> Iterator[OpenedScript]:
+        """Yield the lines of a target and of what it needs."""
+        if target in seen or len(seen) > MAX_TARGETS:
+            return
+        seen.add(target)
+        rules = self._rules.get(target, [])
+        if not any(lines for _, lines in rules):
+            stems = [
+                (re.fullmatch(re.escape(each).replace("%", "(.+)"), target), each)
+                for each in self._rules
+                if "%" in each
+            ]
+            rules = [
+                ([need.replace("%", found[1]) for need in needs], lines)
+                for found, each in stems
+                if found is not None
+                for needs, lines in self._rules[each]
+            ][:1] + rules
+        for needs, _ in rules:
+            for need in needs:
+                yield from self.run(need, seen)
+        for needs, lines in rules:
+            for line in lines:
+                text = self.expanded(line.text, target, needs).lstrip("@-+ ")
+                yield OpenedScript(text, line.place, self._directory, line.row)
+
+
+def _make(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+    given = Given(texts)
+    start = absolute(given.option("-C", "--directory") or ".", directory)
+    names = [given.option("-f", "--file", "--makefile")]
+    found = _found(names if names[0] else values(program, "finds"), start, files, above=False) if start else None
+    if found is None or start is None or given.dry:
+        return
+    variables = dict(each.split("=", 1) for each in given.operands if "=" in each)
+    makefile = Makefile(start, variables, files)
+    makefile.read(*found)
+    seen: set[str] = set()
+    for target in [each for each in given.operands if "=" not in each and UNKNOWN not in each] or [makefile.first]:
+        yield from makefile.run(target, seen)
+
+
+# --- just and task
+
+JUST_RECIPE = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[^:]+)?):(?!=)\s*(.*)$")
+JUST_SET = re.compile(r"(?:export\s+)?(\w+)\s*:=\s*(['\"]?)(.*?)\2\s*$")
+
+
+def _just(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+    given = Given(texts)
+    start = absolute(given.option("-d", "--working-directory") or ".", directory)
+    names = [given.option("-f", "--justfile")]
+    found = _found(names if names[0] else values(program, "finds"), start, files) if start else None
+    if found is None or given.dry:
+        return
+    path, text = found
+    recipes: dict[str, tuple[list[str], list[str], int, list[str]]] = {}
+    known: dict[str, str] = {}
+    body: list[str] = []
+    for row, line in enumerate(text.split("\n"), 1):
+        if line[:1].isspace():
+            body.append(line)
+        elif (assigned := JUST_SET.match(line)) is not None:
+            known[assigned[1]] = assigned[3]
+        elif (recipe := JUST_RECIPE.match(line)) is not None:
+            body = []
+            recipes[recipe[1]] = (recipe[2].split(), re.findall(r"[\w-]+", recipe[3]), row, body)
+    waiting = given.operands or [*recipes][:1]
+    while waiting and waiting[0] in recipes:
+        parameters = recipes[waiting[0]][0]
+        taken = dict(zip((each.partition("=")[0].lstrip("+*$") for each in parameters), waiting[1:], strict=False))
+        yield from _of_just(recipes, waiting[0], {**known, **taken}, path, set())
+        waiting = waiting[1 + len(taken) :]
+
+
+def _of_just(
+    recipes: dict[str, tuple[list[str], list[str], int, list[str]]],
+    name: str,
+    known: dict[str, str],
+    path: str,
+    seen: set[str],
+) -> Iterator[OpenedScript]:
+    if name in seen or name not in recipes:
+        return
+    seen.add(name)
+    parameters, needs, row, body = recipes[name]
+    known = {
+        **{each[0].lstrip("+*$"): each[2].strip("'\"") for each in (p.partition("=") for p in parameters)},
+        **known,
+    }
+    for need in needs:
+        yield from _of_just(recipes, need, known, path, seen)
+    lines = [
+        re.sub(r"\{\{\s*(\w+)?.*?\}\}", lambda found: known.get(found[1] or "", "${_}"), line.strip()) for line in body
+    ]
+    place, directory = os.path.basename(path), os.path.dirname(path)
+    if lines and lines[0].startswith("#!"):
+        script = OpenedScript("\n".join(lines), place, directory, row + 1)
+        script.family = language_of(script.text) or ""
+        yield script
+        return
+    yield from (OpenedScript(line.lstrip("@-"), place, directory, row + at) for at, line in enumerate(lines, 1) if line)
+
+
+def _task(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+    given = Given(texts)
+    start = absolute(given.option("-d", "--dir") or ".", directory)
+    names = [given.option("--taskfile")]
+    found = _found(names if names[0] else values(program, "finds"), start, files) if start else None
+    if found is not None and not given.dry:
+        seen: set[str] = set()
+        for name in [each for each in given.operands if "=" not in each] or ["default"]:
+            yield from _of_task(name, *found, seen)
+
+
+def _of_task(name: str, path: str, text: str, seen: set[str]) -> Iterator[OpenedScript]:
+    """Yield a task's lines: those of a list, and the tasks that it names."""
+    lines = text.split("\n")
+    head = re.compile(rf"""(\s+)['"]?{re.escape(name)}['"]?:\s*(.*)$""")
+    at = next((index for index, line in enumerate(lines) if head.match(line)), None)
+    begins = head.match(lines[at]) if at is not None else None
+    if at is None or begins is None or name in seen or len(seen) > MAX_TARGETS:
+        return
+    seen.add(name)
+    block = [begins[2]] if begins[2] else []
+    for line in lines[at + 1 :]:
+        if line.strip() and len(line) - len(line.lstrip()) <= len(begins[1]):
+            break
+        block.append(line)
+    for row, line in enumerate(block, at + 1 + (not begins[2])):
+        own = re.sub(r"\{\{.*?\}\}", "${_}", line.strip())
+        other = re.match(r"(?:-\s*)?task:\s*['\"]?([\w:.-]+)|deps:\s*\[(.*)\]", own)
+        for each in re.findall(r"[\w:.-]+", (other[1] or other[2]) if other is not None else ""):
+            yield from _of_task(each, path, text, seen)
+        listed = re.match(r"(?:-\s*)?(?:cmd:\s*)?(?![\w-]+:(?:\s|$))(.+)$", own)
+        if other is None and listed is not None:
+            command = listed[1].strip()
+            plain = command[1:-1] if command[0] in "'\"" and command[-1] == command[0] else command
+            yield OpenedScript(plain, os.path.basename(path), os.path.dirname(path), row)
+
+
+# --- scripts of packages
+
+# Commands of package managers that run scripts of these names, too.
+INSTALLED = "preinstall install postinstall prepublish preprepare prepare postprepare"
+LIFE = {
+    **dict.fromkeys(("install", "i", "ci", "add", "clean-install", "it", "install-test"), INSTALLED),
+    "publish": "prepublishOnly prepack prepare postpack publish postpublish",
+    "pack": "prepack prepare postpack",
+    "version": "preversion version postversion",
+    "t": "pretest test posttest",
+    "tst": "pretest test posttest",
+    "restart": "prerestart prestop stop poststop prestart start poststart postrestart",
+}
+RUN = frozenset({"run", "run-script", "rum", "urn", "task"})
+
+
+def _package(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+    """Yield the scripts of package.json, deno.json or composer.json that a command of a package manager runs."""
+    given = Given([each for each in texts if each != "--node"])
+    start = absolute(given.option("--prefix", "-C", "--cwd", "--dir", "--working-dir") or ".", directory)
+    names = [each for each in values(program, "finds") if each.rpartition(".")[2] in {"json", "jsonc"}]
+    found = _found(names, start, files) if start else None
+    operands = given.operands
+    if "run" in program:  # `run-s`, `npm-run-all`
+        wanted, after = operands, operands[:0]
+    elif operands[:1] == ["workspace"] or not operands:
+        return
+    else:
+        wanted, after = (operands[1:2], operands[2:]) if operands[0] in RUN else (operands[:1], operands[1:])
+        wanted = LIFE[wanted[0]].split() if wanted and operands[0] not in RUN and wanted[0] in LIFE else wanted
+    try:
+        read = loads(found[1]) if found is not None else None
+    except ValueError:
+        return
+    listed = [read.get("tasks"), read.get("scripts")] if isinstance(read, dict) else []
+    scripts = {name: line for each in listed if isinstance(each, dict) for name, line in each.items()}
+    if found is None:
+        return
+    for name in wanted:
+        for each in dict.fromkeys((f"pre{name}", name, f"post{name}", f"pre-{name}-cmd", f"post-{name}-cmd")):
+            given_words = " ".join(["", quoted(map(Word, after))]) if each == name and after else ""
+            yield from _of_package(scripts, each, given_words, *found)
+
+
+def _of_package(scripts: dict[str, object], name: str, after: str, path: str, text: str) -> Iterator[OpenedScript]:
+    value = scripts.get(name)
+    for line in value if isinstance(value, list) else [value]:
+        if not isinstance(line, str):
+            continue
+        row = text[: max(text.find(f'"{name}"'), 0)].count("\n") + 1
+        own = re.sub(r"^@(?:php\s+)", "php ", line)
+        if own[:1] == "@":  # another one of composer's
+            yield from _of_package({**scripts, name: None}, own[1:].split()[0] if own[1:] else "", "", path, text)
+        else:
+            yield OpenedScript(own + after, os.path.basename(path), os.path.dirname(path), row)
+
+
+def _rake(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+    """Yield the blocks of rake's tasks."""
+    given = Given(texts)
+    found = _found(values(program, "finds"), directory, files)
+    if found is None or given.dry:
+        return
+    path, text = found
+    for name in [each.partition("[")[0].rpartition(":")[2] for each in given.operands] or ["default"]:
+        head = rf"""^([ \t]*)(?:multi)?task[ (]+[:'"]?{re.escape(name)}\b.*$"""
+        for block in re.finditer(rf"{head}(?:\n(?!\1end\b).*)*", text, re.MULTILINE):
+            script = OpenedScript(
+                block[0], os.path.basename(path), os.path.dirname(path), text.count("\n", 0, block.start()) + 1
+            )
+            script.family = "rb"
+            yield script
+
+
+# How a program runs what its files say for a name (`tasks` of its row).
+TASKS: dict[str, Find] = {
+    "justfile": _just,
+    "makefile": _make,
+    "package": _package,
+    "rakefile": _rake,
+    "taskfile": _task,
+}
