@@ -59,6 +59,7 @@ GROUPS = {
         "deny": ("user_decisions", "Never run a hook of the project."),
         "disable": ("user_decisions", "Disable a hook of the project for yourself."),
         "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
+        "allow": ("user_decisions", "Let a refused call through once."),
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),

@@ -111,6 +111,8 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
             "mode": None if hook.mode == "enforce" else hook.mode,
             "background": hook.background,
             "recheck": run.recheck,
+            "call": run.call,
+            "allowed": run.allowed,
             "truncated": outcome.truncated,
             "left_running": outcome.processes_left or None,
         },

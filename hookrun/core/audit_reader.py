@@ -18,6 +18,8 @@ Identity = tuple[int, int]
 
 # The kinds of records.
 HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
+# That the user lets a refused call through: written after the run, like the end of a background hook.
+ALLOW = "allow"
 
 # Bytes read at once.
 BLOCK = 1 << 18
@@ -189,7 +191,7 @@ def fires(home: str) -> Iterator[FireRecords]:
                 given[last.request_id] = last
             yield last
             last = None
-        if kind in (START, BACKGROUND) and name in given:
+        if kind in (START, BACKGROUND, ALLOW) and name in given:
             given[name].add(record)
             if not given[name].may_have_more:
                 del given[name]
@@ -197,7 +199,7 @@ def fires(home: str) -> Iterator[FireRecords]:
         if last is None:
             last = begun.pop(name, None) or FireRecords(name)
         last.add(record)
-        if kind == BACKGROUND and last.fire is None:
+        if kind in (BACKGROUND, ALLOW) and last.fire is None:
             begun[name], last = last, None
     if last is not None:
         yield last

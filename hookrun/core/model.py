@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 # Where a hook is configured; earlier layers take precedence.
 LAYERS = ("managed", "user", "project", "local")
-
 # Layers whose hooks need the user's approval before they run.
 UNTRUSTED_LAYERS = frozenset({"project", "local"})
 
@@ -21,7 +20,6 @@ PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "bloc
 
 # Actions that end the chain: after them only `always` hooks run.
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
-
 # Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them.
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
 
@@ -227,7 +225,6 @@ VERDICT_TEXTS = ("message", "additional_context", "system_message")
 VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
 VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
 
-
 # The verdict of a function that returns nothing.
 NO_OBJECTION = Verdict()
 
@@ -319,6 +316,8 @@ class Hook(AnyHook):
     headers: Mapping[str, str] | None = None
     interpreter: str | None = None
     look: Sequence[str] = ()
+    on_block: str = "block"
+    overridable: bool = False
     serve: bool = False
     state: Sequence[str] = ()
     words: Sequence[str] = ()
@@ -394,15 +393,16 @@ class HookResult:
 
     `verdict` is after `on_failure` and `mode`. `changed` are the paths of the arguments it changed, `before` and `args`
     all arguments before and after it. An `interrupted` run has no verdict. `lost` are those `notes` that users see.
-    `lines` are the sentences about failures in its verdict, `consequence` is their end (see `gate.conclude`).
+    `lines` are the sentences about failures in its verdict, `consequence` is their end. `call` is the digest of a call
+    that it refused, unless the user has `allowed` that one.
     """
 
     before: Mapping[str, object] | None = None
     args: dict[str, object] = {}  # noqa: RUF012  # replaced, never changed
     lost: Sequence[str] = ()
     lines: Sequence[str] = ()
-    consequence = ""
-    recheck = interrupted = False
+    consequence = call = ""
+    recheck = interrupted = allowed = False
 
     def __init__(
         self, hook: AnyHook, outcome: Outcome, verdict: Verdict = NO_OBJECTION, failure: Failure | None = None

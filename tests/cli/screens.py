@@ -76,6 +76,7 @@ STEPS: tuple[Step, ...] = (
     ("stats", ("stats",), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
+    ("allow", ("allow", "--list"), ()),
     ("deny", ("deny", "notes"), ()),
     ("pause", ("pause", "--for", "10m"), ()),
     ("resume", ("resume",), ()),
