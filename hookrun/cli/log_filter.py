@@ -72,7 +72,8 @@ class RunFilter:
         self._filters = {name: str(value) for name, value in filters.items() if value not in (None, False)}
         if "project" in self._filters and "all_projects" in self._filters:
             raise click.UsageError("--project and --all-projects exclude each other")
-        self.since, self._until = (self._time(name) for name in ("since", "until"))
+        times = ("since", "until")
+        self.since, self._until = (utc_text(self._filters.get(each, ""), f"--{each}") for each in times)
         self._project = None if "all_projects" in self._filters else self._project_root()
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
@@ -141,15 +142,16 @@ class RunFilter:
             return directory
         return _real(self._at.load(directory and os.path.abspath(directory)).project)
 
-    def _time(self, option: str) -> str:
-        if option not in self._filters:
-            return ""
-        try:
-            return parse_time(self._filters[option]).astimezone(UTC).strftime(TIME_FORMAT)
-        except (ValueError, OverflowError):
-            hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
-            message = f"{quote(self._filters[option])} is not a time\nhint: {hint}"
-            raise click.BadParameter(message, param_hint=f"--{option}") from None
+
+def utc_text(text: str, option: str) -> str:
+    """Return the time that an option names as a record's begins; nothing for nothing. Raises click.BadParameter."""
+    if not text:
+        return ""
+    try:
+        return parse_time(text).astimezone(UTC).strftime(TIME_FORMAT)
+    except (ValueError, OverflowError):
+        hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
+        raise click.BadParameter(f"{quote(text)} is not a time\nhint: {hint}", param_hint=option) from None
 
 
 def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from hookrun.cli.commands import Workspace, command, home_option, hook_filters
+from hookrun.cli.commands import Workspace, command, home_option, hook_filters, json_option
 from hookrun.cli.log_filter import hook_meant, resolve_names
 from hookrun.cli.printing import print_json, print_table, shortened
 from hookrun.cli.try_times import percentile
@@ -18,7 +18,7 @@ from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.error_chains import ErrorChain
-from hookrun.observe.metrics_report import FORMATS, MetricsReport, collect
+from hookrun.observe.metrics_report import MetricsReport, collect
 from hookrun.observe.tool_times import ToolTime
 from hookrun.observe.workflow import Session
 
@@ -44,19 +44,17 @@ SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST"
 MAX_MESSAGE = 60
 
 
-@command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
+@command("stats", "stats", "stats --days 7 --json")
 @click.option("--session", "session_id", metavar="ID", help="Only this session.")
 @click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
 @hook_filters
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the same as --format json.")
-@click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="Print this format; default tables.")
 @home_option
+@json_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
 def stats_command(
     *,
     session_id: str | None,
     days: float | None,
-    form: str | None,
     at: Workspace,
     db: str | None,
     as_json: bool,
@@ -69,10 +67,6 @@ def stats_command(
     """
     resolve_names(at, filters)
     filtered = any(filters.values())
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} exclude each other")
-    if form == "prometheus" and (session_id is not None or days is not None or filtered):
-        raise click.UsageError("--format prometheus gives totals of all time\nhint: leave the filters out")
     if db is not None and not os.path.lexists(db):
         raise click.ClickException(
             f"--db: no such file: {quote(db)}\nhint: name the file that ObserverDatabase(...) was given"
@@ -87,9 +81,6 @@ def stats_command(
     if not filtered:
         with store.as_store_errors():
             report = collect(store, session_id=session_id, days=days)
-            if form == "prometheus":
-                click.echo(FORMATS[form](report), nl=False)
-                return
             metrics = report.to_dict()
             sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(at.home, session_id, earliest, filters)
@@ -98,7 +89,7 @@ def stats_command(
         raise click.ClickException(
             f"no {what} of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
         )
-    if as_json or form == "json":
+    if as_json:
         print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif hooks or sections:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
