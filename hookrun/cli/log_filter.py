@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,9 @@ from hookrun.core.files import is_within
 from hookrun.core.globs import glob
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.text import did_you_mean, quote
+
+if TYPE_CHECKING:
+    from hookrun.core.model import Hook
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 # The first part of a record's UTC time.
@@ -78,10 +81,26 @@ class RunFilter:
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
-        stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
         return audit_reader.latest_fires(
-            self.home, lambda run: self.selects(run, any_project=any_project), limit, not_before=stop
+            self.home, lambda run: self.selects(run, any_project=any_project), limit, not_before=self.not_before
         )
+
+    @property
+    def not_before(self) -> str:
+        """The time of the oldest records that may be selected; empty if all may be."""
+        return self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
+
+    @property
+    def described(self) -> str:
+        """What is selected, in words."""
+        filters = {name: value for name, value in self._filters.items() if name not in ("project", "all_projects")}
+        where = f"project {self._project}" if self._project is not None else "all projects"
+        return ", ".join([where, *(f"{name} {value}" for name, value in filters.items())])
+
+    @property
+    def configured(self) -> Sequence[Hook]:
+        """The hooks that are configured here."""
+        return self._at.load().declarations.hooks
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project."""

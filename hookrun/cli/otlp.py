@@ -112,7 +112,7 @@ class Receiver:
             failure = str(record["failure"]) if "failure" in record else None
             guards = self._gen_ai and record.get("event") in TARGETS
             title = f"run_guardrail {name}" if guards else f"hook {name}"
-            more = _guardrail(record, run.header) if guards else {}
+            more = _guardrail(record, run.answer) if guards else {}
             yield self._span(title, (context, event), record, times, failure=failure, more=more)
 
     def _span(
@@ -207,10 +207,9 @@ def _attributes(record: Record) -> Attributes:
     return found
 
 
-def _guardrail(record: Record, event: Record) -> Mapping[str, str | bool]:
+def _guardrail(record: Record, taken: str) -> Mapping[str, str | bool]:
     """Return the attributes of the GenAI conventions: the hook's verdict, apart from the action that was taken."""
     kind, subtype = TARGETS[str(record.get("event"))]
-    taken = str(event.get("answered") or event.get("action"))
     found: dict[str, str | bool] = {
         "gen_ai.operation.name": "run_guardrail",
         "gen_ai.guardrail.component.name": str(record.get("hook")),

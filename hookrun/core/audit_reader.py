@@ -58,6 +58,11 @@ class FireRecords:
         return self.fire or self.start or self.hooks[-1]
 
     @property
+    def answer(self) -> str:
+        """The action that the agent took: the verdict's, unless the agent does not support it."""
+        return str(self.header.get("answered") or self.header.get("action") or "")
+
+    @property
     def finished(self) -> list[Record]:
         """The records of hooks that ended: of one in the background not that it began."""
         return [each for each in self.hooks if each.get("kind") == BACKGROUND or not each.get("background")]
