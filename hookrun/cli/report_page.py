@@ -16,7 +16,7 @@ import orjson
 from hookrun.cli.commands import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import count, print_json, print_line, print_message
-from hookrun.cli.stats import HookStats, AllHookStats
+from hookrun.cli.stats import AllHookStats, HookStats
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path

@@ -17,6 +17,7 @@ from tests.docs import test_browser
 from tests.docs.test_browser import BROWSER, NARROW, Handler, Site
 from tests.fire.agents import says
 from tests.rows import rows
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,6 +126,7 @@ def test_its_figures_are_those_of_stats(project: Project) -> None:
     fire(project)
     project.hooks({"name": "later", "event": "stop", "command": "true", "background": True})
     project.fire({"session_id": "s1"}, event="stop")
+    until(lambda: any(each["kind"] == "background" for each in project.audit()), "it never ended")
     found = hookrun(project, "report", "--json").json
     assert figures(found["hooks"]) == figures(hookrun(project, "stats", "--json").json["hooks"])
     totals = found["totals"]
