@@ -53,6 +53,8 @@ GROUPS = {
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
         "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
+        "report": ("report_page", "Write a page about the runs: times, blocks, failures."),
+        "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
     },
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),

@@ -74,6 +74,8 @@ STEPS: tuple[Step, ...] = (
     ("why", ("why",), ()),
     ("log", ("log",), ()),
     ("stats", ("stats",), ()),
+    ("report", ("report", "--html", "report.html"), ()),
+    ("export", ("export", "--otlp", "http://127.0.0.1:4318", "--dry-run"), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
     ("allow", ("allow", "--list"), ()),
