@@ -19,8 +19,9 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         HookResult as HookResult,
         Verdict as Verdict,
     )
+    from hookrun.core.text import HookrunError as HookrunError
     from hookrun.library import Abort as Abort, Result as Result, Skip as Skip
-    from hookrun.library.embedded_engine import Bundle as Bundle, DeclarationError as DeclarationError, Engine as Engine
+    from hookrun.library.embedded_engine import DeclarationError as DeclarationError, Engine as Engine
     from hookrun.library.engine_fire import NestedError as NestedError
     from hookrun.library.event_contexts import (
         AfterInference as AfterInference,
@@ -52,7 +53,10 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
         ToolCallRequested as ToolCallRequested,
         UserPromptSubmit as UserPromptSubmit,
     )
-    from hookrun.library.handlers import Handler as Handler, RegistrationError as RegistrationError
+    from hookrun.library.fire_fields import FireFields as FireFields
+    from hookrun.library.handlers import Handler as Handler
+    from hookrun.library.registration import Bundle as Bundle
+    from hookrun.library.signatures import RegistrationError as RegistrationError
     from hookrun.process.pool import ClosedError as ClosedError
     from hookrun.trust.guarded import guarded_files as guarded_files
 
@@ -60,19 +64,25 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
 PUBLIC = {
     "hookrun.agents": "agent_events sends_typed_input settings_globs",
     "hookrun.trust.guarded": "guarded_files",
-    "hookrun.library.embedded_engine": "Bundle DeclarationError Engine",
+    "hookrun.library.embedded_engine": "DeclarationError Engine",
+    "hookrun.library.registration": "Bundle",
     "hookrun.library.engine_fire": "NestedError",
+    "hookrun.library.fire_fields": "FireFields",
     "hookrun.library.event_contexts": (
         "AfterInference AfterRequest AssistantResponse BeforeInference BeforeRequest Context ErrorOccurred "
         "FileChanged Notification PermissionRequest PostCheckpoint PostCompact PostToolFailure PostToolUse "
         "PreCheckpoint PreCompact PreReflectionStore PreSearchQuery PreSessionEnd PreToolUse SessionEnd "
         "SessionStart Stop SubagentStart SubagentStop ToolCallAborted ToolCallRequested UserPromptSubmit"
     ),
-    "hookrun.library.handlers": "Handler RegistrationError",
+    "hookrun.library.handlers": "Handler",
+    "hookrun.library.signatures": "RegistrationError",
     "hookrun.library": "Abort Result Skip",
     "hookrun.core.model": "AnyHook Failure Hook HookResult Verdict",
     "hookrun.process.pool": "ClosedError",
+    "hookrun.core.text": "HookrunError",
 }
+
+__all__ = sorted(" ".join(PUBLIC.values()).split())  # noqa: PLE0605  # of one table
 
 
 def __getattr__(name: str) -> object:

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from hookrun.core import verdicts
 from hookrun.core.engine import combine_into
+from hookrun.core.literals import Action
 from hookrun.core.model import FAILURES, AnyVerdict, Failure, Hook, HookResult, Outcome, Verdict
 from tests.rows import rows
 
@@ -527,14 +528,14 @@ def test_on_failure_says_what_a_failure_means(kind: str) -> None:
 
 @rows("action", ACTIONS)
 @rows("on_failure", ["continue", "block"])
-def test_in_mode_enforce_a_verdict_is_as_it_is(action: str, on_failure: str) -> None:
+def test_in_mode_enforce_a_verdict_is_as_it_is(action: Action, on_failure: str) -> None:
     """The answer is used unchanged; on_failure has no effect on it."""
     given_answer = Verdict(action, "m", additional_context="c", modified_args={"a": 1})
     assert verdicts.apply_policies(hook(on_failure=on_failure), given_answer) is given_answer
 
 
 @rows("action", [action for action in ACTIONS if action != "continue"])
-def test_advice_is_told_and_not_done(action: str) -> None:
+def test_advice_is_told_and_not_done(action: Action) -> None:
     """In mode advise any deed is reported to the user and to the model, its own words and contexts kept."""
     wanted = Verdict(action, "why", additional_context="c", system_message="s", modified_context={"k": 1})
     advice = verdicts.apply_policies(hook(mode="advise"), wanted)
@@ -595,7 +596,7 @@ def rank(action: str) -> int:
 @rows("actions", [*product(ACTIONS, repeat=2), *product(ACTIONS, repeat=3)])
 def test_the_strongest_action_wins_with_its_messages(actions: tuple[str, ...]) -> None:
     """Of any two or three answers the strongest is the verdict, with the messages of those that gave it, in order."""
-    combined = combine(ran(*(Verdict(action, f"{number} {action}") for number, action in enumerate(actions))), {"a": 1})
+    combined = combine(ran(*(Verdict(action, f"{number} {action}") for number, action in enumerate(actions))), {"a": 1})  # type: ignore[arg-type]
     strongest = min(map(rank, actions))
     winners = [f"{number} {action}" for number, action in enumerate(actions) if rank(action) == strongest]
     assert rank(combined.action) == strongest
@@ -608,7 +609,7 @@ def test_the_strongest_action_wins_with_its_messages(actions: tuple[str, ...]) -
 def test_allow_and_modify_are_both_kept(actions: tuple[str, ...]) -> None:
     """Of equal strength, an allow and a change come out as allow with the changed arguments. No run is continue."""
     assert combine([]).to_dict() == {"action": "continue"}
-    combined = combine(ran(*map(Verdict, actions)), {"a": 2})
+    combined = combine(ran(*map(Verdict, actions)), {"a": 2})  # type: ignore[arg-type]
     assert combined.to_dict() == {"action": "allow", "modified_args": {"a": 2}}
 
 
@@ -640,7 +641,7 @@ def test_modified_contexts_are_merged_the_later_over_the_earlier() -> None:
 
 
 @rows("action, expected", [*product(ACTIONS[:1] + ACTIONS[4:], [None]), *product(ACTIONS[1:4], [{"a": 1}])])
-def test_arguments_are_there_only_when_changed_and_the_tool_may_run(action: str, expected: object) -> None:
+def test_arguments_are_there_only_when_changed_and_the_tool_may_run(action: Action, expected: object) -> None:
     """The whole arguments come with modify, allow and ask after a change, and with nothing else."""
     changed, unchanged = combine(ran(Verdict(action)), {"a": 1}), combine(ran(Verdict(action)), None)
     assert (changed.modified_args, changed.args_patch) == (expected, None)

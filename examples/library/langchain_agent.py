@@ -7,7 +7,7 @@ runs anywhere: put a real one in its place, `create_agent("openai:...", ...)`.
 from langchain.agents import create_agent
 from langchain.tools import tool
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from hookrun import Engine, PreToolUse, Verdict
 from hookrun.agents.base import NameMap
@@ -59,7 +59,7 @@ def main() -> None:
     names = NameMap({"run_shell": "bash"}, {"run_shell": {"cmd": "command"}})
     hooks = HookrunMiddleware(engine, names=names)
     agent = create_agent(FakeModel(messages=iter(script)), [run_shell, mail_send], middleware=[hooks])
-    for message in agent.invoke({"messages": [("user", "Tidy up, and tell the press.")]})["messages"]:
+    for message in agent.invoke({"messages": [HumanMessage("Tidy up, and tell the press.")]})["messages"]:
         print(f"{message.type:>5}: {message.text or message.tool_calls}")
 
 

@@ -7,6 +7,7 @@ and answers with a text, or with a tool and its arguments.
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hookrun import Engine, PostToolUse, PreToolUse, Stop, UserPromptSubmit, Verdict
@@ -69,46 +70,58 @@ def write(file_path: str, content: str) -> str:
 TOOLS: dict[str, Callable[..., object]] = {"bash": bash, "read": read, "write": write}
 
 
+@dataclass
+class Turn:
+    """The model's answer: a tool to call, or a text that ends its turn."""
+
+    text: str = ""
+    tool: str = ""
+    args: dict[str, object] = field(default_factory=dict[str, object])
+
+
 # The loop.
-async def run_agent(prompt: str, ask_model: Callable[[Messages], Awaitable[dict[str, object]]]) -> Messages:
-    about = {"session_id": "s1", "state": {}}  # every hook gets the same state, as ctx.state
-    start = await engine.fire("session_start", **about, source="startup")
-    asked = await engine.fire("user_prompt_submit", **about, user_prompt=prompt)
+async def run_agent(prompt: str, ask_model: Callable[[Messages], Awaitable[Turn]]) -> Messages:
+    state: dict[str, object] = {}  # every hook gets the same, as ctx.state
+    session = "s1"
+    start = await engine.fire("session_start", session_id=session, state=state, source="startup")
+    asked = await engine.fire("user_prompt_submit", session_id=session, state=state, user_prompt=prompt)
     if not asked.go_on:  # the model never sees the prompt
         return [{"role": "assistant", "content": asked.message or "refused"}]
     messages = [{"role": "user", "content": prompt}]
     messages += [{"role": "user", "content": text} for each in (start, asked) if (text := each.additional_context)]
     blocks = 0
     while True:
-        match await ask_model(messages):
-            case {"tool": str(name), "args": dict(args)}:
-                messages.append({"role": "assistant", "content": f"{name} {args}"})
-                outcome = await run_tool(engine, name, args, TOOLS[name], **about)
-                messages.append({"role": "tool", "content": outcome.content})
-                if outcome.stop:
-                    return messages
-            case {"text": str(text)}:
-                messages.append({"role": "assistant", "content": text})
-                end = await engine.fire("stop", **about, assistant_response=text, stop_hook_active=blocks > 0)
-                if end.action != "block" or blocks == MOST_BLOCKS:  # "not done yet", but not for ever
-                    return messages
-                blocks += 1
-                messages.append({"role": "user", "content": end.message or "Go on."})
+        turn = await ask_model(messages)
+        if turn.tool:
+            messages.append({"role": "assistant", "content": f"{turn.tool} {turn.args}"})
+            tool = TOOLS[turn.tool]
+            outcome = await run_tool(engine, turn.tool, turn.args, tool, session_id=session, state=state)
+            messages.append({"role": "tool", "content": outcome.content})
+            if outcome.stop:
+                return messages
+            continue
+        messages.append({"role": "assistant", "content": turn.text})
+        end = Stop(session_id=session, assistant_response=turn.text, stop_hook_active=blocks > 0)
+        ended = await engine.fire(end, state=state)
+        if ended.action != "block" or blocks == MOST_BLOCKS:  # "not done yet", but not for ever
+            return messages
+        blocks += 1
+        messages.append({"role": "user", "content": ended.message or "Go on."})
 
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/check.py"
-        script = iter((
-            {"tool": "bash", "args": {"command": f"sudo touch {folder}/owned"}},
-            {"tool": "write", "args": {"file_path": file, "content": "assert 1 + 1 == 2\n"}},
-            {"text": "Done."},
-            {"tool": "bash", "args": {"command": f"python3 {file}"}},
-            {"text": "Done, and tested."},
-        ))  # fmt: skip
+        turns = iter([
+            Turn(tool="bash", args={"command": f"sudo touch {folder}/owned"}),
+            Turn(tool="write", args={"file_path": file, "content": "assert 1 + 1 == 2\n"}),
+            Turn("Done."),
+            Turn(tool="bash", args={"command": f"python3 {file}"}),
+            Turn("Done, and tested."),
+        ])  # fmt: skip
 
-        async def ask_model(_: Messages) -> dict[str, object]:
-            return next(script)
+        async def ask_model(_: Messages) -> Turn:
+            return next(turns)
 
         for message in await run_agent("Test that one and one is two.", ask_model):
             print(f"{message['role']:>9}: {message['content'].strip()}")

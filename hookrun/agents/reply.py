@@ -179,12 +179,12 @@ def build_response(
     message: Message,
     replies: Sequence[Reply],
     notice: Callable[[list[str]], str | None] = lambda _names: None,
-    refused_by: Callable[[], tuple[Sequence[str], str]] = lambda: ((), ""),
+    refused_by: Callable[[], tuple[Sequence[str], str, str]] = lambda: ((), "", ""),
 ) -> AgentResponse:
     """Return the response to a message whose calls have these replies, in order.
 
     `notice` returns the text for the user about degradations by name; it is only called if the user can see it.
-    `refused_by` returns the hooks behind a refusal, and the command that shows why.
+    `refused_by` returns the hooks behind a refusal, and the commands that show why and let the call through once.
     """
     merged, own = merge_replies(message, replies)
     form = agent.RESPONSE_FORMATS.get(message.native)
@@ -198,7 +198,7 @@ def build_response(
     if form is None:
         return AgentResponse({}, reply, names, deferred, needs_status=needs_status)
     if not reply.allows and reply.action != "ask":
-        _name_hooks(reply, able, message.event, *refused_by())
+        _name_hooks(reply, able, message.event, refused_by())
     names += form.caveats(reply, message)
     shown_later = tuple(name.partition(" -> ")[0] for name in names if name.endswith("-> later"))
     lost = [name for name in names if not name.startswith(shown_later)] if shown_later else names
@@ -237,18 +237,21 @@ def static_answer(agent: Agent, event: str, reply: Reply) -> str:
     return build_response(agent, placeholder_message(agent, event), [reply]).stdout().decode()
 
 
-def _name_hooks(reply: Reply, able: frozenset[str], event: str, hooks: Sequence[str], command: str) -> None:
+def _name_hooks(reply: Reply, able: frozenset[str], event: str, refused_by: tuple[Sequence[str], str, str]) -> None:
     # For the user; in the reason, for the model, only if nothing else reaches them and it is no instruction.
+    hooks, command, once = refused_by
     known = reply.reason or ""
     if "user_message" in able:
         by = f" by {', '.join(hooks)}" if hooks else ""
         text = f"hookrun: blocked{by}{f'; `{command}` shows why' if command else ''}"
+        text += f"; to let this call through once: `{once}` in your own terminal" if once else ""
         reply.user_message = join_paragraphs(text if by or command else None, reply.user_message)
         return
     if event in STOP_EVENTS:
         return
     new = [name for name in hooks if name not in known]
     parts = [f"hook {', '.join(new)}" if new else "", f"`{command}`" if command else ""]
+    parts += [f"the user can let it through once: `{once}`"] if once else []
     if any(parts):
         reply.reason = f"{known} ({', '.join(filter(None, parts))})"
 

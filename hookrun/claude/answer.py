@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.claude.hook_protocol import FieldTypes, Holds, Rules
+    from hookrun.core.literals import Action
 
     Fields = Mapping[str, object]
     Answer = dict[str, object]
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 VETO = 2
 
 # Claude's permission decisions -> hookrun's actions. Only Claude Code can defer a call.
-DECISIONS = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
+DECISIONS: Mapping[str, Action] = {"deny": "block", "ask": "ask", "defer": "ask", "allow": "allow"}
 
 # Fields that are reported if they have no effect at an event.
 DISCARDED = frozenset({"decision", "continue", "systemMessage"})
@@ -146,7 +147,7 @@ class Interpretation:
         if (found := refusal_of(stdout)) is None:
             return
         self.failure, verdict = None, self.verdict
-        verdict.action = str(found["action"])
+        verdict.action = found["action"]  # type: ignore[assignment]  # it is one of them
         verdict.modified_args = verdict.modified_args if verdict.action == "ask" else None
         said = found.get("message") or found.get("reason")
         verdict.message = as_text(said) if said is not None else None

@@ -53,12 +53,15 @@ GROUPS = {
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
         "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
+        "report": ("report_page", "Write a page about the runs: times, blocks, failures."),
+        "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
     },
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),
         "deny": ("user_decisions", "Never run a hook of the project."),
         "disable": ("user_decisions", "Disable a hook of the project for yourself."),
         "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
+        "allow": ("user_decisions", "Let a refused call through once."),
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),

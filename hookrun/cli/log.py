@@ -21,6 +21,7 @@ from hookrun.core.files import relative_path
 from hookrun.core.gate import with_end
 from hookrun.core.model import Failure, as_object
 from hookrun.core.text import diff, quote
+from hookrun.trust import allowed_calls
 
 # Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2
@@ -135,6 +136,9 @@ def _result(run: FireRecords) -> str:
 
 def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     """Yield a hook's result, texts and changes, each text at most `limit` characters."""
+    if record.get("kind") == audit_reader.ALLOW:
+        yield f"  {record.get('hook')}: you allowed this call once at {local_time(record.get('time'))}", "ok"
+        return
     failure = record.get("failure")
     marks = [mark for mark in ("recheck", "interrupted", "truncated") if record.get(mark)]
     marks += [str(record["mode"])] if record.get("mode") else []
@@ -146,6 +150,9 @@ def _hook_lines(record: Record, limit: int) -> Iterator[Line]:
     said = with_end(shortened(text or "", limit), str(record.get("consequence", "")))
     reason = f": {said.removeprefix('not approved: ')}" if said else ""
     yield f"  {record.get('hook')}{marked}: {timed}{reason}", "error" if failure else STYLES.get(action, "")
+    if call := str(record.get("call", ""))[: allowed_calls.SHORT_ID]:
+        once = f"to let this call through once: `hookrun allow {call}`"
+        yield f"    {f'{call}: you let this call through once' if record.get('allowed') else once}", ""
     for field, reader in TEXTS if not failure else ():
         if record.get(field):
             yield f"    to the {reader}: {shortened(record[field], limit)}", ""
@@ -190,11 +197,11 @@ def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
         for record in reversed(newer):
             name, kind = str(record.get("request_id")), record.get("kind")
             run = begun.setdefault(name, FireRecords(name))
-            if kind in (audit_reader.HOOK, audit_reader.BACKGROUND):
+            if kind in (audit_reader.HOOK, audit_reader.BACKGROUND, audit_reader.ALLOW):
                 run.hooks.append(record)
             else:
                 run.add(record)
-            if kind in (audit_reader.FIRE, audit_reader.BACKGROUND):
+            if kind in (audit_reader.FIRE, audit_reader.BACKGROUND, audit_reader.ALLOW):
                 yield begun.pop(name)
         last = newer[0] if newer else last
         time.sleep(FOLLOW_INTERVAL)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,9 @@ from hookrun.core.files import is_within
 from hookrun.core.globs import glob
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.text import did_you_mean, quote
+
+if TYPE_CHECKING:
+    from hookrun.core.model import Hook
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 # The first part of a record's UTC time.
@@ -72,15 +75,32 @@ class RunFilter:
         self._filters = {name: str(value) for name, value in filters.items() if value not in (None, False)}
         if "project" in self._filters and "all_projects" in self._filters:
             raise click.UsageError("--project and --all-projects exclude each other")
-        self.since, self._until = (self._time(name) for name in ("since", "until"))
+        times = ("since", "until")
+        self.since, self._until = (utc_text(self._filters.get(each, ""), f"--{each}") for each in times)
         self._project = None if "all_projects" in self._filters else self._project_root()
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
-        stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
         return audit_reader.latest_fires(
-            self.home, lambda run: self.selects(run, any_project=any_project), limit, not_before=stop
+            self.home, lambda run: self.selects(run, any_project=any_project), limit, not_before=self.not_before
         )
+
+    @property
+    def not_before(self) -> str:
+        """The time of the oldest records that may be selected; empty if all may be."""
+        return self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
+
+    @property
+    def described(self) -> str:
+        """What is selected, in words."""
+        filters = {name: value for name, value in self._filters.items() if name not in ("project", "all_projects")}
+        where = f"project {self._project}" if self._project is not None else "all projects"
+        return ", ".join([where, *(f"{name} {value}" for name, value in filters.items())])
+
+    @property
+    def configured(self) -> Sequence[Hook]:
+        """The hooks that are configured here."""
+        return self._at.load().declarations.hooks
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project."""
@@ -141,15 +161,16 @@ class RunFilter:
             return directory
         return _real(self._at.load(directory and os.path.abspath(directory)).project)
 
-    def _time(self, option: str) -> str:
-        if option not in self._filters:
-            return ""
-        try:
-            return parse_time(self._filters[option]).astimezone(UTC).strftime(TIME_FORMAT)
-        except (ValueError, OverflowError):
-            hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
-            message = f"{quote(self._filters[option])} is not a time\nhint: {hint}"
-            raise click.BadParameter(message, param_hint=f"--{option}") from None
+
+def utc_text(text: str, option: str) -> str:
+    """Return the time that an option names as a record's begins; nothing for nothing. Raises click.BadParameter."""
+    if not text:
+        return ""
+    try:
+        return parse_time(text).astimezone(UTC).strftime(TIME_FORMAT)
+    except (ValueError, OverflowError):
+        hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
+        raise click.BadParameter(f"{quote(text)} is not a time\nhint: {hint}", param_hint=option) from None
 
 
 def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:

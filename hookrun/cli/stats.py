@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
-from hookrun.cli.commands import Workspace, command, home_option, hook_filters
+from hookrun.cli.commands import Workspace, command, home_option, hook_filters, json_option
 from hookrun.cli.log_filter import hook_meant, resolve_names
 from hookrun.cli.printing import print_json, print_table, shortened
-from hookrun.cli.try_times import percentile
 from hookrun.core import audit, audit_reader
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
@@ -18,7 +17,7 @@ from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.error_chains import ErrorChain
-from hookrun.observe.metrics_report import FORMATS, MetricsReport, collect
+from hookrun.observe.metrics_report import MetricsReport, collect
 from hookrun.observe.tool_times import ToolTime
 from hookrun.observe.workflow import Session
 
@@ -44,19 +43,17 @@ SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST"
 MAX_MESSAGE = 60
 
 
-@command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
+@command("stats", "stats", "stats --days 7 --json")
 @click.option("--session", "session_id", metavar="ID", help="Only this session.")
 @click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
 @hook_filters
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the same as --format json.")
-@click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="Print this format; default tables.")
 @home_option
+@json_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
 def stats_command(
     *,
     session_id: str | None,
     days: float | None,
-    form: str | None,
     at: Workspace,
     db: str | None,
     as_json: bool,
@@ -69,10 +66,6 @@ def stats_command(
     """
     resolve_names(at, filters)
     filtered = any(filters.values())
-    if as_json and form not in (None, "json"):
-        raise click.UsageError(f"--json and --format {form} exclude each other")
-    if form == "prometheus" and (session_id is not None or days is not None or filtered):
-        raise click.UsageError("--format prometheus gives totals of all time\nhint: leave the filters out")
     if db is not None and not os.path.lexists(db):
         raise click.ClickException(
             f"--db: no such file: {quote(db)}\nhint: name the file that ObserverDatabase(...) was given"
@@ -87,9 +80,6 @@ def stats_command(
     if not filtered:
         with store.as_store_errors():
             report = collect(store, session_id=session_id, days=days)
-            if form == "prometheus":
-                click.echo(FORMATS[form](report), nl=False)
-                return
             metrics = report.to_dict()
             sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(at.home, session_id, earliest, filters)
@@ -98,7 +88,7 @@ def stats_command(
         raise click.ClickException(
             f"no {what} of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
         )
-    if as_json or form == "json":
+    if as_json:
         print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif hooks or sections:
         _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
@@ -124,57 +114,93 @@ def _print(sections: Iterable[Section]) -> None:
 
 
 class HookStats:
-    """One hook's runs: `times` in milliseconds, and the number of failures of each kind."""
+    """One hook's runs: how often each time in milliseconds, and the number of failures of each kind."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name
         self.source = source
-        self.times: list[float] = []
+        self.times: dict[float, int] = {}
         self.failures: dict[str, int] = {}
 
     def add(self, ms: object, failure: object) -> None:
         """Add a run, with the kind of its failure if it failed."""
         if isinstance(ms, int | float):
-            self.times.append(ms)
+            self.times[ms] = self.times.get(ms, 0) + 1
         if failure:
             self.failures[str(failure)] = self.failures.get(str(failure), 0) + 1
 
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return sum(self.times.values())
+
+    def percentile(self, share: float) -> float | None:
+        """Return the time that a share of the runs, as 0.95, does not exceed: one of the times (nearest rank)."""
+        rank = share * self.runs
+        seen = 0
+        for ms in sorted(self.times):
+            seen += self.times[ms]
+            if seen >= rank:
+                return ms
+        return None
+
     def to_dict(self) -> dict[str, object]:
-        """Return the figures as a JSON object; percentiles are nearest-rank, so real times."""
+        """Return the figures as a JSON object."""
         return {
             "name": self.name,
             "source": self.source,
-            "runs": len(self.times),
+            "runs": self.runs,
             "failures": self.failures,
-            "p50_ms": percentile(self.times, 0.5),
-            "p95_ms": percentile(self.times, 0.95),
+            "p50_ms": self.percentile(0.5),
+            "p95_ms": self.percentile(0.95),
             "max_ms": max(self.times, default=None),
         }
+
+
+class AllHookStats:
+    """The figures of each hook, a name in one file, as two projects may use one name; `own` are hookrun's."""
+
+    def __init__(self) -> None:
+        self._hooks: dict[tuple[object, object], HookStats] = {}
+        self.own = HookStats("hookrun", "")
+
+    def add(self, record: audit_reader.Record) -> None:
+        """Add a record; those of hooks that did not end count for nothing."""
+        kind = record.get("kind")
+        if kind == audit_reader.FIRE and "own_ms" in record:
+            self.own.add(record["own_ms"], next(filter(record.get, ("error", "problems")), None))
+        started_only = kind == audit_reader.HOOK and "background" in record  # its end has its own record
+        if kind not in (audit_reader.HOOK, audit_reader.BACKGROUND) or started_only or "interrupted" in record:
+            return
+        name, source = record.get("hook"), record.get("source")
+        stats = self._hooks.get((name, source))  # with the line
+        if stats is None:
+            stats = self._hooks[name, source] = self._in_file(str(name), str(source).rpartition(":")[0])
+        stats.add(record.get("ms"), record.get("failure"))
+
+    def _in_file(self, name: str, path: str) -> HookStats:
+        there = (each for each in self._hooks.values() if (each.name, each.source) == (name, path))
+        return next(there, None) or HookStats(name, path)
+
+    def sorted(self) -> list[HookStats]:
+        """Return the hooks, the one with the most time first."""
+        each = dict.fromkeys(self._hooks.values())
+        return sorted(each, key=lambda it: -sum(ms * count for ms, count in it.times.items()))
 
 
 def _hook_stats(
     home: str, session_id: str | None, earliest: str, filters: Mapping[str, str | None]
 ) -> tuple[list[HookStats], HookStats]:
-    """Return each hook's figures, the one with the most time first, and hookrun's own.
-
-    A hook is a name in one file: two projects may use the same name.
-    """
-    hooks: dict[tuple[str, str], HookStats] = {}
-    own = HookStats("hookrun", "")
+    """Return each hook's figures, the one with the most time first, and hookrun's own."""
+    table = AllHookStats()
+    wanted = {name: value for name, value in (*filters.items(), ("session_id", session_id)) if value is not None}
+    earliest = earliest[:19]
     for record in audit_reader.newest_first(home):
-        kind = record.get("kind")
-        if session_id not in (None, record.get("session_id")) or str(record.get("time"))[:19] < earliest[:19]:
+        if earliest and str(record.get("time"))[:19] < earliest:
             continue
-        if any(value not in (None, record.get(name)) for name, value in filters.items()):
-            continue
-        if kind == audit_reader.FIRE and "own_ms" in record:
-            own.add(record["own_ms"], next(filter(record.get, ("error", "problems")), None))
-        started_only = kind == audit_reader.HOOK and record.get("background")  # its end has its own record
-        if kind not in (audit_reader.HOOK, audit_reader.BACKGROUND) or started_only or record.get("interrupted"):
-            continue
-        name, source = str(record.get("hook")), str(record.get("source")).rpartition(":")[0]
-        hooks.setdefault((name, source), HookStats(name, source)).add(record.get("ms"), record.get("failure"))
-    return sorted(hooks.values(), key=lambda each: -sum(each.times)), own
+        if not wanted or all(record.get(name) == value for name, value in wanted.items()):
+            table.add(record)
+    return table.sorted(), table.own
 
 
 def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
@@ -182,8 +208,8 @@ def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
     for each in (*hooks, *([own] if own.times else [])):
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
         where = relative_path(each.source) if each.source else "-"
-        times = (percentile(each.times, 0.5), percentile(each.times, 0.95), max(each.times, default=None))
-        rows.append((each.name, str(len(each.times)), failed, *map(_ms, times), where))
+        times = (each.percentile(0.5), each.percentile(0.95), max(each.times, default=None))
+        rows.append((each.name, str(each.runs), failed, *map(_ms, times), where))
     return "HOOKS", ("HOOK", "RUNS", "FAILED", "P50", "P95", "MAX", "FILE"), rows
 
 

@@ -16,12 +16,16 @@ from hookrun.cli.commands import (
     config_option,
     home_option,
     hooks_named,
+    json_option,
     parse_duration,
     user_is_present,
 )
-from hookrun.cli.printing import CommandReport, count, print_line, print_wrapped
+from hookrun.cli.printing import CommandReport, count, print_json, print_line, print_wrapped
+from hookrun.core import audit, audit_reader
 from hookrun.core.files import is_within, read_or_none, relative_path
 from hookrun.core.text import quote
+from hookrun.trust import store as stores
+from hookrun.trust.allowed_calls import SHORT_ID, forget, permissions, permit
 from hookrun.trust.approvals import clock
 from hookrun.trust.digest import PREFIX, SYSTEM
 from hookrun.trust.project import (
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
     from hookrun.scaffold.declaration_file import DeclarationFile
 
 PAUSE = "30m"
+# Characters of a refusal's id that may identify it.
+MIN_ID = 4
 APPROVE_IT = "review and approve it; agents do not run it until then"
 # The purpose of `hookrun trust` after a command has written hooks.
 APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
@@ -178,6 +184,73 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
         report.next_steps([(report.at.next_command("hookrun trust"), "let it go; it stays in force until then")])
         return
     project.let_go(gone)
+
+
+# --- letting a refused call through
+
+
+@command("allow", "allow 3f2a91", "allow --list", "allow --forget 3f2a91")
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--list", "listing", is_flag=True, help="List the calls that may still run.")
+@click.option("--forget", is_flag=True, help="Take it back: for these calls, or for all.")
+@click.option("--dry-run", is_flag=True, help="Show the call; allow nothing.")
+@json_option
+@home_option
+def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, **flags: bool) -> None:
+    """Let a refused call past the hook that refused it, once within 10 minutes. Other hooks still judge it.
+
+    The ID is in the refusal, in hookrun log and in hookrun why. Only the same call may run: the same tool, arguments,
+    directory and project.
+    """
+    if not ids and not (flags["listing"] or flags["forget"]):
+        raise click.UsageError("give the ID of a refusal, as `hookrun log` shows it")
+    settings = at.load(for_agents=True).declarations.settings
+    owners = stores.owners_in(settings)
+    if flags["listing"] or flags["forget"]:
+        shown = [each for each in permissions(at.home, owners) if not ids or str(each["call"]).startswith(ids)]
+        for each in shown if flags["forget"] else ():
+            forget(at.home, str(each["call"]))
+    else:
+        shown = [_refused(at, each) for each in dict.fromkeys(ids)]
+        if not flags["dry_run"]:
+            require_terminal("allow a call")
+        for each in shown if not flags["dry_run"] else ():
+            each["until"] = permit(at.home, each, owners)
+            about = {field: each[name] for name, field in audit.ABOUT}
+            noted = {name: each[name] for name in ("hook", "call", "project")}
+            audit.write(at.home, [audit.record(audit_reader.ALLOW, about, **noted)], settings.get("audit"))
+    done = "allowed once" if flags["listing"] else "no longer allowed" if flags["forget"] else "would be allowed once"
+    if as_json:
+        print_json({"calls": shown})
+        return
+    for each in shown:
+        until = each.get("until")
+        is_on = isinstance(until, float) and not flags["forget"]
+        state = f"allowed once until {clock(until)}" if isinstance(until, float) and is_on else done
+        what = f"{each['tool']} {each['subject']}".strip()
+        print_wrapped(f"{str(each['call'])[:SHORT_ID]}  {state}: {what} (refused by {each['hook']}, {each['project']})")
+    if not shown:
+        print_line("no call is allowed")
+
+
+def _refused(at: Workspace, name: str) -> dict[str, object]:
+    """Return what the audit has of the refused call whose id begins so. Raises click.ClickException."""
+    found: dict[str, dict[str, object]] = {}
+    for run in audit_reader.fires(at.home) if len(name) >= MIN_ID else ():
+        for record in run.hooks:
+            call = str(record.get("call", ""))
+            if record.get("kind") == audit_reader.HOOK and call.startswith(name) and not record.get("allowed"):
+                header = run.header
+                fields = {field: record.get(field) for field, _ in audit.ABOUT} | {"hook": record.get("hook")}
+                subject = " ".join(str(header.get("command") or header.get("file") or "").split())
+                found.setdefault(call, {**fields, "call": call, "project": header.get("project"), "subject": subject})
+    if len(found) == 1:
+        return found.popitem()[1]
+    if found:
+        raise click.ClickException(f"several calls have the id {name}\nhint: give more of it: {', '.join(found)}")
+    raise click.ClickException(
+        f"no refused call {quote(name)} in the log\nhint: `hookrun log --action block` shows some"
+    )
 
 
 # --- approving new hooks

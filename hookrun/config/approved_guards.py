@@ -26,7 +26,19 @@ if TYPE_CHECKING:
 GIT_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 
 # Fields that decide whether a hook judges a call, and what that means.
-SELECTING = ("events", "matcher", "when", "unless", "agents", "claude", "mode", "background", "on_failure", "error")
+SELECTING = (
+    "events",
+    "matcher",
+    "when",
+    "unless",
+    "agents",
+    "claude",
+    "mode",
+    "background",
+    "on_failure",
+    "on_block",
+    "error",
+)
 
 
 class ApprovedGuard(NamedTuple):

@@ -49,7 +49,8 @@ VOID = " (Claude Code rejects the whole file)"
 
 # The `defaults` that also apply to Claude Code's form, which lacks such fields.
 FROM_DEFAULTS = (
-    "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_failure", "priority", "state",
+    "agents", "env", "env_policy", "exclusive", "files", "max_output", "mode", "on_block", "on_failure", "priority",
+    "state",
 )  # fmt: skip
 
 

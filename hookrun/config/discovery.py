@@ -187,6 +187,20 @@ def _others(found: ConfigFiles, session: object, roots: Iterable[str]) -> list[P
     return places
 
 
+def starting_directory(variables: Iterable[str] = (), roots: Iterable[str] = ()) -> str | None:
+    """Return where to look for the project: an agent's variable, a message's roots, or the working directory.
+
+    Only existing directories count.
+    """
+    for path in (*(os.environ.get(name, "") for name in variables), *roots):
+        if os.path.isabs(path) and os.path.isdir(path):
+            return os.path.normpath(path)
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
 def guards_file(home: str, root: str) -> str:
     """Return the path of the file with a project's approved guards, whatever links lead to it."""
     return _record(home, os.path.realpath(root))

@@ -59,6 +59,10 @@ def warn_suspicious(
             at.at("agents").warn(*_unknown_agent(agent))
     if "," in str(values.get("name", "")):
         at.at("name").warn("`HOOKRUN_SKIP` cannot list a name with a comma", "use another character")
+    if values.get("on_block") == "ask" and {"pre_tool_use", "permission_request"}.isdisjoint(events):
+        at.at("on_block").warn(
+            f"`on_block` has no effect: {', '.join(events)} has no tool call to ask about", "remove it"
+        )
     matcher = texts(values, "matcher")
     # A program's own events have their own tools and fields, and so does an unknown agent.
     foreign = any(event in own for event in events) or any(agent not in KNOWN_AGENTS for agent in agents)

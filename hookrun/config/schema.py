@@ -141,6 +141,18 @@ HOOK_FIELDS = (
         default="continue",
     ),
     Field(
+        "on_block",
+        Choice(("block", "ask")),
+        "When the hook blocks a tool call: `ask` has the agent ask the user instead, where it can.",
+        default="block",
+    ),
+    Field(
+        "overridable",
+        BOOL,
+        "Let users `hookrun allow` a call that the hook refuses, and `on_block` apply (managed layer only).",
+        default=False,
+    ),
+    Field(
         "mode",
         Choice(("enforce", "advise", "off")),
         "`advise` only reports what the hook would block or change; `off` disables it.",

@@ -256,6 +256,8 @@ def check_combinations(values: Values, entry: Values, at: Location, scope: Scope
     if values.get("background") is True and values.get("on_failure") == "block":
         where = at.at("on_failure" if "on_failure" in entry else "background")
         where.report("a background hook cannot block", 'remove `background`, or `on_failure: "block"`')
+    if "overridable" in entry and scope.layer != "managed":
+        at.at("overridable").warn("`overridable` has an effect only in a managed file", "remove it")
     _headers(values, at)
     _host(values, at)
     if scope.layer not in UNTRUSTED_LAYERS:

@@ -39,6 +39,9 @@ MAX_VALUE = 1 << 14
 # Characters of the shortest credential known by its form alone.
 SHORTEST_CREDENTIAL = 15
 
+# Characters of a `traceparent`'s version, trace, span and flags (w3.org/TR/trace-context, version 00).
+TRACEPARENT = [2, 32, 16, 2]
+
 # Parts of the words before a credential that follows neither `=` nor `:`.
 CREDENTIAL_WORDS = (
     *("bearer", "basic", "authorization", "pass", "token", "secret", "key", "credential", "cookie"),
@@ -81,6 +84,9 @@ def base_record(kind: str, context: Mapping[str, object]) -> dict[str, object]:
         value = context.get(field)
         if isinstance(value, str):
             data[name] = value if len(value) <= MAX_TEXT else _capped(value)
+    parent = os.environ.get("TRACEPARENT")  # of the agent's own trace
+    if parent and [len(part) for part in parent.split("-") if part.isalnum()] == TRACEPARENT:
+        data["traceparent"] = parent
     return data
 
 
@@ -111,6 +117,8 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
             "mode": None if hook.mode == "enforce" else hook.mode,
             "background": hook.background,
             "recheck": run.recheck,
+            "call": run.call,
+            "allowed": run.allowed,
             "truncated": outcome.truncated,
             "left_running": outcome.processes_left or None,
         },

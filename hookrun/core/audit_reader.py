@@ -6,11 +6,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
+from hashlib import blake2b
 from itertools import count, takewhile
+from typing import BinaryIO
 
 import orjson
 
 from hookrun.core import audit
+from hookrun.core.files import open_regular
 from hookrun.core.text import shell_quoted
 
 Record = dict[str, object]
@@ -18,6 +22,8 @@ Identity = tuple[int, int]
 
 # The kinds of records.
 HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
+# That the user lets a refused call through: written after the run, like the end of a background hook.
+ALLOW = "allow"
 
 # Bytes read at once.
 BLOCK = 1 << 18
@@ -52,6 +58,16 @@ class FireRecords:
     def header(self) -> Record:
         """The record with the event's time, agent and session."""
         return self.fire or self.start or self.hooks[-1]
+
+    @property
+    def answer(self) -> str:
+        """The action that the agent took: the verdict's, unless the agent does not support it."""
+        return str(self.header.get("answered") or self.header.get("action") or "")
+
+    @property
+    def finished(self) -> list[Record]:
+        """The records of hooks that ended: of one in the background not that it began."""
+        return [each for each in self.hooks if each.get("kind") == BACKGROUND or not each.get("background")]
 
     @property
     def unfinished(self) -> bool:
@@ -189,7 +205,7 @@ def fires(home: str) -> Iterator[FireRecords]:
                 given[last.request_id] = last
             yield last
             last = None
-        if kind in (START, BACKGROUND) and name in given:
+        if kind in (START, BACKGROUND, ALLOW) and name in given:
             given[name].add(record)
             if not given[name].may_have_more:
                 del given[name]
@@ -197,7 +213,7 @@ def fires(home: str) -> Iterator[FireRecords]:
         if last is None:
             last = begun.pop(name, None) or FireRecords(name)
         last.add(record)
-        if kind == BACKGROUND and last.fire is None:
+        if kind in (BACKGROUND, ALLOW) and last.fire is None:
             begun[name], last = last, None
     if last is not None:
         yield last
@@ -220,3 +236,78 @@ def latest_fires(
             if len(found) == limit:
                 break
     return found[::-1]
+
+
+# Bytes of a batch that a cursor reads, at least, and of a file's text by which it is known again.
+BATCH, MARK = 1 << 20, 64
+
+# Places kept of files that were not seen: removed, or just rotated.
+MOST_PLACES = 100
+
+# A file's identity -> the bytes of it that were read, and a digest of the last of them.
+Places = dict[str, tuple[int, str]]
+
+
+class Cursor:
+    """Reads forwards what was appended since the last time. `places` is where it stopped, in each file.
+
+    A file is known by its identity, so also when it was rotated or is appended to afterwards. `lost` is whether records
+    were rotated away before they were read.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self.places = dict(places)
+        self.lost = False
+
+    def unread(self, home: str) -> Iterator[list[Record]]:
+        """Yield the unread records, oldest first, in batches of whole events; `places` is where a batch ends.
+
+        A line that is still written stays unread. Raises OSError.
+        """
+        seen: Places = {}
+        newest = next(reversed(self.places), None)
+        for path in reversed(paths(home)):
+            with suppress(FileNotFoundError), open_regular(path) as file:  # rotated meanwhile: it is read next time
+                name = "{}:{}".format(*_identity(os.fstat(file.fileno())))
+                offset, mark = self.places.get(name, (0, ""))
+                if mark != _mark(file, offset):  # another file with this number
+                    offset = 0
+                for batch, end in _events(file, offset):
+                    self.places[name] = end, _mark(file, end)
+                    yield batch
+                seen[name] = self.places.get(name, (0, ""))
+        there = {"{}:{}".format(*each) for each in _identities(home)}
+        self.lost = newest is not None and newest not in there
+        known = [each for each in self.places.items() if each[0] not in seen]
+        self.places = {**dict(known[-MOST_PLACES:]), **seen}  # the newest is the last
+
+
+def _mark(file: BinaryIO, offset: int) -> str:
+    begin = max(0, offset - MARK)
+    return blake2b(os.pread(file.fileno(), offset - begin, begin), digest_size=8).hexdigest() if offset else ""
+
+
+def _events(file: BinaryIO, offset: int) -> Iterator[tuple[list[Record], int]]:
+    """Yield records in batches and the offset behind each: hooks' records together with their event's."""
+    file.seek(offset)
+    batch: list[Record] = []
+    begin = whole = offset  # of the batch; behind its last whole event
+    hooks: list[Record] = []
+    for line in iter(partial(file.readline, MAX_LINE), b""):
+        if not line.endswith(b"\n") and len(line) < MAX_LINE:
+            break
+        record = parse(line)
+        if hooks and (record is None or record.get("request_id") != hooks[0].get("request_id")):
+            batch += hooks  # their event has no record
+            hooks, whole = [], offset
+        offset += len(line)
+        if record is not None:
+            hooks.append(record)
+        if record is None or record.get("kind") != HOOK:
+            batch += hooks
+            hooks, whole = [], offset
+        if whole - begin >= BATCH:
+            yield batch, whole
+            batch, begin = [], whole
+    if whole > begin:
+        yield batch, whole

@@ -6,6 +6,7 @@ from hookrun.core.context import file_path
 from hookrun.core.events import GATES, can_modify
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import (
+    BINDING_ACTIONS,
     CAN_CARRY_ARGS,
     LAYERS,
     NO_OBJECTION,
@@ -61,8 +62,9 @@ class HookChain:
     A caller may set, or a subclass define, these functions: `disabled_reason` returns why a hook is off, or None;
     `refusal` returns why it may not run whatever its files: after the chain's end, such a hook is skipped. `encode`
     returns a context as JSON bytes; if `encodes_changes`, a change that it rejects is a bad verdict of its hook.
-    `save_text` saves a text too long for an agent and returns its path, or None. `statuses` maps a candidate's index to
-    its status.
+    `save_text` saves a text too long for an agent and returns its path, or None. `on_refusal` gets a run whose verdict
+    refuses the call, with the context that its hook read, and may change that verdict. `statuses` maps a candidate's
+    index to its status.
     """
 
     disabled_reason: Callable[[Any], str | None] = staticmethod(lambda _hook: None)
@@ -74,6 +76,7 @@ class HookChain:
     _rechecks = False
     _lowest_change = 0
     save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
+    on_refusal: Callable[[HookResult, dict[str, object]], None] = staticmethod(lambda _run, _context: None)
 
     def __init__(self, event: str, context: dict[str, object], candidates: Candidates) -> None:
         self.event = event
@@ -239,6 +242,8 @@ class HookChain:
             self.runs.append(run)
             if isinstance(args, dict):
                 run.args = args
+            if run.verdict.action in BINDING_ACTIONS:
+                self.on_refusal(run, before)
             if (verdict := run.verdict) is not NO_OBJECTION:
                 if not (verdict.modified_args is verdict.args_patch is verdict.modified_context is None):
                     self._apply_changes(run, before, together)

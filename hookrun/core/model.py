@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
+    from hookrun.core.literals import Action
+
 # Where a hook is configured; earlier layers take precedence.
 LAYERS = ("managed", "user", "project", "local")
-
 # Layers whose hooks need the user's approval before they run.
 UNTRUSTED_LAYERS = frozenset({"project", "local"})
 
@@ -19,7 +20,6 @@ PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "bloc
 
 # Actions that end the chain: after them only `always` hooks run.
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
-
 # Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them.
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
 
@@ -43,9 +43,7 @@ FAILURES = {
 
 
 class Failure:
-    """Why one run of a hook failed: a `kind` from FAILURES and a `detail` for people.
-
-    `exception` is the exception that a Python function raised; None for other failures.
+    """Why a run of a hook failed: a `kind` from FAILURES, a `detail` for people, the `exception` of a Python function.
 
     >>> from hookrun import Engine
     >>> engine = Engine()
@@ -78,8 +76,8 @@ class AnyVerdict:
         "action", "additional_context", "args_patch", "message", "modified_args", "modified_context", "system_message",
     )  # fmt: skip
 
-    def __init__(self, action: str = "continue", message: str | None = None) -> None:
-        self.action = action
+    def __init__(self, action: Action = "continue", message: str | None = None) -> None:
+        self.action: Action = action
         self.message = message
         self.modified_args: dict[str, object] | None = None
         self.args_patch: dict[str, object] | None = None
@@ -116,7 +114,7 @@ class Verdict(AnyVerdict):
 
     def __init__(
         self,
-        action: str = "continue",
+        action: Action = "continue",
         message: str | None = None,
         *,
         modified_args: dict[str, object] | None = None,
@@ -178,16 +176,16 @@ class Verdict(AnyVerdict):
         return cls("stop", message)
 
     @classmethod
-    def modify(cls, args: dict[str, object], message: str | None = None) -> Self:
+    def modify(cls, args: Mapping[str, object], message: str | None = None) -> Self:
         """Return the verdict that runs the tool with these arguments instead, which replace all of its own.
 
         >>> Verdict.modify({"command": "git push --dry-run"}, "as a dry run")
         Verdict({'action': 'modify', 'message': 'as a dry run', 'modified_args': {'command': 'git push --dry-run'}})
         """
-        return cls("modify", message, modified_args=args)
+        return cls("modify", message, modified_args=args if type(args) is dict else dict(args))
 
     @classmethod
-    def patch(cls, args: dict[str, object], message: str | None = None) -> Self:
+    def patch(cls, args: Mapping[str, object], message: str | None = None) -> Self:
         """Return the verdict that changes these arguments only; one that is None is removed (RFC 7396).
 
         >>> from hookrun import Engine
@@ -197,7 +195,7 @@ class Verdict(AnyVerdict):
         >>> engine.fire_sync("pre_tool_use", tool_name="bash", tool_args=given).modified_args
         {'command': 'make', 'timeout': 60}
         """
-        return cls("modify", message, args_patch=args)
+        return cls("modify", message, args_patch=args if type(args) is dict else dict(args))
 
     @classmethod
     def with_context(cls, context: str) -> Self:
@@ -226,7 +224,6 @@ class Verdict(AnyVerdict):
 VERDICT_TEXTS = ("message", "additional_context", "system_message")
 VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
 VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
-
 
 # The verdict of a function that returns nothing.
 NO_OBJECTION = Verdict()
@@ -319,6 +316,8 @@ class Hook(AnyHook):
     headers: Mapping[str, str] | None = None
     interpreter: str | None = None
     look: Sequence[str] = ()
+    on_block: str = "block"
+    overridable: bool = False
     serve: bool = False
     state: Sequence[str] = ()
     words: Sequence[str] = ()
@@ -394,15 +393,16 @@ class HookResult:
 
     `verdict` is after `on_failure` and `mode`. `changed` are the paths of the arguments it changed, `before` and `args`
     all arguments before and after it. An `interrupted` run has no verdict. `lost` are those `notes` that users see.
-    `lines` are the sentences about failures in its verdict, `consequence` is their end (see `gate.conclude`).
+    `lines` are the sentences about failures in its verdict, `consequence` is their end. `call` is the digest of a call
+    that it refused, unless the user has `allowed` that one.
     """
 
     before: Mapping[str, object] | None = None
     args: dict[str, object] = {}  # noqa: RUF012  # replaced, never changed
     lost: Sequence[str] = ()
     lines: Sequence[str] = ()
-    consequence = ""
-    recheck = interrupted = False
+    consequence = call = ""
+    recheck = interrupted = allowed = False
 
     def __init__(
         self, hook: AnyHook, outcome: Outcome, verdict: Verdict = NO_OBJECTION, failure: Failure | None = None

@@ -271,8 +271,12 @@ def _checksum(data: bytes) -> bytes:
 
 def read_cached(home: str, suffix: str, *parts: str) -> str:
     """Return the text of a `cache_file`. Raises OSError, and ValueError if damaged or another account's."""
-    data = read_own(cache_file(home, suffix, *parts))
+    return unsealed(read_own(cache_file(home, suffix, *parts)))
+
+
+def unsealed(data: bytes) -> str:
+    """Return the text that `seal` was given. Raises ValueError if it is damaged."""
     text = data[SEAL:]
     if _checksum(text) != data[:SEAL]:
-        raise ValueError("a damaged cache file")
+        raise ValueError("a damaged file")
     return text.decode("ascii")

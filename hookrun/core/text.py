@@ -17,7 +17,11 @@ MAX_QUOTED = 60
 MAX_EXCEPTION_TEXT = 2000
 
 
-class UserError(Exception):
+class HookrunError(Exception):
+    """The base of every error that hookrun raises for a program to handle."""
+
+
+class UserError(HookrunError):
     """An error whose message says what is wrong and what to do; any other exception is a bug of hookrun."""
 
 
@@ -184,7 +188,7 @@ def write_stderr(text: str) -> None:
     write_all(2, escape(text, keep_newlines=True).encode("utf-8", "backslashreplace") + b"\n")
 
 
-class InvalidVerdictError(ValueError):
+class InvalidVerdictError(HookrunError, ValueError):
     """A verdict's action is none of `actions`. Its hook may have meant to block: see `refusals.from_exception`."""
 
     def __init__(self, action: object, actions: Iterable[str] = ()) -> None:

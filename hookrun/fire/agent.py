@@ -16,6 +16,7 @@ from hookrun.agents.base import (
     placeholder_message,
 )
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply
+from hookrun.config.discovery import starting_directory
 from hookrun.core import context as contexts
 from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
@@ -123,6 +124,10 @@ class AgentFire:
         except Exception as error:
             self.is_undecided = True
             self.errors.append(report_bug(error, self.invocation.home))
+        if any(fire.let_through for fire, _ in self.fires):
+            from hookrun.fire.refused_call import settle_message
+
+            self.fires = settle_message(self)
         return self._answer()
 
     def _open(self) -> None:
@@ -157,6 +162,8 @@ class AgentFire:
             # Hashable, as a module or a constant of callers.
             lost = refusal(self.agent, sent.native, sent.event, sent.tool)  # type: ignore[arg-type]
             invocation.worker.answer_if_lost(*lost)
+        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
+        invocation.can_ask = form is not None and "ask" in form.capabilities
         if not self.tool_is_known:
             from hookrun.agents.known_tools import name_unknown_tool
 
@@ -225,7 +232,8 @@ class AgentFire:
         else:
             sent = self.message
             session = sent.calls[0].fields.get("session_id") if sent.calls else None
-            self.invocation.load(self._start(), self.options.config, session, sent.roots[:1])
+            start = starting_directory(self.agent.PROJECT_ENV_VARS, sent.roots)
+            self.invocation.load(start, self.options.config, session, sent.roots[:1])
 
     def _handled_by_other_wiring(self) -> str | None:
         """Return the other installation that answers this message, or None: no hook runs twice."""
@@ -264,20 +272,6 @@ class AgentFire:
             if not hooks or self._has_own_wiring(native_event(self.agent, event)):
                 return None
         return event
-
-    def _start(self) -> str | None:
-        """Return where to look for the project: the agent's variable, the message's roots, or the working directory.
-
-        Only existing directories count.
-        """
-        named = [os.environ.get(name, "") for name in self.agent.PROJECT_ENV_VARS]
-        for path in (*named, *self.message.roots):
-            if os.path.isabs(path) and os.path.isdir(path):
-                return os.path.normpath(path)
-        try:
-            return os.getcwd()
-        except OSError:
-            return None
 
     # --- the answer
 

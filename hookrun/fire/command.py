@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from hookrun.core import context as contexts
-from hookrun.core.events import GATES, UnknownEventError
+from hookrun.core.events import EVENTS, GATES, TOOLS, UnknownEventError, resolve_event
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import PRECEDENCE, Verdict, answer
 from hookrun.core.state import CurrentRun, NoHomeError, home_directory, named_home, report_bug
@@ -18,7 +18,7 @@ from hookrun.fire.invocation import EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hookrun.fire.invocation import HostWorker
 
@@ -219,7 +219,20 @@ class ProgramFire:
             contexts.drain_stdin()
             print_message("HOOKRUN=0: every hook is switched off", "warning")
             return Verdict()
-        return self.fire.load_and_run(self.options.ctx, self.options.config)
+        invocation, fire = self.invocation, self.fire
+        try:
+            cwd = os.getcwd()
+        except OSError:
+            cwd = None
+        invocation.load(cwd, self.options.config)
+        fire.event = EVENTS.get(fire.event) or resolve_event(fire.event, invocation.events)
+        data: Mapping[str, object] = invocation.read_context(self.options.ctx, fire.event)
+        if data.get("tool_name") is not None and data["tool_name"] not in TOOLS:
+            from hookrun.agents.known_tools import message_of_program, with_given_names  # of all agents
+
+            if (message := message_of_program(data)) is not None:
+                return with_given_names(message, fire.run(message.calls[0].fields))
+        return fire.run(data)
 
     def _answer(self, verdict: Verdict, status: int) -> int:
         """Print the verdict; return the exit status, FAILED if one other than `continue` was not written."""

@@ -10,7 +10,7 @@ from time import monotonic
 
 from hookrun.config.discovery import find, find_user_layer, load_cached
 from hookrun.core import context as contexts, state
-from hookrun.core.events import EVENTS, GATES, TOOLS, can_refuse, resolve_event
+from hookrun.core.events import GATES, can_refuse
 from hookrun.core.model import Interrupted, Verdict
 from hookrun.core.state import report_bug
 from hookrun.core.text import UserError, print_message
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hookrun.config.discovery import CompiledConfig, ConfigFiles, EventHooks
     from hookrun.core.engine import HookChain
-    from hookrun.core.model import Hook, Outcome
+    from hookrun.core.model import Hook, HookResult, Outcome
     from hookrun.process.coprocess import Coprocesses
     from hookrun.process.prepare import HookEnvironment
     from hookrun.process.recipe_calls import CallSupervisor
@@ -51,9 +51,9 @@ class FireInvocation:
     HOOKRUN and HOOKRUN_SKIP do not count for an agent. `deadline` is in seconds from now. `problems` are config errors,
     one per line; `kept` are those of files that count as they last could be read, `gone` the guards that are no longer
     configured; `warnings` are for people only. If it `lacks_home`, the home that was named is gone. `events` are the
-    host program's own. If it `asks_approval`, a project's hooks need one; `trusted` are approved digests. `on_outcomes`
-    gets what hooks read and how they ended. `worker` is the server's, if it runs this; `cold` is why a launcher started
-    a process instead.
+    host program's own. If it `asks_approval`, a project's hooks need one; `trusted` are approved digests. If it
+    `can_ask`, the agent asks the user where a hook says so. `on_outcomes` gets what hooks read and how they ended.
+    `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class FireInvocation:
         self.cold: str | None = None
         self.trusted: list[str] = []
         self.asks_approval = agent is not None
+        self.can_ask = False
         self.on_outcomes: Callable[[list[tuple[Hook, bytes]], list[Outcome]], None] | None = None
         self.settings: dict[str, object] = {}
         self.events: list[str] = []
@@ -176,7 +177,10 @@ LONG, SLOW = 0.05, 1.0
 
 
 class EventFire:
-    """One event on one context. `chain` has its hooks' results, None if none ran; if it `failed`, not all are there."""
+    """One event on one context. `chain` has its hooks' results, None if none ran; if it `failed`, not all are there.
+
+    `let_through` are the runs, with their refusals, past which the user lets the call, if the permission can be used.
+    """
 
     def __init__(self, invocation: FireInvocation, event: str) -> None:
         self.invocation = invocation
@@ -186,27 +190,8 @@ class EventFire:
         self.candidates: EventHooks | None = None
         self.chain: HookChain | None = None
         self.failed = False
+        self.let_through: list[tuple[HookResult, Verdict]] = []
         self.trust: UserDecisions | None = None
-
-    def load_and_run(self, source: str, config: str | None) -> Verdict:
-        """Run the hooks of a user's or a program's event on the context in a file; warn of doubts about it.
-
-        `source` and `config` are those of `read_context` and `load`. Raises FireError, UnknownEventError, ContextError.
-        """
-        invocation = self.invocation
-        try:
-            cwd = os.getcwd()
-        except OSError:
-            cwd = None
-        invocation.load(cwd, config)
-        self.event = EVENTS.get(self.event) or resolve_event(self.event, invocation.events)
-        data: Mapping[str, object] = invocation.read_context(source, self.event)
-        if data.get("tool_name") is not None and data["tool_name"] not in TOOLS:
-            from hookrun.agents.known_tools import message_of_program, with_given_names  # of all agents
-
-            if (message := message_of_program(data)) is not None:
-                return with_given_names(message, self.run(message.calls[0].fields))
-        return self.run(data)
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -220,8 +205,17 @@ class EventFire:
         if self.event in GATES and (self.failed or compiled.unread or contexts.is_cut(self.context)):
             from hookrun.fire.unread import refused_if_guarded
 
-            return refused_if_guarded(self, verdict)
+            verdict = refused_if_guarded(self, verdict)
+        if self.let_through and self.invocation.agent is None:  # an agent's message may have several calls
+            from hookrun.fire.refused_call import settle
+
+            ((_, verdict),) = settle([(self, verdict)], verdict.action)
         return verdict
+
+    def _consider(self, run: HookResult, context: dict[str, object]) -> None:
+        from hookrun.fire.refused_call import consider  # only after a refusal
+
+        consider(self, run, context)
 
     def _judged(self, candidates: EventHooks) -> Verdict:
         """Run the candidates that the user has not switched off, and return their verdict."""
@@ -235,6 +229,8 @@ class EventFire:
         runner = self._runner(environment)
         self.chain = HookChain(self.event, self.context, candidates)
         self.chain.save_text = self._save_text
+        if self.event in GATES:
+            self.chain.on_refusal = self._consider
         self.trust = runner.trust = trust = self._trust(environment, runner.is_interrupted)
         if trust is not None:
             self.chain.disabled_reason, self.chain.refusal = trust.why_off, trust.refusal

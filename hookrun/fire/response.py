@@ -80,12 +80,20 @@ def _notice_of(message: AgentFire, names: list[str]) -> str | None:
     return f"hookrun: {message.agent.DISPLAY_NAME} does not support all of this at {native}: {effects}"
 
 
-def _refused_by(message: AgentFire) -> tuple[list[str], str]:
-    """Return the hooks behind a refusal, and the command that shows why; nothing where no hook refused."""
+def _refused_by(message: AgentFire) -> tuple[list[str], str, str]:
+    """Return the hooks behind a refusal, and the commands that show why and let the calls through once.
+
+    Nothing where no hook refused, or where a command could do nothing.
+    """
     fire, verdict = message.strongest() or (None, None)
     if fire is None or verdict is None or PRECEDENCE[verdict.action] < PRECEDENCE["ask"] or message.options.probe:
-        return [], ""
+        return [], "", ""
     names = fire.decided_by(verdict)
     if message.invocation.settings.get("audit") is False:
-        return names, ""
-    return names, f"hookrun why {fire.request_id[:8]}{home_option(message.options.home, message.invocation.home)}"
+        return names, "", ""
+    from hookrun.fire.refused_call import permission_command
+
+    home = home_option(message.options.home, message.invocation.home)
+    judged = not (message.errors or message.invocation.problems)
+    once = permission_command(message.fires) if names and judged else ""
+    return names, f"hookrun why {fire.request_id[:8]}{home}", once and once + home

@@ -41,7 +41,8 @@ async def fire(
     have not been asked: ContextError for fields that the engine refuses, ClosedError, NotAsyncioError.
     """
     try:
-        result = engine.fire_sync(event, **fields) if sync else await engine.fire(event, **fields)
+        given: Any = event  # any that an integration has
+        result = engine.fire_sync(given, **fields) if sync else await engine.fire(given, **fields)
         if result.unjudged is not None and on_error == "continue":
             result = result.unjudged
         if result.problems and result.action in ALLOWING_ACTIONS:  # the config is invalid and no hook blocks

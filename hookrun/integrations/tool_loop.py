@@ -64,9 +64,9 @@ async def run_tool(
     asked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
-    about = {"session_id": session_id, **fields}
+    about = fields if session_id is None else {"session_id": session_id, **fields}
     names, text = names or NameMap(), text or as_text
-    return await _ToolCall(engine, name, dict(args), call, about, approve, names, text, on_error, let_through).run()
+    return await CallEvents(engine, name, dict(args), call, about, approve, names, text, on_error, let_through).run()
 
 
 def run_tool_sync(
@@ -84,9 +84,11 @@ def run_tool_sync(
     **fields: object,
 ) -> ToolOutcome:
     """Run a tool as `run_tool` does, synchronously: `call` and `approve` are plain functions."""
-    about = {"session_id": session_id, **fields}
+    about = fields if session_id is None else {"session_id": session_id, **fields}
     names, text = names or NameMap(), text or as_text
-    run = _ToolCall(engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True).run()
+    run = CallEvents(
+        engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True
+    ).run()
     return result_at_once(run)
 
 
@@ -133,8 +135,8 @@ class ToolOutcome:
 
 
 @dataclass(slots=True)
-class _ToolCall:
-    """One call of a tool and the events around it; with `sync` its coroutine never waits."""
+class CallEvents:
+    """The events around one call of a tool; with `sync` its coroutines never wait."""
 
     engine: Engine
     name: str
@@ -154,6 +156,21 @@ class _ToolCall:
     action: str = "continue"
 
     async def run(self) -> ToolOutcome:
+        refused = await self.begin()
+        if refused is not None:
+            return refused
+        while True:
+            self.attempts += 1
+            value, exception = await self._attempt()
+            if exception is None:
+                return await self.succeeded(value)
+            outcome, after = await self.failed(exception)
+            if after is None:
+                return outcome
+            await asyncio.sleep(after) if not self.sync else time.sleep(after)  # noqa: ASYNC251
+
+    async def begin(self) -> ToolOutcome | None:
+        """Fire what comes before the tool; return the outcome of a refused call, None for one that may run."""
         check_use(self.engine, self.on_error, self.names, call=self.call, approve=self.approve, text=self.text)
         name = plain(self.name)  # tables have texts
         if name == "" or isinstance(name, bool) or not isinstance(name, (str, int, float)):
@@ -161,21 +178,19 @@ class _ToolCall:
         self.name = str(name)
         check_fields(self._context(), TOOL_EVENTS)
         refusal = await self._before()
-        if refusal is not None:
-            await self._tell("tool_call_aborted", reason=refusal)
-            return self._outcome(refusal)
-        while True:
-            self.attempts += 1
-            value, exception = await self._attempt()
-            if exception is None:
-                return await self._succeeded(value)
-            error = why(exception)
-            answer, result = await self._fire("post_tool_failure", tool_result_error=error, attempt=self.attempts)
-            after = _retry_delay(result, self.attempts)
-            if after is None:
-                self._note(answer)
-                return self._outcome(error, error=error, exception=exception)
-            await asyncio.sleep(after) if not self.sync else time.sleep(after)  # noqa: ASYNC251
+        if refusal is None:
+            return None
+        await self._tell("tool_call_aborted", reason=refusal)
+        return self._outcome(refusal)
+
+    async def failed(self, exception: Exception) -> tuple[ToolOutcome, float | None]:
+        """Fire what comes after a failure; return the outcome, and in how many seconds a hook wants another attempt."""
+        error = why(exception)
+        answer, result = await self._fire("post_tool_failure", tool_result_error=error, attempt=self.attempts)
+        after = _retry_delay(result, self.attempts)
+        if after is None:
+            self._note(answer)
+        return self._outcome(error, error=error, exception=exception), after
 
     async def _before(self) -> str | None:
         """Return why the call is blocked, or None after setting the arguments that it runs with."""
@@ -212,7 +227,8 @@ class _ToolCall:
         except Exception as error:
             return None, error
 
-    async def _succeeded(self, value: object) -> ToolOutcome:
+    async def succeeded(self, value: object) -> ToolOutcome:
+        """Fire what comes after the tool, and return the outcome."""
         try:
             output = as_text(self.text(value))
         except Exception:  # the program's `text` failed, but the tool has run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hookrun.core.context import ContextError
 from hookrun.core.model import NO_OBJECTION, VERDICT_OBJECTS, AnyVerdict, Failure, Outcome, Verdict
 from hookrun.core.refusals import bare, from_exception
-from hookrun.core.text import describe_exception, truncate
+from hookrun.core.text import HookrunError, describe_exception, truncate
 from hookrun.core.verdicts import WRONG_FIELD
 from hookrun.library import Abort, Skip
 from hookrun.library.event_contexts import Context, deep_copy
@@ -35,7 +35,7 @@ def check_deadline(deadline: object) -> None:
         raise ContextError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
 
 
-class NotAsyncioError(RuntimeError):
+class NotAsyncioError(HookrunError, RuntimeError):
     """A coroutine of the engine is awaited in another loop than asyncio's, such as trio's."""
 
 

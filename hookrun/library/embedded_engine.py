@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import Protocol, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from hookrun.agents.known_tools import with_canonical_tool
 from hookrun.config.cache_writer import load_compiled
@@ -16,44 +16,33 @@ from hookrun.config.discovery import find
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.events import GATES, TOOLS
 from hookrun.core.gate import refuses
-from hookrun.core.model import AnyHook
 from hookrun.core.state import home_directory
+from hookrun.core.text import HookrunError
 from hookrun.library import Result, handlers
 from hookrun.library.calls import check_deadline, current_task, result_at_once
 from hookrun.library.engine_fire import AgentNamedFire, EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import KNOWN, KNOWN_ANYWHERE, checked
-from hookrun.library.handlers import Event, Function, Handler, Options, Registry, TableCandidates
+from hookrun.library.event_contexts import CLASSES, Context
+from hookrun.library.fire_context import KNOWN, checked, known_fields
+from hookrun.library.fire_fields import FireFields
+from hookrun.library.handlers import TableCandidates
+from hookrun.library.registration import HandlerRegistration
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
-Given = TypeVar("Given", bound=Function)
+if TYPE_CHECKING:
+    from hookrun.core.literals import EventName
 
 LOG = logging.getLogger("hookrun")
 # Seconds for background work, such as a session's last message, to finish when the engine is closed.
 BACKGROUND_WAIT = 5.0
 
 
-class Bundle(Protocol):
-    """A set of related handlers.
-
-    >>> class Greeting:
-    ...     def register(self, engine):
-    ...         engine.register("session_start", lambda ctx: {"action": "continue", "additional_context": "Hello."})
-    >>> Engine().use(Greeting()).fire_sync("session_start").additional_context
-    'Hello.'
-    """
-
-    def register(self, engine: Engine) -> object:
-        """Register all handlers."""
-
-
-class DeclarationError(ValueError):
+class DeclarationError(HookrunError, ValueError):
     """Config files are invalid, so that their hooks are unknown; the message has one line per error."""
 
 
-class Engine:
+class Engine(HandlerRegistration):
     """Fires events for handlers registered by a program and for hooks configured in files (`Engine.load`).
 
     `hooks` are hook entries as in a config file, defined by the program itself. `events` are custom events of the
@@ -91,19 +80,15 @@ class Engine:
         if max_processes < 1:
             raise ValueError(f"max_processes must be at least 1, not {max_processes}")
         self._services = EngineState(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
-        self._registry = Registry()
         if isinstance(events, str):
             raise ValueError(f"events must be a list of names, not {events!r}")  # noqa: TRY004  # as for all options
         names = list(events)
         wrong = [name for name in names if not isinstance(name, str) or not name]
         if wrong:
             raise ValueError(f"events has {wrong[0]!r}, which is not a valid name for a custom event")
-        self._own_events = set(names)
-        self._strict = strict
+        super().__init__(names, strict=strict)
         self._given = handlers.declared_hooks(hooks, self._own_events, strict=strict)
         self._registry.declare(self._given)
-        self._declared_events: set[str] = set()
-        self._names: dict[str, tuple[str, frozenset[str]]] = {}
         self._closed = False
         self._entered = 0
         self._entering = Lock()
@@ -179,92 +164,21 @@ class Engine:
         self._names = {}
         self._registry.declare([*self._given, *hooks])
 
-    # --- registering
-
-    def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Given], Given]:
-        """Return a decorator that registers a function for these events and returns it unchanged; see `register`.
-
-        >>> from hookrun import PostToolUse
-        >>> engine = Engine()
-        >>> @engine.on(PostToolUse, "post_tool_failure", matcher="write|edit", priority=10, name="count-writes")
-        ... def count(ctx: PostToolUse) -> None: ...
-        >>> [(hook.name, hook.events) for hook in engine.hooks()]
-        [('count-writes', ['post_tool_use', 'post_tool_failure'])]
-        """
-        handlers.check_events(events, self._known_events(), "on")
-
-        def decorate(function: Given) -> Given:
-            self.register(events, function, **options)
-            return function
-
-        return decorate
-
-    def register(self, events: Event | Iterable[Event], function: Function, **options: Unpack[Options]) -> Handler:
-        """Register a function as a hook of one event or several, and return its handler.
-
-        An event is any of its names or its context class. A handler of the same name is replaced, and the new one has
-        its own priority. Raises RegistrationError (a ValueError) for invalid options, and if the replaced handler
-        serves an event that the new one does not, unless `replace=True`.
-
-        >>> Engine().register("stop", print, name="tell", priority=900).priority
-        900
-        """
-        handler = handlers.make(events, function, options, own_events=self._known_events(), strict=self._strict)
-        named = "name" in options and options["name"] is not None
-        self._registry.register(handler, named=named, replace=options.get("replace") is True)
-        return handler
-
-    def use(self, bundle: Bundle) -> Self:
-        """Register the handlers of a bundle; return this engine."""
-        bundle.register(self)
-        return self
-
-    def hooks(self, event: Event | None = None) -> list[AnyHook]:
-        """Return all hooks, or those of an event, in running order; a handler is a hook with a `function`.
-
-        Disabled hooks are included (see `enabled`). Raises RegistrationError for an unknown event.
-        """
-        name = None if event is None else handlers.event_name(event, self._known_events(), "hooks")
-        return self._registry.hooks(name)
-
-    def enabled(self, name: str) -> bool:
-        """Return whether the hooks of this name are enabled. Raises KeyError if there is none."""
-        return all(self._registry.is_on(hook) for hook in self._registry.named(name))
-
-    def enable(self, name: str) -> None:
-        """Enable every hook of this name. Raises KeyError if there is none."""
-        self._registry.switch(name, on=True)
-
-    def disable(self, name: str) -> None:
-        """Disable every hook of this name. Raises KeyError if there is none, PermissionError for a managed hook.
-
-        >>> from hookrun import Verdict
-        >>> engine = Engine()
-        >>> handler = engine.register("stop", lambda ctx: Verdict.block("not yet"), name="not-yet")
-        >>> engine.disable("not-yet")
-        >>> engine.enabled("not-yet"), engine.fire_sync("stop").action
-        (False, 'continue')
-        """
-        self._registry.switch(name, on=False)
-
-    def remove(self, name: str) -> None:
-        """Remove a handler. Raises KeyError if there is none; configured hooks can only be disabled."""
-        self._registry.remove(name)
-
-    def _known_events(self) -> set[str]:
-        return self._own_events | self._declared_events
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<Engine {state}, {len(self.hooks())} hooks, directory {self._services.directory!r}>"
 
     # --- firing
 
     async def fire(
         self,
-        event: str | Context,
+        event: EventName | Context,
         context: Mapping[str, object] | None = None,
         /,
         *,
         state: object = None,
         deadline: float | None = None,
-        **fields: object,
+        **fields: Unpack[FireFields],
     ) -> Result:
         """Fire an event; return the combined verdict and the result of each hook.
 
@@ -285,7 +199,7 @@ class Engine:
         >>> asyncio.run(engine.fire("user_prompt_submit", user_prompt="use sk-123")).message
         'Take the key out first.'
         """
-        fire = self._begin(event, context, fields, state, deadline)
+        fire = self._begin(event, context, {**fields}, state, deadline)
         if isinstance(fire, Result):
             return fire
         with fire:
@@ -295,13 +209,13 @@ class Engine:
 
     def fire_sync(
         self,
-        event: str | Context,
+        event: EventName | Context,
         context: Mapping[str, object] | None = None,
         /,
         *,
         state: object = None,
         deadline: float | None = None,
-        **fields: object,
+        **fields: Unpack[FireFields],
     ) -> Result:
         """Fire an event as `fire` does, without an event loop. Handlers that are not async run in this thread.
 
@@ -315,29 +229,37 @@ class Engine:
         (False, 'no')
         >>> engine.close_sync()
         """
-        fire = self._begin(event, context, fields, state, deadline)
+        fire = self._begin(event, context, {**fields}, state, deadline)
         return fire if isinstance(fire, Result) else fire.run_sync()
 
     def _begin(
         self,
-        event: str | Context,
+        given: EventName | Context,
         context: Mapping[str, object] | None,
         fields: dict[str, object],
         state: object,
         deadline: float | None,
     ) -> EngineFire | Result:
         """Return the fire to run, or a result at once if no hook matches."""
-        if not isinstance(event, str) and not isinstance(event, Context):  # that takes ten times as long
-            event = handlers.event_name(event, self._known_events(), "fire")
-        if not isinstance(event, str):
-            state = event.state if state is None else state
-            context, event = ({**event.given, **context} if context is not None else event.given), event.event
-        elif type(context) is not dict and state is None and hasattr(context, "state") and isinstance(context, Context):
-            state = context.state
+        own: type[Context] = Context
+        event: str = given if isinstance(given, str) else ""  # asking for a Context takes ten times as long
+        if event:
+            if (
+                type(context) is not dict
+                and state is None
+                and hasattr(context, "state")
+                and isinstance(context, Context)
+            ):
+                state = context.state
+        elif isinstance(given, Context):
+            own, event, state = type(given), given.event, given.state if state is None else state
+            context = {**given.given, **context} if context is not None else given.given
+        else:
+            event = handlers.event_name(given, self._known_events(), "fire")
         data: Mapping[str, object] = fields
         if context is not None:
             data = {**context, **fields} if fields or type(context) is not dict else context  # it is only read
-        name, known = self._names.get(event) or self._resolve(event)
+        name, known, cls = self._names.get(event) or self._resolve(event, own)
         data = checked(data, name, known)
         new_fire: Callable[..., EngineFire] = EngineFire
         if data.get("tool_name", "bash") not in TOOLS and (canonical := with_canonical_tool(data)) is not data:
@@ -353,14 +275,16 @@ class Engine:
             result.problems = self._services.problems
             return result
         fire = new_fire(self._services, name, data, candidates, state)
+        fire.context_class = cls
         if deadline is not None:
             fire.deadline = monotonic() + deadline
         return fire
 
-    def _resolve(self, event: str) -> tuple[str, frozenset[str]]:
-        """Return an event's canonical name, and its context's known fields. Raises UnknownEventError."""
-        name = handlers.event_name(event, self._known_events(), "fire")
-        found = self._names[event] = name, KNOWN.get(name, KNOWN_ANYWHERE)
+    def _resolve(self, event: str, given: type[Context]) -> tuple[str, frozenset[str], type[Context]]:
+        """Return an event's canonical name, its context's known fields and class. Raises UnknownEventError."""
+        name = handlers.event_name(event, self._known_events(given), "fire")
+        cls = CLASSES.get(name) or self._own_classes.get(name, Context)
+        found = self._names[event] = name, KNOWN.get(name) or known_fields(cls), cls
         return found
 
     def refuses_unjudged(self, event: str, fields: Mapping[str, object] | None = None, on_error: object = None) -> bool:

@@ -18,10 +18,10 @@ from hookrun.core.events import GATES
 from hookrun.core.gate import conclude, refusal, refuses, with_end
 from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
-from hookrun.core.text import describe_exception
+from hookrun.core.text import HookrunError, describe_exception
 from hookrun.library import Result
 from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, is_awaitable, within_limit
-from hookrun.library.event_contexts import CLASSES, Context
+from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
 from hookrun.library.handlers import Handler
@@ -43,16 +43,20 @@ OUTSIDE = nesting_depth()
 NESTING: contextvars.ContextVar[int] = contextvars.ContextVar("hookrun_nesting", default=OUTSIDE)
 
 
-class NestedError(RecursionError):
+class NestedError(HookrunError, RecursionError):
     """A handler fires an event that calls it again, too many levels deep."""
 
 
 class EngineFire(HookChain):
-    """One fire: its chain in a task or a thread. `deadline` is monotonic; the fields of `data` have been checked."""
+    """One fire: its chain in a task or a thread. `deadline` is monotonic, `context_class` that of handlers' contexts.
+
+    The fields of `data` have been checked.
+    """
 
     encode = staticmethod(dumps)
     encodes_changes = False
     deadline = FOREVER
+    context_class: type[Context] = Context
     blind: type[AnyHook] = AnyHook  # those that lack arguments that were cut off
     new_environment: Callable[..., HookEnvironment] = HookEnvironment
     candidates: TableCandidates
@@ -72,7 +76,6 @@ class EngineFire(HookChain):
         super().__init__(event, contexts.with_defaults(data, event, self.request_id, services.directory), candidates)
         self.services = services
         self._state = state
-        self._class = CLASSES.get(event, Context)
 
     def __enter__(self) -> None:
         nesting = NESTING.get()
@@ -182,7 +185,7 @@ class EngineFire(HookChain):
         """Return the current context, as the handler gets it."""
         data = self.context.copy()
         data["hook"] = handler.name
-        return self._class.of(data, self._state, (self, handler))
+        return self.context_class.of(data, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, as no fire waits for it."""
@@ -226,7 +229,7 @@ class EngineFire(HookChain):
             self.combine_into(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
-        result.context_after = partial(self._class.of, self.context, self._state)
+        result.context_after = partial(self.context_class.of, self.context, self._state)
         result.problems = services.problems
         result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hookrun.core.events import canonical
+from hookrun.library.typed_fields import (
+    Count,
+    Flag,
+    ObjectField,
+    Text,
+    TypedFields,
+    Word,
+    count,
+    flag,
+    mapping,
+    required,
+    text,
+    word,
+)
 
 if TYPE_CHECKING:
     from hookrun.library.engine_fire import EngineFire
     from hookrun.library.handlers import Handler
-
-T_co = TypeVar("T_co", covariant=True)
 
 
 def deep_copy(value: Any) -> Any:
@@ -38,53 +49,7 @@ def _differs(one: object, other: object) -> bool:
         return False
 
 
-class ContextField(Generic[T_co]):
-    """A field of the context as an attribute: its value if of the right type, else the default."""
-
-    def __init__(self, kind: type[Any], default: T_co, says: str) -> None:
-        self.kind = kind
-        self._default = default
-        self._name = ""
-        self.__doc__ = says
-
-    def __set_name__(self, owner: type[Context], name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, context: None, owner: type[Context]) -> Self: ...
-    @overload
-    def __get__(self, context: Context, owner: type[Context]) -> T_co: ...
-    def __get__(self, context: Context | None, owner: type[Context]) -> T_co | Self:
-        if context is None:
-            return self
-        value: Any = context.get(self._name)
-        return value if isinstance(value, self.kind) else self._default
-
-    def __set__(self, context: Context, value: object) -> None:
-        raise AttributeError(f"cannot set {self._name} on a context: return a Verdict that changes it")
-
-
-class ObjectField(ContextField[dict[str, Any]]):
-    """A field that holds an object: the handler's own copy, empty if absent."""
-
-    # In a method of its own: handlers read arguments at every call.
-    @overload
-    def __get__(self, context: None, owner: type[Context]) -> Self: ...
-    @overload
-    def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
-    def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
-        return self if context is None else context.own(self._name)
-
-
-text: Callable[[str], ContextField[str | None]] = partial(ContextField, str, None)
-word: Callable[[str], ContextField[str]] = partial(ContextField, str, "")
-flag: Callable[[str], ContextField[bool]] = partial(ContextField, bool, False)  # noqa: FBT003  # the default
-count: Callable[[str], ContextField[int | None]] = partial(ContextField, int, None)
-# Make a field of a type, with the value that it has if absent.
-mapping: Callable[[str], ObjectField] = partial(ObjectField, dict, {})
-
-
-class Context(Mapping[str, object]):
+class Context(TypedFields, Mapping[str, object]):
     """The context of an event: its fields by name, and values passed along the chain.
 
     It is a mapping like the JSON object that a configured hook gets on stdin (`ctx["tool_name"]`, with fields unknown
@@ -108,26 +73,26 @@ class Context(Mapping[str, object]):
     event_name: ClassVar[str] = ""
     """The canonical event of a class; "" for the general one."""
 
-    session_id = text("The agent's session.")
-    root_session_id = text("The session that started this one, or itself.")
-    tool_name = text("The tool, by its canonical name.")
-    tool_args = mapping("The tool's arguments, empty if absent. The handler's own copy.")
-    tool_use_id = text("The agent's ID of this call.")
-    tool_result_output = text("The tool's result.")
-    tool_result_error = text("Why the tool failed.")
-    user_prompt = text("The user's prompt.")
-    assistant_response = text("The model's answer.")
-    file_path = text("The file concerned, absolute and normalised.")
-    working_dir = text("The agent's working directory.")
-    agent = text("The agent's name.")
-    agent_event = text("The agent's name of the event.")
-    agent_tool_name = text("The agent's name of the tool.")
-    request_id = word("ID of the fire, the same for all of its hooks.")
-    timestamp = word("Time of the fire: UTC, RFC 3339.")
-    permission_mode = text("The agent's permission mode.")
-    agent_id = text("The ID of the subagent concerned.")
-    transcript_path = text("The agent's transcript file.")
-    metadata = mapping("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
+    session_id: Text = text("The agent's session.")
+    root_session_id: Text = text("The session that started this one, or itself.")
+    tool_name: Text = text("The tool, by its canonical name.")
+    tool_args: ObjectField = mapping("The tool's arguments, empty if absent. The handler's own copy.")
+    tool_use_id: Text = text("The agent's ID of this call.")
+    tool_result_output: Text = text("The tool's result.")
+    tool_result_error: Text = text("Why the tool failed.")
+    user_prompt: Text = text("The user's prompt.")
+    assistant_response: Text = text("The model's answer.")
+    file_path: Text = text("The file concerned, absolute and normalised.")
+    working_dir: Text = text("The agent's working directory.")
+    agent: Text = text("The agent's name.")
+    agent_event: Text = text("The agent's name of the event.")
+    agent_tool_name: Text = text("The agent's name of the tool.")
+    request_id: Word = word("ID of the fire, the same for all of its hooks.")
+    timestamp: Word = word("Time of the fire: UTC, RFC 3339.")
+    permission_mode: Text = text("The agent's permission mode.")
+    agent_id: Text = text("The ID of the subagent concerned.")
+    transcript_path: Text = text("The agent's transcript file.")
+    metadata: ObjectField = mapping("Values passed on by earlier hooks (`modified_context`). The handler's own copy.")
 
     def __init_subclass__(cls, *, event: str | None = None) -> None:
         super().__init_subclass__()
@@ -140,7 +105,7 @@ class Context(Mapping[str, object]):
         Raises ValueError if a class of one event is given another, or the general class none.
         """
         name = event if event is not None else self.event_name
-        if not name or (self.event_name and canonical(name) != self.event_name):
+        if not name or (self.event_name and (canonical(name) or name) != self.event_name):
             expected = repr(self.event_name) if self.event_name else "the name of an event"
             raise ValueError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
         self._data: dict[str, object] = {**fields, "event": canonical(name) or name}
@@ -258,26 +223,26 @@ class Context(Mapping[str, object]):
 class SessionStart(Context, event="session_start"):
     """A session begins."""
 
-    source = text("How it began: startup, resume, clear, compact.")
-    resumed = flag("Whether it continues an earlier one.")
+    source: Text = text("How it began: startup, resume, clear, compact.")
+    resumed: Flag = flag("Whether it continues an earlier one.")
 
 
 class SessionEnd(Context, event="session_end"):
     """A session has ended."""
 
-    reason = text("Why it ended.")
+    reason: Text = text("Why it ended.")
 
 
 class PreSessionEnd(Context, event="pre_session_end"):
     """A session is about to end."""
 
-    reason = text("Why it ends.")
+    reason: Text = text("Why it ends.")
 
 
 class UserPromptSubmit(Context, event="user_prompt_submit"):
     """The user has sent a prompt that the model has not seen yet."""
 
-    user_prompt = word("The user's prompt.")
+    user_prompt: Word = required("The user's prompt.")
 
 
 class AssistantResponse(Context, event="assistant_response"):
@@ -287,96 +252,96 @@ class AssistantResponse(Context, event="assistant_response"):
 class PreToolUse(Context, event="pre_tool_use"):
     """A tool is about to run."""
 
-    tool_name = word("The tool, by its canonical name.")
+    tool_name: Word = required("The tool, by its canonical name.")
 
 
 class PostToolUse(Context, event="post_tool_use"):
     """A tool has run and returned a result."""
 
-    tool_name = word("The tool, by its canonical name.")
-    tool_result_output = word("The tool's result.")
+    tool_name: Word = required("The tool, by its canonical name.")
+    tool_result_output: Word = word("The tool's result.")
 
 
 class PostToolFailure(Context, event="post_tool_failure"):
     """A tool has run and failed."""
 
-    tool_name = word("The tool, by its canonical name.")
-    tool_result_error = word("Why the tool failed.")
+    tool_name: Word = required("The tool, by its canonical name.")
+    tool_result_error: Word = word("Why the tool failed.")
 
 
 class ToolCallRequested(Context, event="tool_call_requested"):
     """The model requests a tool."""
 
-    tool_name = word("The tool, by its canonical name.")
+    tool_name: Word = required("The tool, by its canonical name.")
 
 
 class ToolCallAborted(Context, event="tool_call_aborted"):
     """A requested tool will not run."""
 
-    tool_name = word("The tool, by its canonical name.")
-    reason = text("Why it does not run.")
+    tool_name: Word = required("The tool, by its canonical name.")
+    reason: Text = text("Why it does not run.")
 
 
 class PermissionRequest(Context, event="permission_request"):
     """The user is about to be asked whether a tool may run."""
 
-    tool_name = word("The tool, by its canonical name.")
+    tool_name: Word = required("The tool, by its canonical name.")
 
 
 class FileChanged(Context, event="file_changed"):
     """A file was written, edited or deleted."""
 
-    file_path = word("The file, absolute and normalised.")
+    file_path: Word = required("The file, absolute and normalised.")
 
 
 class Stop(Context, event="stop"):
     """The agent is about to end its turn."""
 
-    stop_hook_active = flag("Whether it already continues because of a hook.")
+    stop_hook_active: Flag = flag("Whether it already continues because of a hook.")
 
 
 class SubagentStart(Context, event="subagent_start"):
     """A subagent begins."""
 
-    agent_name = text("The kind of subagent.")
-    initial_message = text("Its task.")
+    agent_name: Text = text("The kind of subagent.")
+    initial_message: Text = text("Its task.")
 
 
 class SubagentStop(Context, event="subagent_stop"):
     """A subagent is about to end."""
 
-    agent_name = text("The kind of subagent.")
-    reason = text("Why it ends.")
-    stop_hook_active = flag("Whether it already continues because of a hook.")
+    agent_name: Text = text("The kind of subagent.")
+    reason: Text = text("Why it ends.")
+    stop_hook_active: Flag = flag("Whether it already continues because of a hook.")
 
 
 class PreCompact(Context, event="pre_compact"):
     """The conversation is about to be shortened."""
 
-    trigger = text("The trigger: manual or auto.")
-    message_count = count("The number of messages.")
-    token_count = count("The estimated number of tokens.")
+    trigger: Text = text("The trigger: manual or auto.")
+    message_count: Count = count("The number of messages.")
+    token_count: Count = count("The estimated number of tokens.")
 
 
 class PostCompact(Context, event="post_compact"):
     """The conversation was shortened."""
 
-    trigger = text("The trigger: manual or auto.")
-    message_count = count("The number of messages left.")
-    token_count = count("The estimated number of tokens.")
+    trigger: Text = text("The trigger: manual or auto.")
+    message_count: Count = count("The number of messages left.")
+    token_count: Count = count("The estimated number of tokens.")
 
 
 class Notification(Context, event="notification"):
     """The agent notifies the user."""
 
-    message = word("The text of the notification.")
-    level = text("Its severity: info, warning, error.")
+    message: Word = required("The text of the notification.")
+    level: Text = text("Its severity: info, warning, error.")
 
 
 class ErrorOccurred(Context, event="error"):
     """An error occurred in the agent."""
 
-    error_info = mapping("The error: `error_message`, `context` and other details.")
+    error_info: ObjectField = mapping("The error: `error_message`, `context` and other details.")
 
 
 class BeforeRequest(Context, event="before_request"):
@@ -390,32 +355,32 @@ class AfterRequest(Context, event="after_request"):
 class BeforeInference(Context, event="before_inference"):
     """The model is about to be called."""
 
-    model = text("The model's name.")
+    model: Text = text("The model's name.")
 
 
 class AfterInference(Context, event="after_inference"):
     """The model has answered, or failed to."""
 
-    model = text("The model's name.")
-    usage = mapping("The tokens used: `input_tokens`, `output_tokens` and other details.")
+    model: Text = text("The model's name.")
+    usage: ObjectField = mapping("The tokens used: `input_tokens`, `output_tokens` and other details.")
 
 
 class PreCheckpoint(Context, event="pre_checkpoint"):
     """A checkpoint is about to be made."""
 
-    checkpoint_data = mapping("The checkpoint: `quality_score` and other details.")
+    checkpoint_data: ObjectField = mapping("The checkpoint: `quality_score` and other details.")
 
 
 class PostCheckpoint(Context, event="post_checkpoint"):
     """A checkpoint was made."""
 
-    checkpoint_data = mapping("The checkpoint: `quality_score` and other details.")
+    checkpoint_data: ObjectField = mapping("The checkpoint: `quality_score` and other details.")
 
 
 class PreReflectionStore(Context, event="pre_reflection_store"):
     """Something learned is about to be stored."""
 
-    reflection = text("The text to store.")
+    reflection: Text = text("The text to store.")
 
 
 class PreSearchQuery(Context, event="pre_search_query"):

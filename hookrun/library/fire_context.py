@@ -21,7 +21,8 @@ from hookrun.core import context as contexts, fastjson
 from hookrun.core.context import FIELDS, MISNAMED, ContextError
 from hookrun.core.events import ALIASES, WITH_TOOL
 from hookrun.core.text import closest, quote, suggest
-from hookrun.library.event_contexts import CLASSES, Context, ContextField
+from hookrun.library.event_contexts import CLASSES, Context
+from hookrun.library.typed_fields import ContextField
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 # Types that errors call by JSON's names.
@@ -37,13 +38,14 @@ def _fields(cls: type[Context]) -> dict[str, type]:
     return {name: each.kind for name, each in own.items()}
 
 
-def _known(cls: type[Context]) -> frozenset[str]:
+def known_fields(cls: type[Context]) -> frozenset[str]:
+    """Return the fields that a class of contexts knows."""
     return frozenset((*CONTEXT_FIELDS, *FIELDS, "possible_tool_names", *_fields(cls)))
 
 
 # Canonical event -> the known fields of its context.
-KNOWN = {event: _known(cls) for event, cls in CLASSES.items()}
-KNOWN_ANYWHERE = _known(Context)
+KNOWN = {event: known_fields(cls) for event, cls in CLASSES.items()}
+KNOWN_ANYWHERE = known_fields(Context)
 
 
 def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> Mapping[str, object]:
@@ -119,7 +121,7 @@ def without_misspelled(fields: Mapping[str, object], event: str) -> Mapping[str,
 def _misspelled(data: Mapping[str, object], event: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield each field that is probably a misspelling, with the path of the known one."""
     for name in data:
-        if name in known or (likely := _likely_field(name, event)) is None:
+        if name in known or (likely := _likely_field(name, event, known)) is None:
             continue
         root = likely.partition(".")[0]
         if root not in data and (MISNAMED.get(name) == likely or _fits(data[name], root, event)):
@@ -127,7 +129,7 @@ def _misspelled(data: Mapping[str, object], event: str, known: frozenset[str]) -
 
 
 @lru_cache(maxsize=1024)
-def _likely_field(name: str, event: str) -> str | None:
+def _likely_field(name: str, event: str, known: frozenset[str]) -> str | None:
     """Return the path of the known field probably meant by a name, None for the program's own field."""
     instead = MISNAMED.get(name, "")
     prefix = instead.partition("_")[0]
@@ -135,7 +137,7 @@ def _likely_field(name: str, event: str) -> str | None:
     if instead and wanted and event in ALIASES:
         return instead
     letters = _letters(name)
-    fields = (*ARGUMENTS_OF_FIRE, *sorted(KNOWN.get(event, KNOWN_ANYWHERE)))
+    fields = (*ARGUMENTS_OF_FIRE, *sorted(known))
     likely = {_letters(each): each for each in fields if len(letters) >= UNAMBIGUOUS or each in FIELDS}
     near = closest(letters, likely, SIMILAR)
     return likely[near] if near else None

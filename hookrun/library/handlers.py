@@ -19,17 +19,19 @@ from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.context import ContextError
 from hookrun.core.events import TOOLS, UnknownEventError, resolve_event
-from hookrun.core.model import LAYERS, AnyHook, AnyVerdict, Failure, Hook
+from hookrun.core.literals import EventName, Mode, Policy
+from hookrun.core.model import LAYERS, AnyHook, Failure, Hook, Verdict
 from hookrun.core.text import did_you_mean, escape, one_line, quote
 from hookrun.library import Abort, Skip
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import plain
+from hookrun.library.signatures import RegistrationError, call_method, check_signature, place_of
 
-Answer = AnyVerdict | Skip | Abort | dict[str, Any] | None
+Answer = Verdict | Skip | Abort | dict[str, Any] | None
 Function = Callable[[Any], Answer | Awaitable[Answer]]
 OnError = Callable[[Failure, Context], object]
-Event = str | type[Context]
+Event = EventName | type[Context]
 Key = tuple[object, object, object, str | None]
 
 LOG = logging.getLogger("hookrun")
@@ -63,8 +65,8 @@ class Options(TypedDict, total=False):
     timeout: float | None
     parallel: bool
     always: bool
-    on_failure: str
-    mode: str
+    on_failure: Policy
+    mode: Mode
     description: str | None
     metadata: Mapping[str, object] | None
     enabled: bool
@@ -72,10 +74,6 @@ class Options(TypedDict, total=False):
     replace: bool
     strict: bool
     thread: bool
-
-
-class RegistrationError(ValueError):
-    """A handler cannot be registered; the message says why."""
 
 
 class Handler(AnyHook):
@@ -97,7 +95,7 @@ class Handler(AnyHook):
         self.function = function
         self.on_error = options.get("on_error")
         self.thread = bool(options.get("thread"))
-        self.is_async = any(map(inspect.iscoroutinefunction, (function, _call_method(function))))
+        self.is_async = any(map(inspect.iscoroutinefunction, (function, call_method(function))))
         self.enabled = options.get("enabled") is not False
         vars(self).update(fields)
 
@@ -109,7 +107,7 @@ class Handler(AnyHook):
 
 
 def make(
-    events: Event | Iterable[Event], function: Function, options: Options, *, own_events: Collection[str], strict: bool
+    events: Iterable[Event], function: Function, options: Options, *, own_events: Collection[str], strict: bool
 ) -> Handler:
     """Return the handler of a function. Raises RegistrationError."""
     if unknown := [key for key in options if key not in Options.__annotations__]:
@@ -121,7 +119,7 @@ def make(
     if on_error is not None and not callable(on_error):
         raise RegistrationError(f"on_error is {quote(repr(on_error))}: pass a function of a failure and a context")
     target = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
-    source, line = _place_of(function)
+    source, line = place_of(function)
     made = target.rpartition(":")[2].rpartition(".")[2].replace("<lambda>", "lambda")
     name = made if options.get("name") is None else options["name"]
     fields = _checked({**options, "name": name}, _Source(source, line, str(name)))
@@ -129,12 +127,13 @@ def make(
     handler = Handler(function, options, target=target, source=source, line=line, **fields)
     if wrong := mistakes_in([handler], own_events, strict=options.get("strict", strict)):
         raise RegistrationError("\n".join(wrong))
+    check_signature(handler.function, handler.name, handler.events)
     if handler.thread and handler.is_async:
         raise RegistrationError(f"handler {handler.name} is async: thread=True is for functions that are not async")
     return handler
 
 
-def event_name(event: Event, own_events: Collection[str], who: str) -> str:
+def event_name(event: object, own_events: Collection[str], who: str) -> str:
     """Return an event's canonical name, given any of its names or its context class.
 
     `who` begins the message. Raises RegistrationError for an unknown event.
@@ -147,10 +146,13 @@ def event_name(event: Event, own_events: Collection[str], who: str) -> str:
         raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None
 
 
-def check_events(events: Event | Iterable[Event], own_events: Collection[str], who: str) -> list[str]:
-    """Return the canonical names of one event or several. Raises RegistrationError, which `who` begins."""
-    if isinstance(events, (str, type)) or not isinstance(events, Iterable):
-        events = [events]
+def listed(events: Event | Iterable[Event]) -> list[Event]:
+    """Return the events given, one or several."""
+    return [events] if isinstance(events, (str, type)) or not isinstance(events, Iterable) else [*events]
+
+
+def check_events(events: Iterable[Event], own_events: Collection[str], who: str) -> list[str]:
+    """Return the canonical names of events. Raises RegistrationError, which `who` begins."""
     found = list(dict.fromkeys(event_name(event, own_events, who) for event in events))
     if not found:
         raise RegistrationError(f"{who}: no event given (use pre_tool_use, for example)")
@@ -224,17 +226,6 @@ class _Source:
 
     def problem(self, path: KeyPath, message: str, hint: str | None, **_more: object) -> Diagnostic:
         return Diagnostic(self._path, self._line, 1, key_text(path), f"{self._name}: {message}", hint)
-
-
-def _place_of(function: object) -> tuple[str, int]:
-    code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)  # type: ignore[arg-type]
-    code = code or getattr(_call_method(function), "__code__", None)
-    return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
-
-
-def _call_method(function: object) -> object:
-    """Return the method that calls an object which is not a function."""
-    return getattr(type(function), "__call__", None)  # noqa: B004  # the method is wanted
 
 
 def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collection[str], *, strict: bool) -> list[Hook]:

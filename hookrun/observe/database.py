@@ -240,7 +240,7 @@ def register_observers(
 ) -> None:
     """Register handlers that write to `place`, by name -> event and function. Their failures block nothing."""
     for name, (event, handler) in handlers.items():
-        engine.register(
+        engine.register(  # type: ignore[call-overload]  # any event
             event,
             handler,
             name=unique_name(engine, name, place),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.core.model import Failure, Outcome
 from hookrun.core.state import report_bug
+from hookrun.core.text import HookrunError
 from hookrun.process.child import NEVER, WATCHER, Task, close
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES, Loop
 from hookrun.process.runner import inheritable
@@ -28,7 +29,7 @@ SIGNALS_SEEN_AFTER = 0.5
 CLOSE_WAIT = 5.0
 
 
-class ClosedError(RuntimeError):
+class ClosedError(HookrunError, RuntimeError):
     """The pool, or the engine that owns it, was closed."""
 
 

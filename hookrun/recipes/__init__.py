@@ -12,6 +12,8 @@ RECIPES: tuple[str, ...] = (
     "no_force_push",
     "notify",
     "package_manager",
+    "protect_cloud",
+    "protect_data",
     "protect_files",
     "protect_hooks",
     "rate_limit",

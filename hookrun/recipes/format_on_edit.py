@@ -14,7 +14,7 @@ from hashlib import blake2b
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun import Context, Verdict
+from hookrun import Context, FileChanged, PostToolUse, Verdict
 from hookrun.core.text import escape, printable_lines
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
@@ -153,11 +153,11 @@ class FormatOnEdit:
 
     def register(self, engine: Engine) -> None:
         """Register for `file_changed`, and for `post_tool_use` of the tools that write."""
-        for event, matcher in (("file_changed", None), ("post_tool_use", WRITING_TOOLS)):
+        for event, matcher in ((FileChanged, None), (PostToolUse, WRITING_TOOLS)):
             engine.register(
                 event,
                 self.format,
-                name=f"{self.name}-{event}",
+                name=f"{self.name}-{event.event_name}",
                 matcher=matcher,
                 priority=PRIORITY,
                 timeout=self.timeout + GRACE,

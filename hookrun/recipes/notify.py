@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun import Engine
+    from hookrun.core.literals import EventName
 
 NAME = "notify"
 # Levels' severity. An unknown one counts as an error, so as not to be lost.
@@ -93,7 +94,7 @@ class Notify:
     """
 
     via: Channel | Sequence[Channel]
-    events: Sequence[str] = ("notification", "error", "stop")
+    events: Sequence[EventName] = ("notification", "error", "stop")
     minimum_level: str = "info"
     every: float = 0.0
     _: KW_ONLY

@@ -66,7 +66,9 @@ RECIPE = Recipe(
 )
 
 # Commands of hookrun for the user only.
-DECIDING = frozenset({"trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"})
+DECIDING = frozenset(
+    {"allow", "trust", "untrust", "deny", "disable", "enable", "pause", "resume", "install", "uninstall"}
+)
 
 # Commands of hookrun that change the config, some after `config` or `recipes`.
 CHANGING_CONFIG = frozenset({"add", "init", "migrate", "new", "remove", "update"})

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hookrun import Verdict
+from hookrun import PostToolFailure, PostToolUse, Verdict
 from hookrun.core.globs import glob
 from hookrun.observe.context_fields import canonical_json
 
@@ -126,11 +126,11 @@ class Retry:
 
     def register(self, engine: Engine) -> None:
         """Register for `post_tool_failure` and `post_tool_use`."""
-        for event, handler in (("post_tool_failure", self.failed), ("post_tool_use", self.ended)):
+        for event, handler in ((PostToolFailure, self.failed), (PostToolUse, self.ended)):
             engine.register(
                 event,
                 handler,
-                name=f"{self.name}-{event}",
+                name=f"{self.name}-{event.event_name}",
                 priority=PRIORITY,
                 on_failure="continue",
                 description="advise which failures to retry",

@@ -71,22 +71,22 @@ def may(context: Mapping[str, object], test: Callable[[str], bool]) -> bool:
     return text is None or (text != "" and test(text))
 
 
-def parse(context: Mapping[str, object], line: str) -> ParsedLine:
-    """Return the commands that the line runs."""
+def parse(context: Mapping[str, object], line: str, known: Mapping[str, str] | None = None) -> ParsedLine:
+    """Return the commands that the line runs. `known` are more variables."""
     from hookrun.shell.evaluate import TOPLEVEL
     from hookrun.shell.parse_line import parse_line  # loads tree-sitter: only for lines that may matter
     from hookrun.shell.scripts import ScriptFiles
     from hookrun.shell.simple_command import ParsedLine
 
     variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
-    variables[TOPLEVEL] = project_directory()
+    variables.update({TOPLEVEL: project_directory(), **(known or {})})
     key = (os.environ.get("HOOKRUN_REQUEST_ID", ""), line, line_directory(context), *variables.items())
     if key not in _PARSED or not key[0]:  # else another recipe has read it for this call; files change between calls
         _PARSED.clear()
         _PARSED[key] = parse_line(line, directory=line_directory(context), variables=variables, files=ScriptFiles())
-    known, parsed = _PARSED[key], ParsedLine()
-    parsed.commands, parsed.wrappers = known.commands, known.wrappers
-    parsed.problem, parsed.unparsed = known.problem, known.unparsed[:]  # those of aliases are added
+    read, parsed = _PARSED[key], ParsedLine()
+    parsed.commands, parsed.wrappers = read.commands, read.wrappers
+    parsed.problem, parsed.unparsed = read.problem, read.unparsed[:]  # those of aliases are added
     return parsed
 
 

@@ -137,5 +137,6 @@ def _reaches(commands: list[SimpleCommand], index: int, *, everything: bool) -> 
         return True
     if everything and program in having("searches"):
         return any(WANTED.search(text) for text in following.operands[:1])
-    plain = program in having("passes_on") and not (everything and program in {"cut", "sed", "tr"})
-    return plain and _reaches(commands, index + 1, everything=False)
+    changes = program in having("text") or program in {"cut", "tr"}  # `cut -d= -f1` leaves the names
+    plain = changes or program in having("passes_on") or program in having("searches")
+    return plain and not (everything and changes) and _reaches(commands, index + 1, everything=False)

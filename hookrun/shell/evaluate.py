@@ -116,6 +116,7 @@ class Evaluator:
         for argv in filter(None, self._commands_of(command, wrapped, scope)):
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
+            inner.variables.update(command.assignments)
             self.evaluate(argv, inner, Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")

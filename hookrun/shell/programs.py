@@ -13,6 +13,7 @@ from __future__ import annotations
 # end in a version; flags, long_flags: without a value.
 # wraps: its words after so many operands are a command; assigns: and may be NAME=VALUE; apart: which may see other
 # directories. valued, directory, never: options with the next word, those for its directory, and to run nothing.
+# carries: any of its operands may be a program, with the words after it: `docker exec db psql`.
 # launches: it may run a command, after one of these words. line_after: likewise a line. finds: files it looks for;
 # tasks: and how it runs what they say for a name.
 # enters: it changes the directory. keyword: a command follows.
@@ -34,7 +35,8 @@ flock :: line=option input wraps=1 valued=-w,--timeout,-E
 script :: line=option input opens
 runuser :: line=option input wraps valued=-u,--user,-g,--group,-G,--supp-group,-w,--whitelist-environment
 su :: line=login input
-npm pnpm :: line=call launches=exec,x,dlx tasks=package finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
+npm pnpm :: carries line=call launches=exec,x,dlx tasks=package
+    finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 npx pnpx :: line=call launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 . source :: line=sourced in_shell input runs_code builtin
 at batch :: line=input input
@@ -56,12 +58,12 @@ elvish expect guile nu octave r racket sbcl scala tclsh xonsh :: interprets scri
 ghci iex irb jshell :: interprets reads_on
 bpython erl groovysh pry ptpython swipl utop :: interprets
 ipython ipython3 :: interprets interactive=-i code=py
-node :: interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node resolves versioned flags
-deno :: interprets runs_code script=-e,--eval,-p,--print,-pe node tasks=package
+node :: carries interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node resolves versioned flags
+deno :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node tasks=package
     finds=package.json,bunfig.toml,deno.json,deno.jsonc
-bun :: interprets runs_code script=-e,--eval,-p,--print,-pe node resolves flags tasks=package
+bun :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node resolves flags tasks=package
     finds=package.json,bunfig.toml,deno.json,deno.jsonc
-php :: interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq code=php
+php :: carries interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq code=php
 lua :: interprets runs_code interactive=-i script=-e,-c,--eval,-Command versioned flags code=lua
 osascript :: interprets runs_code script=-e,-c,--eval,-Command code=scpt
 powershell pwsh :: interprets runs_code script=-e,-c,--eval,-Command
@@ -69,7 +71,8 @@ nodejs :: interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe no
 perl :: interprets runs_code script=-e,-E versioned flags=wWXTt code=pl in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     pattern_first=-e,-E
 julia luajit :: interprets interactive=-i script=-e,-c,--eval,-Command
-ruby :: interprets runs_code script=-e,-c,--eval,-Command versioned flags=w in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
+ruby :: carries interprets runs_code script=-e,-c,--eval,-Command versioned flags=w
+    in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     code=rb pattern_first=-e,-E
 gdb :: evaluates script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
 gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p
@@ -78,8 +81,8 @@ awk gawk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-
     in_place=inplace$|-iinplace|--include=inplace
 mawk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
 jq :: text=-f,--from-file,-L pattern_first=-f,--from-file
-pypy python :: evaluates script=-c,-m versioned flags=uBIsSEObqvP code=py
-esno gjs jiti qjs ts-node tsx zx :: script=-e,--eval,-p,--print,-pe node
+pypy python :: carries evaluates script=-c,-m versioned flags=uBIsSEObqvP code=py
+esno gjs jiti qjs ts-node tsx zx :: carries script=-e,--eval,-p,--print,-pe node
 micropython py.test pytest pythonw :: script=-c,-m
 php-cgi :: script=-r,-B,-R,-E,--run
 bats bb bc clisp clojure crystal csi dart dc ecl escript fennel gnuplot groovy janet java kotlin lldb m4 ocaml
@@ -138,7 +141,7 @@ ip :: wraps=3 valued=-n,-netns
 # Programs that open shells, or run a command in an environment
 login newgrp :: opens
 asdf aws-vault bundle mise pdm pyenv rbenv :: launches=exec,x
-yarn :: launches=exec,x,dlx tasks=package finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
+yarn :: carries launches=exec,x,dlx tasks=package finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 conda doppler hatch mamba micromamba op pipenv pipx poetry rye uv :: launches=run
 bunx :: launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 dotenv uvx :: launches
@@ -161,10 +164,10 @@ ant :: finds=build.xml
 gradle :: finds=build.gradle,build.gradle.kts,settings.gradle
 pre-commit :: finds=.pre-commit-config.yaml
 lefthook :: finds=lefthook.yml,lefthook.yaml,.lefthook.yml
-composer :: finds=composer.json tasks=package
+composer :: carries finds=composer.json tasks=package
 cargo :: finds=Cargo.toml,build.rs
 mage :: finds=magefile.go
-docker-compose :: finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
+docker-compose :: carries finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
 go :: finds=*.go
 run-parts :: finds=*
 # Programs that change, show or search files
@@ -206,7 +209,9 @@ cd :: builtin enters data unseen
 fd :: passes_on unseen
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
-docker nerdctl podman :: mounts
+docker nerdctl podman :: mounts carries
+ddev fly flyctl heroku lando oc podman-compose sail :: carries
+kubectl :: data carries
 age base32 bzcat bzip2 column comm cut dos2unix envsubst fold gunzip gzip head iconv join less more nl openssl paste pr
     rev strings tac tail tar tr uniq unzip xxd xz xzcat zcat zstd :: passes_on
 dd :: passes_on writes_last
@@ -224,7 +229,7 @@ caller case complete dirs done enable esac fi for function help in logout mapfil
     clang-format clang-tidy clear cmp codespell colordiff cpio cppcheck cpplint csplit csvcut dasel date delta
     detect-secrets df dialog diff diff3 dig dir dprint eslint espeak exa expand eza factor ffplay flake8 fmt fswatch
     fuser fx gh gitleaks glab gofmt gofumpt goimports golangci-lint gpg2 gron groups hadolint hexdump hg host hostname
-    httpie id inotifywait isort jj jo jshint jsonlint ktlint kubectl lockfile logger logrotate look lsd lsof
+    httpie id inotifywait isort jj jo jshint jsonlint ktlint lockfile logger logrotate look lsd lsof
     luacheck lz4 mail mailx markdownlint markdownlint-cli2 md5 md5sum mdformat miller mkfifo mlr mpg123 mpv mypy nc ncat
     notify-send nslookup numfmt od open osd_cat oxlint paplay pbcopy pbpaste pgrep php-cs-fixer phpcs phpstan ping
     play prettier printenv ps pycodestyle pydocstyle pylint pyright pyupgrade recode redis-cli reset rubocop ruff

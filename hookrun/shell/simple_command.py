@@ -54,9 +54,9 @@ class SimpleCommand:
 
     `directory` is where it runs, None if unknown. `wrappers` are the programs that run it, outermost first: `sudo
     timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables and of
-    NAMING_CODE anywhere before. `within` are the line's functions around it; `beside`: it runs beside other commands,
-    in a pipeline or the background. `stdin` is what it reads, if known; `piped`: it reads another one's output;
-    `captured`: `$(...)` takes what it prints.
+    NAMING_CODE anywhere before; `variables` are all that are set, exported or not. `within` are the line's functions
+    around it; `beside`: it runs beside other commands, in a pipeline or the background. `stdin` is what it reads, if
+    known; `piped`: it reads another one's output; `captured`: `$(...)` takes what it prints.
     `code` is what it runs in a language other than shell, if known. `script` names the file that it stands in, "" for
     the line, and `row` its line there, 0 if unknown.
     """
@@ -72,6 +72,7 @@ class SimpleCommand:
         self.stdin = streams.stdin
         exported = {name: value for name, value in scope.variables.items() if name[:4] == "GIT_" or name in NAMING_CODE}
         self.assignments = {**exported, **(assignments or {})}
+        self.variables = {**scope.variables, **(assignments or {})}
         self.directory = scope.directory
         self.wrappers = scope.wrappers
         self.within = scope.within

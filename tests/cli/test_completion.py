@@ -53,7 +53,7 @@ def completed(project: Project, shell: str, *words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("ex",), ["explain"]),
+        (("ex",), ["explain", "export"]),
         (("explain", "pre_t"), ["pre_tool_use", "pre_tool_execution"]),
         (("explain", "Befo"), ["BeforeAgent", "BeforeTool", "BeforeToolExecution", "BeforeRequest", "BeforeInference",
                                "BeforeModel"]),

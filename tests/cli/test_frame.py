@@ -28,7 +28,7 @@ FIRST_PAGE = """
 Get started: init add install status doctor
 Write hooks: new try test
 Look: list explain why log stats
-Decide: trust deny disable enable
+Decide: trust deny disable enable allow
 Check and share: validate config recipes
 Plumbing: fire
 """

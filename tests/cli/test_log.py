@@ -268,7 +268,8 @@ def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
     assert shown[2][0] == "pre_tool_use bash: blocked by guard: R"
     assert "  command  ls" in shown[2]
     assert f"  project  {project.root}" in shown[2]
-    assert shown[2][-2].endswith(" ms: R (coder.json:1)")
+    assert shown[2][-3].endswith(" ms: R (coder.json:1)")
+    assert shown[2][-2].startswith("    to let this call through once: `hookrun allow ")
     assert (
         shown[2][-1]
         == "  1 other hook did not run: `hookrun explain pre_tool_use --tool bash --arg command=ls` shows why"

@@ -62,7 +62,7 @@ VALUES = {
     "shlex.quote(file.path)": "/p/coder.json", "shlex.quote(name)": "guard", "shlex.quote(hook)": "guard",
     "shlex.quote(account)": "/p",
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
-    "fire.request_id[:8]": "9db9ad05", "recipe.name": "no-force-push",
+    "fire.request_id[:8]": "9db9ad05", "' '.join(calls)": "3f2a91", "call": "3f2a91", "recipe.name": "no-force-push",
 }  # fmt: skip
 """A value for each word in capitals, and for each expression in a message. A new placeholder needs a value here."""
 
@@ -422,6 +422,7 @@ ELSEWHERE = {
     "hookrun config migrate FILE": "a word in capitals",
     "hookrun install AGENT": "words in capitals",
     "hookrun try COMMAND --repeat N": "words in capitals",
+    "hookrun allow ": "tests/fire/test_allowed_once.py runs it, at a terminal",
     "hookrun help ": "test_frame.py asks for what there is no help for",
 }
 """Commands with values that no situation here brings about, and where they are."""

@@ -62,8 +62,8 @@ def test_a_call_is_two_lines(log: AgentLog) -> None:
         "tool_args": {"file_path": "/a"},
         "tool_use_id": "toolu_1",
     }
-    log.before(PreToolUse(**fields))
-    log.after(PostToolUse(**fields, tool_result_output="content"))
+    log.before(PreToolUse(**fields))  # type: ignore[arg-type]
+    log.after(PostToolUse(**fields, tool_result_output="content"))  # type: ignore[arg-type]
     before, after = calls(log)
     assert list(before.items()) == [
         ("timestamp", "2025-10-15T10:30:00.000Z"),

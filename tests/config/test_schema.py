@@ -71,6 +71,8 @@ VALUES: dict[str, SearchStrategy[object]] = {
     "timeout": st.integers(1, 2000) | st.floats(0.001, 2000),
     "priority": st.integers(0, 1000) | st.just(5.0),
     "on_failure": st.sampled_from(["continue", "block"]),
+    "on_block": st.sampled_from(["block", "ask"]),
+    "overridable": st.booleans(),
     "mode": st.sampled_from(["enforce", "advise", "off"]),
     "dialect": st.sampled_from(["hookrun", "claude"]),
     "agents": WORD | st.lists(WORD, min_size=1, max_size=2),

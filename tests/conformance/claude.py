@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hookrun import Engine
 from hookrun.core.audit import hook_record
+from hookrun.core.literals import EventName
 
 if TYPE_CHECKING:
     from hookrun.library import Result
@@ -57,7 +58,7 @@ def answers(
     *,
     stderr: str = "",
     code: int = 0,
-    event: str = "pre_tool_use",
+    event: EventName = "pre_tool_use",
     **fields: object,
 ) -> Came:
     """Fire an event in this process at a hook that answers so. `fields` are those of its declaration."""

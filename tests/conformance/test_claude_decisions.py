@@ -114,7 +114,7 @@ def test_1_3_every_event_is_in_one_of_the_three_lists() -> None:
 def test_1_3_exit_2(place: Project, events: tuple[str, ...], action: str, others: dict[str, object]) -> None:
     """At the end of a turn a refusal means to continue, after a tool the model gets it."""
     for event in events:
-        check(answers(place, stderr="R", code=2, event=event), action, others)
+        check(answers(place, stderr="R", code=2, event=event), action, others)  # type: ignore[arg-type]
 
 
 @rows("events, answer, action, others", ANSWERS.values(), ids=ANSWERS)
@@ -123,7 +123,7 @@ def test_1_3_and_3_4_what_an_answer_comes_to(  # a table of cases
 ) -> None:
     """Nothing is said to the user or the model but what the row names."""
     for event in events:
-        check(answers(place, answer(event), event=event), action, others)
+        check(answers(place, answer(event), event=event), action, others)  # type: ignore[arg-type]
 
 
 @rows(
@@ -144,7 +144,7 @@ def test_1_3_and_3_4_what_an_answer_comes_to(  # a table of cases
 )
 def test_1_3_what_cannot_be_passed_on_is_told(place: Project, event: str, field: str, value: object) -> None:
     """The answer counts otherwise."""
-    fired = answers(place, own(EVENTS[event], **{field: value}), event=event)
+    fired = answers(place, own(EVENTS[event], **{field: value}), event=event)  # type: ignore[arg-type]
     assert failure(fired) is None
     assert f"{field} of its answer cannot be passed on" in notes(fired)
 

@@ -126,7 +126,7 @@ def test_3_1_to_3_3_what_they_come_to_at_other_events(  # noqa: PLR0917  # a tab
 ) -> None:
     """Where there is text for the model, or no decision about a tool."""
     for event in events:
-        check(answers(place, stdout, code=code, event=event), action, others)
+        check(answers(place, stdout, code=code, event=event), action, others)  # type: ignore[arg-type]
 
 
 def test_3_2_the_command_says_by_its_exit_status_whether_to_go_on(project: Project) -> None:
@@ -214,7 +214,7 @@ def test_3_2_a_wrong_type_or_word_voids_the_whole_answer(place: Project, answer:
 )
 def test_3_2_a_refusal_in_a_wrong_form_is_one(place: Project, event: str, answer: dict[str, object], form: str) -> None:
     """The audit and the user get the right form of the event."""
-    fired = answers(place, answer, event=event)
+    fired = answers(place, answer, event=event)  # type: ignore[arg-type]
     assert (fired.action, failure(fired)) == ("block", None)
     assert form in notes(fired).replace("\\", "")
 

@@ -10,6 +10,7 @@ from hookrun.agents import claude as agent_claude
 from hookrun.claude import hook_protocol as tables
 from hookrun.claude.hook_protocol import FIELDS, MORE, WORDS, build_payload
 from hookrun.core.events import CLAUDE_TOOLS
+from hookrun.core.literals import EventName
 from tests.conformance.claude import CONTEXTS
 from tests.fire.agents import AGENTS, Agent, AgentOf, Json
 from tests.rows import rows
@@ -28,7 +29,7 @@ def read(project: Project) -> Json:
     return data
 
 
-def fired(project: Project, event: str, **context: object) -> Json:
+def fired(project: Project, event: EventName, **context: object) -> Json:
     """Fire an event and return a hook's input."""
     project.hooks({"dialect": "claude", "event": event, "command": KEEP})
     context = {"session_id": "s1", **CONTEXTS.get(event, {}), **context}
@@ -128,7 +129,7 @@ def test_1_3_what_an_event_tells(
     place: Project, event: str, context: dict[str, object], expected: dict[str, object]
 ) -> None:
     """The fields of the event's row, by Claude's names; an event that Claude has not keeps its name."""
-    seen = fired(place, event, **context)
+    seen = fired(place, event, **context)  # type: ignore[arg-type]
     assert seen["hook_event_name"] == tables.native_event(event)
     assert {name: seen.get(name, "missing") for name in expected} == expected
 

@@ -203,7 +203,7 @@ def test_3_6_plain_text_is_no_failure(place: Project) -> None:
 @rows("event", ["stop", "subagent_stop", "session_start", "permission_request", "notification"])
 def test_3_6_it_is_ignored_at_the_end_of_a_turn_and_where_nothing_can_be_refused(place: Project, event: str) -> None:
     """The user sees the failure."""
-    fired = answers(place, code=1, event=event, on_failure="block")
+    fired = answers(place, code=1, event=event, on_failure="block")  # type: ignore[arg-type]
     assert (fired.action, failure(fired)) == ("continue", "exit_code")
     assert "exit_code" in str(fired.verdict["system_message"])
 
@@ -249,9 +249,9 @@ def test_3_7_a_long_text_is_kept_in_a_file_and_its_beginning_is_given(
     place: Project, event: str, output: str, field: str
 ) -> None:
     """Beyond 10,000 characters."""
-    fired = answers(place, output.replace("{}", "x" * 10_000, 1), event=event)
+    fired = answers(place, output.replace("{}", "x" * 10_000, 1), event=event)  # type: ignore[arg-type]
     assert fired.verdict[field] == "x" * 10_000
-    fired = answers(place, output.replace("{}", "y" * 10_001, 1), event=event)
+    fired = answers(place, output.replace("{}", "y" * 10_001, 1), event=event)  # type: ignore[arg-type]
     told = str(fired.verdict[field])
     assert "10001 characters" in told
     assert told.endswith("\n" + "y" * 2_000)

@@ -27,6 +27,7 @@ WITH_EXAMPLES = {
 HANDLERS = {
     "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
     "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
+    "hookrun.integrations.hooked": "ToolCall hooked",
     "hookrun.recipes.notify": "Notify",
     "hookrun.recipes.notify_channels": "Bell Channel ChannelError CommandChannel Desktop Notice Webhook",
     "hookrun.recipes.quality_gate": "QualityGate",
@@ -72,7 +73,8 @@ def anchors(site: Path) -> set[str]:
 @pytest.mark.slow
 def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
     """Every public name and every field of a context is on a page, and no example is mistaken for a quotation."""
-    from hookrun.library.event_contexts import CLASSES, Context, ContextField
+    from hookrun.library.event_contexts import CLASSES, Context
+    from hookrun.library.typed_fields import ContextField
 
     there = anchors(site)
     assert sorted(set(PUBLIC) - there) == []

@@ -15,7 +15,9 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-GUIDES = [ROOT / "docs" / "guides" / name for name in ("python.md", "python-bundles.md")]
+GUIDES = [
+    ROOT / "docs" / "guides" / name for name in ("python.md", "python-types.md", "python-tools.md", "python-bundles.md")
+]
 BLOCK = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n+^```text\n(?P<text>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,

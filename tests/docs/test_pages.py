@@ -35,7 +35,15 @@ MOST_WORDS = 1500
 """On a page outside the reference and the appendix."""
 
 HOSTS = frozenset(
-    {"127.0.0.1", "localhost", "docs.astral.sh", "pipx.pypa.io", "tree-sitter.github.io", "www.rfc-editor.org"}
+    {
+        "127.0.0.1",
+        "localhost",
+        "docs.astral.sh",
+        "opentelemetry.io",
+        "pipx.pypa.io",
+        "tree-sitter.github.io",
+        "www.rfc-editor.org",
+    }
 )
 """The hosts that pages may name: other projects' own sites, and this machine. hookrun has no home on the internet."""
 

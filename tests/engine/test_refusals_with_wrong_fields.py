@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun import Abort, Context, Engine, Result, Skip, Verdict
+from hookrun.core.literals import Action, EventName, Policy
 from tests.engine.programs import guards
 from tests.fire.agents import Agent
 from tests.process.test_url_hooks import answering, serving
@@ -155,7 +156,7 @@ def test_what_a_python_hook_returns_or_raises(project: Project, more: dict[str, 
         *[({"thread": True}, name) for name in FUNCTIONS if "set" not in name and name != "later"],
     ],
 )
-def test_what_a_handler_returns_or_raises(function: str, how: dict[str, Any], on_failure: str) -> None:
+def test_what_a_handler_returns_or_raises(function: str, how: dict[str, Any], on_failure: Policy) -> None:
     """A program's own function refuses by the same rules, wherever it runs; a set is no error in a program."""
     with Engine() as engine:
         engine.register("pre_tool_use", getattr(guards, function), name="guard", on_failure=on_failure, **how)
@@ -185,7 +186,7 @@ def test_skip_and_abort_take_any_reason(make: Callable[[], Exception]) -> None:
 def test_an_unknown_action_raises_where_it_is_written() -> None:
     """With the nearest action; the same for other types than strings."""
     with pytest.raises(ValueError, match="'blok': did you mean \"block\""):
-        Verdict("blok")
+        Verdict("blok")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected one of"):
         Verdict(5)  # type: ignore[arg-type]
 
@@ -193,19 +194,19 @@ def test_an_unknown_action_raises_where_it_is_written() -> None:
 @rows("event", ["stop", "post_tool_use", "notification"])
 def test_a_broken_verdict_refuses_nothing_where_nothing_can_be_refused(event: str) -> None:
     """There it is an exception like any other."""
-    assert _fired(event).runs[0].failure is not None
+    assert _fired(event).runs[0].failure is not None  # type: ignore[arg-type]
 
 
 @rows("event", ["pre_tool_use", "permission_request", "user_prompt_submit", "pre_checkpoint", "own"])
 def test_a_broken_verdict_refuses_where_that_is_possible(event: str) -> None:
     """A program's own event included."""
-    result = _fired(event)
+    result = _fired(event)  # type: ignore[arg-type]
     assert (result.action, "blok" in str(result.message)) == ("block", True)
 
 
-def _fired(event: str) -> Result:
+def _fired(event: EventName) -> Result:
     with Engine(events=["own"]) as engine:
-        engine.register(event, lambda _: Verdict("blok"))
+        engine.register(event, lambda _: Verdict("blok"))  # type: ignore[arg-type]
         return engine.fire_sync(event)
 
 
@@ -227,7 +228,7 @@ class Uncomparable:
 
 
 @rows("action, becomes", [("block", "block"), ("stop", "stop"), ("ask", "block")])
-def test_a_refusal_whose_change_cannot_be_applied(action: str, becomes: str) -> None:
+def test_a_refusal_whose_change_cannot_be_applied(action: Action, becomes: str) -> None:
     """Text that cannot be passed to other hooks is dropped, and the refusal stays; an ask becomes a block."""
     with Engine() as engine:
         answer = Verdict(action, "no way", modified_args={"x": Uncomparable()}, modified_context={"x": Uncomparable()})

@@ -179,11 +179,13 @@ class Agent:
         return Told(self, run(self.project, changed, stdin=message, env=env))
 
 
+ONCE = r"through once: `(?:hookrun allow [0-9a-f]{6}[^`]*)`"
 ORIGIN = re.compile(
-    r"(?:\n\n)?hookrun: blocked[^\n`]*`(hookrun why [0-9a-f]{8}[^`]*)` shows why(?:\n\n)?"
-    r"| \((?:hook [^`()]*, )?`(hookrun why [0-9a-f]{8}[^`]*)`\)"
+    r"(?:\n\n)?hookrun: blocked[^\n`]*`(hookrun why [0-9a-f]{8}[^`]*)` shows why"
+    rf"(?:; to let this call {ONCE} in your own terminal)?(?:\n\n)?"
+    rf"| \((?:hook [^`()]*, )?`(hookrun why [0-9a-f]{{8}}[^`]*)`(?:, the user can let it {ONCE})?\)"
 )
-"""Which hook blocked, and how to ask why, for the user."""
+"""Which hook blocked, how to ask why, and how to let the call through once, for the user."""
 
 
 def without_origin(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from hookrun import Context, Engine, Verdict
+from hookrun.core.literals import EventName
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def engine() -> Iterator[Engine]:
         yield engine
 
 
-def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard") -> None:
+def answering(engine: Engine, event: EventName, verdict: Verdict, name: str = "guard") -> None:
     """Register a hook that always gives the same answer."""
     engine.register(event, lambda _: verdict, name=name, replace=True)
 
@@ -24,5 +25,5 @@ def answering(engine: Engine, event: str, verdict: Verdict, name: str = "guard")
 def listen(engine: Engine, *events: str) -> list[Context]:
     """Return the list that every context of these events will be in."""
     heard: list[Context] = []
-    engine.register(events, heard.append, name="listener", priority=1000, always=True, replace=True)
+    engine.register(events, heard.append, name="listener", priority=1000, always=True, replace=True)  # type: ignore[arg-type]
     return heard

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hookrun import Engine, Result, Verdict
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply
+from hookrun.core.literals import Action
 from hookrun.integrations import internal_failure, reply_of
 from tests.rows import rows
 
@@ -21,7 +22,7 @@ def _parts_of(reply: Reply) -> tuple[object, ...]:
 
 
 @rows("action", ["continue", "allow"])
-def test_the_message_of_what_goes_on_is_context(action: str) -> None:
+def test_the_message_of_what_goes_on_is_context(action: Action) -> None:
     """An advice is for the model too; it is no reason of a refusal."""
     reply = reply_of(result(Verdict(action, "mind the gap", additional_context="more")))
     assert _parts_of(reply) == (action, None, "mind the gap\n\nmore", None, None)
@@ -35,7 +36,7 @@ def test_the_message_of_what_goes_on_is_context(action: str) -> None:
         ("skip", "skipped by guard: because", "skipped by a hook: skip"),
     ],
 )
-def test_what_does_not_go_on_has_a_reason(action: str, reason: str, without: str) -> None:
+def test_what_does_not_go_on_has_a_reason(action: Action, reason: str, without: str) -> None:
     """With or without a message; a skip is named as one."""
     reply = reply_of(result(Verdict(action, "because")))
     assert (reply.action, reply.allows, reply.reason) == (action, False, reason)
@@ -45,7 +46,7 @@ def test_what_does_not_go_on_has_a_reason(action: str, reason: str, without: str
 
 def test_an_unknown_action_is_a_refusal() -> None:
     """A later hookrun may have more actions: none of them counts as continue."""
-    reply = reply_of(Result("postpone", "later"))
+    reply = reply_of(Result("postpone", "later"))  # type: ignore[arg-type]
     assert (reply.action, reply.reason, reply.allows) == ("block", "later", False)
 
 

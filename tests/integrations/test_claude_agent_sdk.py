@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from hookrun import Context, Engine, Result, Verdict
+from hookrun.core.literals import Action, EventName
 from hookrun.library.calls import CANCEL_GRACE
 from tests.rows import rows
 from tests.waiting import hang_async
@@ -71,7 +72,7 @@ def asked_of(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     deadlines: list[float] = []
     fire = engine.fire
 
-    async def noted(event: str, **fields: Any) -> Result:
+    async def noted(event: EventName, **fields: Any) -> Result:
         deadlines.append(fields["deadline"])
         return await fire(event, **fields)
 
@@ -201,7 +202,7 @@ ANSWERS: list[tuple[str, Verdict, Json]] = [
 
 @rows("event, verdict, answer", ANSWERS, ids=[f"{event}-{verdict.to_dict()}" for event, verdict, _ in ANSWERS])
 def test_every_verdict_is_said_as_claude_understands_it(
-    engine: Engine, event: str, verdict: Verdict, answer: Json
+    engine: Engine, event: EventName, verdict: Verdict, answer: Json
 ) -> None:
     """Event by event, in the SDK's own fields."""
     engine.register(event, lambda _: verdict, name="guard", replace=True)
@@ -209,7 +210,7 @@ def test_every_verdict_is_said_as_claude_understands_it(
 
 
 @rows("event", ["Stop", "SubagentStop", "PreCompact", "PermissionRequest"])
-def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: EventName, caplog: pytest.LogCaptureFixture) -> None:
     """Text for the model that this event cannot carry (at Stop it would make Claude go on) is not lost in silence."""
     engine.register(event, lambda _: Verdict.with_context("by the way"), name="talker", replace=True)
     ask(engine, payload(event))
@@ -218,7 +219,7 @@ def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: str, caplog: p
 
 @rows("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])
 @rows("action", ["ask", "skip", "block", "stop"])
-def test_no_refusal_becomes_a_go_on(engine: Engine, event: str, action: str) -> None:
+def test_no_refusal_becomes_a_go_on(engine: Engine, event: EventName, action: Action) -> None:
     """Whatever the words: an answer that refuses is never an empty one, nor an allowance."""
     engine.register(event, lambda _: Verdict(action, "R"), name="guard", replace=True)
     answer = ask(engine, payload(event))
@@ -343,7 +344,7 @@ class TestWiring:
     def test_only_those_that_have_hooks(self, engine: Engine) -> None:
         """Claude waits for no callback that has nothing to do."""
         assert hooks_for(engine) == {}
-        engine.register(["pre_tool_use", "Stop"], lambda _: None, name="two")
+        engine.register(["pre_tool_use", "Stop"], lambda _: None, name="two")  # type: ignore[list-item]
         assert sorted(hooks_for(engine)) == ["PreSkillShellCommand", "PreToolUse", "Stop"]
 
     def test_or_those_that_are_asked_for(self, engine: Engine) -> None:

@@ -98,7 +98,7 @@ def engine_with(**verdicts: Verdict) -> Engine:
     """Return an engine with a hook for each of these events, which always gives the same answer."""
     engine = Engine()
     for event, verdict in verdicts.items():
-        engine.register(event, lambda _, verdict=verdict: verdict, name=event)  # type: ignore[misc]
+        engine.register(event, lambda _, verdict=verdict: verdict, name=event)  # type: ignore[arg-type, misc]
     return engine
 
 

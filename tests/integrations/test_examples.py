@@ -38,10 +38,10 @@ def own_loop(*answers: Any, prompt: str = "go") -> tuple[list[dict[str, str]], i
     async def ask_model(_: object) -> Any:
         nonlocal asked
         asked += 1
-        return answers[min(asked, len(answers)) - 1]
+        return example["Turn"](**answers[min(asked, len(answers)) - 1])
 
-    run_agent: Any = runpy.run_path(str(OWN_LOOP))["run_agent"]
-    return asyncio.run(run_agent(prompt, ask_model)), asked
+    example: Any = runpy.run_path(str(OWN_LOOP))
+    return asyncio.run(example["run_agent"](prompt, ask_model)), asked
 
 
 def test_its_prompt_hook_keeps_a_prompt_from_the_model() -> None:

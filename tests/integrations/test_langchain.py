@@ -159,7 +159,7 @@ def test_a_refused_tool_does_not_run_and_the_model_hears_why(
 @rows("event, calls", [("pre_tool_use", []), ("post_tool_use", ["ls"])])
 def test_a_stop_ends_the_turn(run: Agent, engine: Engine, event: str, calls: list[str]) -> None:
     """The model is not called again, the reason is the final message, and no `stop` hook can make it continue."""
-    answering(engine, event, Verdict.stop("enough"))
+    answering(engine, event, Verdict.stop("enough"))  # type: ignore[arg-type]
     answering(engine, "stop", Verdict.block("not yet"), name="stubborn")
     messages, model = run(engine, LS, DONE)
     assert (calls, len(model.asked)) == (CALLS, 1)

@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from hookrun import Engine, PreToolUse, Verdict
+from hookrun.core.literals import EventName
 from hookrun.integrations.tool_loop import run_tool, run_tool_sync
 from hookrun.library.calls import NotAsyncioError
 from hookrun.process.pool import ClosedError
@@ -258,7 +259,9 @@ def test_what_is_no_message_of_the_sdk_is_refused(data: object) -> None:
 
 @rows("call", [{}, {"tool_name": None}, {"tool_name": ""}])
 @rows("event", ["pre_tool_use", "permission_request"])
-def test_a_call_without_a_tool_s_name_raises_where_a_guard_may_be_for_it(event: str, call: dict[str, Any]) -> None:
+def test_a_call_without_a_tool_s_name_raises_where_a_guard_may_be_for_it(
+    event: EventName, call: dict[str, Any]
+) -> None:
     """Its matcher could not be asked; hooks that are no guard, or for any tool, run as ever."""
     with Engine() as engine:
         engine.register(event, lambda _: None, matcher="bash", name="no guard")

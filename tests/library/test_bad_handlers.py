@@ -232,7 +232,7 @@ def test_a_change_where_there_are_no_arguments(engine: Engine, fire: Fire) -> No
     engine.register("stop", answers(Verdict.modify({"x": 1})), name="h", on_failure="block")
     assert fire(engine, "stop", tool_args={"x": 0}).action == "block"
     with Engine(events=["mine"]) as own:
-        own.register("mine", answers(Verdict.modify({"x": 1})), name="h")
+        own.register("mine", answers(Verdict.modify({"x": 1})), name="h")  # type: ignore[arg-type]
         assert fire(own, "mine", tool_args={"x": 0}).modified_args == {"x": 1}
         assert kinds(fire(own, "mine", a=1)) == {"h": "bad_verdict"}
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hookrun import Abort, Context, Engine, PreToolUse, Skip, Verdict
+from hookrun.core.literals import Action
 from tests.library.firing import CALL, KINDS, Fire, answers, order, raises, sees
 from tests.rows import rows
 
@@ -100,7 +101,7 @@ def test_what_is_passed_on_is_in_metadata(engine: Engine, fire: Fire) -> None:
 
 
 @pytest.mark.parametrize("ending", ["block", "skip", "stop"])
-def test_a_refusal_ends_the_chain_but_for_those_that_run_always(engine: Engine, fire: Fire, ending: str) -> None:
+def test_a_refusal_ends_the_chain_but_for_those_that_run_always(engine: Engine, fire: Fire, ending: Action) -> None:
     """Later hooks are not called; an `always` hook is, and cannot weaken it."""
     engine.register("pre_tool_use", answers(Verdict(ending, "m")), name="a")
     engine.register("pre_tool_use", raises(AssertionError), name="b")

@@ -190,7 +190,7 @@ def test_reload_takes_the_new_or_keeps_the_old(project: Project, load: Load, fir
     project.user_hooks({"name": "e", "command": "true"}, events=["mine"])
     engine.reload()
     assert order(fire(engine)) == ["h", "e"]
-    engine.register("mine", answers(Verdict.block()), name="m")
+    engine.register("mine", answers(Verdict.block()), name="m")  # type: ignore[arg-type]
     assert fire(engine, "mine").action == "block"
     with Engine() as other, pytest.raises(RuntimeError, match="reads no config files"):
         other.reload()

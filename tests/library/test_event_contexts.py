@@ -19,7 +19,7 @@ def test_every_event_has_a_class_of_its_own(engine: Engine, fire: Fire) -> None:
     """A handler of an event is given its class; no event is without."""
     assert CLASSES.keys() == ALIASES.keys()
     seen: list[Context] = []
-    engine.register(list(ALIASES), seen.append)
+    engine.register(list(ALIASES), seen.append)  # type: ignore[arg-type]
     for event, cls in CLASSES.items():
         fire(engine, event, session_id="s")
         assert (type(seen[-1]), seen[-1].event, seen[-1]["event"]) == (cls, event, event)
@@ -33,7 +33,7 @@ def test_all_ways_to_give_a_context(engine: Engine, fire: Fire) -> None:
     engine.register("pre_tool_use", seen.append)
     fire(engine, "PreToolUse", tool_name="bash", mine=[1])
     fire(engine, "pre_tool_use", {"tool_name": "edit", "mine": [1]}, tool_name="bash")
-    fire(engine, PreToolUse(tool_name="bash", mine=[1]))
+    fire(engine, PreToolUse(tool_name="bash", mine=[1]))  # type: ignore[call-arg]
     fire(engine, PreToolUse(tool_name="edit"), {"tool_name": "write", "mine": [1]}, tool_name="bash")
     fire(engine, PreToolUse, tool_name="bash", mine=[1])
     fire(engine, Context("BeforeTool", tool_name="bash", mine=[1]))
@@ -66,10 +66,10 @@ def test_it_reads_like_the_json_object(engine: Engine, fire: Fire) -> None:
 
 def test_fields_of_the_wrong_type_are_the_default() -> None:
     """An attribute has its type whatever the program put there; the value itself is in the mapping."""
-    ctx = Stop(stop_hook_active="yes", tool_use_id=5, metadata=[1])
+    ctx = Stop(stop_hook_active="yes", tool_use_id=5, metadata=[1])  # type: ignore[arg-type]
     assert (ctx.stop_hook_active, ctx.tool_use_id, ctx.metadata) == (False, None, {})
     assert (ctx["stop_hook_active"], ctx["tool_use_id"]) == ("yes", 5)
-    assert (PreToolUse().tool_name, Stop().tool_name, PreToolUse().tool_args) == ("", None, {})
+    assert (PreToolUse().tool_name, Stop().tool_name, PreToolUse().tool_args) == ("", None, {})  # type: ignore[call-arg]
     assert PreSearchQuery(tool_args={"query": "q"}).query == "q"
     assert PreSearchQuery(tool_args={"query": 1}).query == ""
 
@@ -93,9 +93,9 @@ def test_an_event_that_nobody_knows_is_refused(engine: Engine, fire: Fire, event
 
 def test_a_class_is_for_its_event_alone() -> None:
     """Another event for a typed class, or none for the general one, is a mistake."""
-    assert PreToolUse("BeforeTool").event == "pre_tool_use"
+    assert PreToolUse("BeforeTool").event == "pre_tool_use"  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="PreToolUse: the event must be 'pre_tool_use', not 'stop'"):
-        PreToolUse("stop")
+        PreToolUse("stop")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="must be the name of an event"):
         Context()
 
@@ -103,7 +103,7 @@ def test_a_class_is_for_its_event_alone() -> None:
 def test_the_context_of_one_event_made_of_anothers() -> None:
     """`PostToolUse(**before, ...)`: the class determines the event, whatever the fields are."""
     before = PreToolUse(session_id="s", tool_name="bash")
-    assert PostToolUse(**before, tool_result_output="x").event == "post_tool_use"
+    assert PostToolUse(**before, tool_result_output="x").event == "post_tool_use"  # type: ignore[arg-type]
 
 
 @rows(

@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from hookrun import Engine, Verdict
+from hookrun.core.literals import EventName
 from tests.rows import rows
 
 RAISED = "hook lint failed (exception): it raised ZeroDivisionError: division by zero"
@@ -18,7 +19,7 @@ def fails(_ctx: object) -> None:
     raise ZeroDivisionError("division by zero")
 
 
-def engine_with(event: str, answer: Verdict | None) -> Engine:
+def engine_with(event: EventName, answer: Verdict | None) -> Engine:
     """Return an engine with a handler that fails, and one that gives this answer after it."""
     engine = Engine()
     engine.register(event, fails, name="lint")
@@ -38,7 +39,7 @@ ENDS: dict[str, tuple[str, Verdict | None, str]] = {
 
 @rows("event, answer, end", ENDS.values(), ids=ENDS)
 def test_a_line_ends_as_the_call(
-    event: str, answer: Verdict | None, end: str, caplog: pytest.LogCaptureFixture
+    event: EventName, answer: Verdict | None, end: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The one in the result, in the run's own verdict and in the log."""
     caplog.clear()

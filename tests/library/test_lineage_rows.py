@@ -14,6 +14,7 @@ import hookrun
 from hookrun import Engine, PreSearchQuery, Verdict
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
 from hookrun.compat.stackbench import AgentHooks, AgentLog
+from hookrun.core.literals import EventName
 from hookrun.library.event_contexts import CLASSES
 from hookrun.observe import CauseChains, ObserverDatabase, PatternLearning, WorkflowMetrics
 from hookrun.recipes.format_on_edit import FormatOnEdit
@@ -64,14 +65,14 @@ FIELDS: dict[str, dict[str, Any]] = {
 def test_an_event_of_theirs_is_registered_and_fired_by_its_own_name(name: str, fire: Fire, engine: Engine) -> None:
     """Registered and fired as they called it; the handler gets that event's class, by its canonical name."""
     seen: list[Any] = []
-    engine.register(name, seen.append)
+    engine.register(name, seen.append)  # type: ignore[arg-type]
     fire(engine, name, session_id="s1")
     assert [type(each) for each in seen] == [CLASSES[seen[0].event]]
     assert seen[0].event in CLASSES
 
 
 @rows("event", FIELDS)
-def test_every_field_of_their_contexts_is_read_by_its_name(event: str, fire: Fire, engine: Engine) -> None:
+def test_every_field_of_their_contexts_is_read_by_its_name(event: EventName, fire: Fire, engine: Engine) -> None:
     """As an attribute of the event's class, and as a key of the context."""
     seen: list[Any] = []
     engine.register(event, seen.append)

@@ -45,7 +45,7 @@ def test_hooks_of_an_event(engine: Engine) -> None:
     assert names(engine, "error") == ["b"]
     assert names(engine, "pre_tool_use") == []
     with pytest.raises(ValueError, match="hooks: unknown event"):
-        engine.hooks("stopp")
+        engine.hooks("stopp")  # type: ignore[arg-type]
 
 
 def test_the_same_name_replaces(engine: Engine, fire: Fire) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Result, Skip, Verdict
+from hookrun.core.literals import Action
 from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, kinds, order, raises, sees, within
 from tests.rows import rows
 from tests.waiting import hang_async
@@ -74,7 +75,7 @@ def test_ok_lets_a_skip_pass(engine: Engine, fire: Fire) -> None:
 @pytest.mark.parametrize("parallel", [True, False])
 @rows("first, second", [("skip", "block"), ("skip", "stop"), ("block", "stop")])
 def test_ok_names_the_hook_whose_reason_it_gives(
-    engine: Engine, fire: Fire, parallel: bool, first: str, second: str
+    engine: Engine, fire: Fire, parallel: bool, first: Action, second: Action
 ) -> None:
     """Of two that refuse the stronger one's reason is given, and its name with it."""
     engine.register("stop", answers(Verdict(first, "weak")), name="a", parallel=parallel)
@@ -90,7 +91,7 @@ def test_the_result_of_another_fire_is_an_answer(engine: Engine, fire: Fire) -> 
     async def hands_on(ctx: Context) -> Result:
         return await engine.fire("permission_request", tool_name="x", tool_args={"y": 1})
 
-    engine.register("pre_tool_use", hands_on)
+    engine.register("pre_tool_use", hands_on)  # type: ignore[arg-type]
     engine.register("permission_request", answers(Verdict.patch({"z": 2})), name="p")
     assert fire(engine).modified_args == {"y": 1, "z": 2}
     engine.register("permission_request", answers(Verdict.block("no")), name="p")

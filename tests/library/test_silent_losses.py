@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Verdict
+from hookrun.core.literals import EventName
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Notice
 from tests.library.firing import Fire, answers, within
@@ -36,7 +37,7 @@ def events(engine: Engine) -> dict[str, list[str]]:
 @pytest.mark.parametrize("lost", ["pre_tool_use", ["pre_tool_use", "post_tool_use"]], ids=["other", "one of two"])
 def test_a_name_at_another_event_is_an_error_that_names_both(engine: Engine, lost: str | list[str]) -> None:
     """The handler that has the name stays in force; the message has both events and where that handler is written."""
-    engine.register(lost, guard, name="guard")
+    engine.register(lost, guard, name="guard")  # type: ignore[arg-type]
     with pytest.raises(RegistrationError) as caught:
         engine.register("post_tool_use", answers(None), name="guard")
     assert "handler guard for post_tool_use: " in str(caught.value)
@@ -56,7 +57,7 @@ def test_a_name_that_was_taken_may_be_replaced_on_purpose(engine: Engine) -> Non
     engine.on("stop", name="a", replace=True)(guard)
     assert events(engine) == {"a": ["stop"]}
     with pytest.raises(RegistrationError, match="`replace` must be true or false"):
-        engine.register("stop", guard, name="a", replace="yes")  # type: ignore[arg-type]
+        engine.register("stop", guard, name="a", replace="yes")  # type: ignore[call-overload]
 
 
 def test_one_function_for_two_events_without_a_name_is_two_handlers(engine: Engine) -> None:
@@ -117,7 +118,7 @@ def test_a_misspelled_field_is_an_error_with_the_nearest_name(
         ("deployed", {"command": "make", "tool": "make", "cwd": "/", "url": "https://x", "message": "m"}),
     ],
 )
-def test_fields_of_the_programs_own_are_none(fire: Fire, event: str, fields: dict[str, Any]) -> None:
+def test_fields_of_the_programs_own_are_none(fire: Fire, event: EventName, fields: dict[str, Any]) -> None:
     """What resembles no known field, or one that is given as well, or has a value that would not fit, is kept."""
     with Engine(events=["deployed"]) as engine:
         seen: list[dict[str, object]] = []

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, Verdict
+from hookrun.core.literals import Policy
 from hookrun.library import calls
 from hookrun.library.threads import DaemonThreadPool
 from tests.library.firing import Fire, answers, as_it_is, failure, in_coroutine, kinds, order, raises, within
@@ -24,7 +25,7 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("on_failure", ["continue", "block"])
-def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_failure: str) -> None:
+def test_one_that_never_ends(engine: Engine, fire: Fire, parallel: bool, on_failure: Policy) -> None:
     """It is cancelled at its timeout, its `finally` runs, and the other hooks run."""
     ended: list[str] = []
 

@@ -109,7 +109,7 @@ def test_what_was_learned_is_there_for_later_handlers(engine: Engine, store: Obs
 
     engine.use(CauseChains(store)).use(PatternLearning(store))
     engine.register(["error", "post_checkpoint"], late, name="late", priority=900)
-    engine.fire_sync("post_error", session_id="s1", error_info={"error_message": "boom"})
+    engine.fire_sync("post_error", session_id="s1", error_info={"error_message": "boom"})  # type: ignore[arg-type]
     engine.fire_sync("post_checkpoint", session_id="s1", checkpoint_data={"quality_score": 99, "summary": "x"})
     assert seen == {"causal_chain_id": CauseChains(store).chains()[0].id, "pattern_ids": [1]}
 
@@ -146,7 +146,7 @@ def test_trouble_with_the_store_is_seen_and_stops_nothing(
     }
     for event, names in wanted.items():
         more = {"checkpoint_data": {"quality_score": 90, "summary": "x"}} if event == "post_checkpoint" else {}
-        result = engine.fire_sync(event, {**bash, **more})
+        result = engine.fire_sync(event, {**bash, **more})  # type: ignore[arg-type]
         assert result.go_on
         found = failures(result)
         assert set(found) == names

@@ -42,7 +42,7 @@ def costs(store: ObserverDatabase) -> CostTracker:
 def used(model: str | None = "large", session: str = "s1", total: float | None = None, **usage: Any) -> AfterInference:
     """Return the context of an inference."""
     fields = {} if total is None else {"total_cost_usd": total}
-    return AfterInference(session_id=session, model=model, usage=usage, **fields)
+    return AfterInference(session_id=session, model=model, usage=usage, **fields)  # type: ignore[arg-type]
 
 
 def refused(verdict: Verdict | None) -> str | None:
@@ -99,7 +99,7 @@ def test_a_usage_in_which_nothing_is_known(store: ObserverDatabase, usage: objec
     """It is an error that the fire reports, not an inference without cost."""
     engine = Engine().use(CostTracker(PRICES, store, budget=1.0))
     with engine:
-        result = engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)
+        result = engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)  # type: ignore[arg-type]
     (run,) = result.runs
     assert run.failure is not None
     assert "expected input_tokens and output_tokens" in str(run.failure)
@@ -110,7 +110,7 @@ def test_an_object_uses_up_the_budget(store: ObserverDatabase) -> None:
     """An SDK's usage object need not be converted to a dict."""
     with Engine().use(CostTracker(PRICES, store, budget=1.0)) as engine:
         usage = SimpleNamespace(input_tokens=MILLION, output_tokens=0)
-        engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)
+        engine.fire_sync("after_inference", session_id="s1", model="one", usage=usage)  # type: ignore[arg-type]
         assert engine.fire_sync("pre_tool_use", session_id="s1", tool_name="bash").action == "block"
 
 

@@ -118,11 +118,11 @@ def test_what_a_call_is_for_does_not_matter(causes: CauseChains) -> None:
     causes.on_result(PostToolUse(session_id="s1", tool_name="bash", tool_args=args))
     assert causes.chain(chain).fixed_at is not None
     context = {"session_id": "s1", "tool_name": "mcp__db__query"}
-    failure = PostToolFailure(**context, tool_args={"q": "a", "n": [1, 2]}, tool_result_error="no table")
+    failure = PostToolFailure(**context, tool_args={"q": "a", "n": [1, 2]}, tool_result_error="no table")  # type: ignore[arg-type]
     chain = chain_of(causes.on_failure(failure))
-    causes.on_result(PostToolUse(**context, tool_args={"q": "a", "n": [1, 3]}))
+    causes.on_result(PostToolUse(**context, tool_args={"q": "a", "n": [1, 3]}))  # type: ignore[arg-type]
     assert causes.chain(chain).fixed_at is None
-    causes.on_result(PostToolUse(**context, tool_args={"n": [1, 2], "q": " a "}))
+    causes.on_result(PostToolUse(**context, tool_args={"n": [1, 2], "q": " a "}))  # type: ignore[arg-type]
     assert causes.chain(chain).fixed_at is not None
 
 

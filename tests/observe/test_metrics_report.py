@@ -53,7 +53,7 @@ def full(store: ObserverDatabase) -> ObserverDatabase:
         workflow.on_checkpoint(context)
         PatternLearning(store).on_checkpoint(context)
     for tool, ms in (("bash", 100), ("bash", 300), (STRANGE, 1500)):
-        result = PostToolUse(**same, tool_name=tool, duration_ms=ms, timestamp="2026-01-02T10:20:00Z")
+        result = PostToolUse(**same, tool_name=tool, duration_ms=ms, timestamp="2026-01-02T10:20:00Z")  # type: ignore[call-arg]
         times.on_result(result)
         workflow.on_result(result)
     failure = PostToolFailure(**same, tool_name="bash", tool_result_error="boom", timestamp="2026-01-02T10:21:00Z")

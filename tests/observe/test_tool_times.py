@@ -106,7 +106,7 @@ def test_calls_that_never_end(times: ToolTimes, store: ObserverDatabase, clock: 
 def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDatabase) -> None:
     """An impossible time counts as none, so that sums stay numbers."""
     for _ in range(2):
-        times.on_result(PostToolUse(**call(), duration_ms=5))
+        times.on_result(PostToolUse(**call(), duration_ms=5))  # type: ignore[call-arg]
     with store.write() as db:
         db.execute(
             "INSERT INTO tool_calls (session, tool, at, ms, ok) SELECT session, tool, at, 1e308, ok FROM tool_calls"
@@ -117,11 +117,11 @@ def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDat
 
 def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Calls with them are distinguished as any others."""
-    before = PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 2}})
+    before = PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 2}})  # type: ignore[dict-item]
     times.on_call(before)
-    times.on_call(PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 3}}))
+    times.on_call(PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 3}}))  # type: ignore[dict-item]
     clock.now += 1
-    times.on_result(PostToolUse(session_id="s1", tool_name="x", tool_args={"a": {(1, 2): 2}, 1: 1}))
+    times.on_result(PostToolUse(session_id="s1", tool_name="x", tool_args={"a": {(1, 2): 2}, 1: 1}))  # type: ignore[dict-item]
     assert stored(store) == [("x", 1000, True)]
     assert times.pending == 1
 
@@ -144,7 +144,7 @@ def test_what_the_agent_measured(
     """Its `duration_ms` excludes the wait for the user and is preferred, if it is a time."""
     times.on_call(PreToolUse(**call()))
     clock.now += 2
-    times.on_result(PostToolUse(**call(), duration_ms=reported))
+    times.on_result(PostToolUse(**call(), duration_ms=reported))  # type: ignore[call-arg]
     assert stored(store) == [("bash", wanted, True)]
     assert times.pending == 0
 
@@ -176,7 +176,7 @@ def test_per_tool(times: ToolTimes) -> None:
         ("bash", 500, "a", "2026-01-01T00:00:00Z"),
         ("bash", 100, "b", "2026-01-03T00:00:00Z"),
     ):
-        times.on_result(PostToolUse(**call(tool, session=session), duration_ms=ms, timestamp=when))
+        times.on_result(PostToolUse(**call(tool, session=session), duration_ms=ms, timestamp=when))  # type: ignore[call-arg]
     times.on_failure(PostToolFailure(**call("bash", session="b"), timestamp="2026-01-03T00:00:00Z"))
     assert [(each.tool, each.count, each.failures, each.timed) for each in times.per_tool()] == [
         ("bash", 3, 1, 2),

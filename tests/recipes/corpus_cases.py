@@ -28,6 +28,7 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,10 @@ HERE = Path(__file__).parent / "corpus"
 STOPPED_TODAY = HERE / "stopped_today.txt"
 UPDATE = "python -m tests.recipes.corpus_cases --update"
 
-GUARDS = ("protect-hooks", "block-destructive-commands", "no-force-push", "protect-files", "secret-scan")
+GUARDS = (
+    "protect-hooks", "block-destructive-commands", "no-force-push", "protect-cloud", "protect-data", "protect-files",
+    "secret-scan",
+)  # fmt: skip
 """The recipes that are asked, with their default options."""
 
 TEXTS, MAPPINGS = frozenset({"id", "command", "tool", "branch", "want", "loses", "because"}), ("args", "files", "env")
@@ -193,7 +197,11 @@ class Corpus:
 def guards(tool: str) -> list[str]:
     """Return the functions of the guards that a call of a tool starts, as `module:function`."""
     hooks = [hook for name in GUARDS for hook in catalog.find(name).hooks if hook["event"] == "pre_tool_use"]
-    matching = [hook for hook in hooks if "matcher" not in hook or tool in str(hook["matcher"]).split("|")]
+    matching = [
+        hook
+        for hook in hooks
+        if "matcher" not in hook or any(fnmatch(tool, each) for each in str(hook["matcher"]).split("|"))
+    ]
     return [str(hook["python"]).removeprefix("hookrun.recipes.") for hook in matching]
 
 

@@ -49,12 +49,12 @@ class Repository:
 
     def changed(self, path: Path | str, **fields: object) -> FileChanged:
         """Return the context of a change to a file."""
-        return FileChanged(**{"session_id": "s1", "file_path": str(path), "working_dir": str(self.root), **fields})
+        return FileChanged(**{"session_id": "s1", "file_path": str(path), "working_dir": str(self.root), **fields})  # type: ignore[arg-type]
 
     def written(self, path: Path | str, **fields: object) -> PostToolUse:
         """Return the context of a successful write."""
         args = {"file_path": str(path), "content": "x"}
-        return PostToolUse(**{"tool_name": "write", "tool_args": args, "working_dir": str(self.root), **fields})
+        return PostToolUse(**{"tool_name": "write", "tool_args": args, "working_dir": str(self.root), **fields})  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def tell(notify: Notify, *contexts: Context) -> list[Result]:
 def told(context: Context, **options: Any) -> Notice | None:
     """Return the note of one event."""
     channel = Kept()
-    tell(Notify(channel, events=[context.event], **options), context)
+    tell(Notify(channel, events=[context.event], **options), context)  # type: ignore[list-item]
     return channel.notes[0] if channel.notes else None
 
 
@@ -51,7 +51,7 @@ def told(context: Context, **options: Any) -> Notice | None:
         (Notification(message="Low memory", level="WARNING"), "agent: notification", "Low memory", "warning"),
         (ErrorOccurred(error_info={"error_message": "it broke"}), "agent: error", "it broke", "error"),
         (ErrorOccurred(tool_result_error="no such file"), "agent: error", "no such file", "error"),
-        (PostToolFailure(tool_result_error="exit 1"), "agent: post tool failure", "exit 1", "error"),
+        (PostToolFailure(tool_result_error="exit 1"), "agent: post tool failure", "exit 1", "error"),  # type: ignore[call-arg]
         (Stop(assistant_response="All tests pass."), "agent: stop", "All tests pass.", "info"),
         (Stop(), "agent: stop", "finished", "info"),
         (Context("build_done"), "agent: build done", "build done", "info"),

@@ -92,7 +92,7 @@ def test_a_link_to_a_guard_is_the_guard(guarded: Project) -> None:
 CHANGES = (
         "hookrun trust", "hookrun trust --yes sha256:00", "/usr/local/bin/hookrun pause", "python3 -m hookrun deny g",
         "HOME=/tmp hookrun deny guard", "cd /tmp && hookrun uninstall claude", "sudo -u me hookrun untrust",
-        "bash -c 'hookrun pause --for 2h'", "echo y | hookrun trust",
+        "bash -c 'hookrun pause --for 2h'", "echo y | hookrun trust", "hookrun allow 3f2a91",
         "timeout 5 hookrun enable x", "true\nhookrun pause", "x=$(hookrun pause)", "hookrun 'trust'",
         "echo '{}' > coder.json", "echo '{}' >> ./coder.json", "cat x >| coder.json", "tee coder.json < x",
         "rm hooks/guard.sh", "rm -rf ~/.local/share/hookrun/trust.json", "mv x coder.json", "cp x hooks/guard.sh",

@@ -14,7 +14,7 @@ from hookrun.recipes.quality_gate import QualityGate
 
 def check(gate: QualityGate, **fields: object) -> Verdict:
     """Call the handler with a context of these fields."""
-    return asyncio.run(gate.check(PreCheckpoint(session_id="s1", **fields)))
+    return asyncio.run(gate.check(PreCheckpoint(session_id="s1", **fields)))  # type: ignore[arg-type]
 
 
 def scored(score: object, threshold: float = 60) -> Verdict:

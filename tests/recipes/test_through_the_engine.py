@@ -146,7 +146,7 @@ def test_a_person_is_told_without_the_agent_waiting(tmp_path: Path) -> None:
 
     async def both(engine: Engine) -> None:
         await engine.fire("notification", message="one")
-        await asyncio.to_thread(engine.fire_sync, "post_error", error_info={"error_message": "two"})
+        await asyncio.to_thread(engine.fire_sync, "post_error", error_info={"error_message": "two"})  # type: ignore[arg-type]
         assert not (tmp_path / "notes").exists()
         (tmp_path / "go").touch()
         async with asyncio.timeout(limit()):

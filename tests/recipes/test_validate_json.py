@@ -51,7 +51,7 @@ def counts(*names: str) -> ValidateJSON:
 def write(validate: ValidateJSON, path: Path | str, content: object, **fields: object) -> Verdict | None:
     """Call the handler with a write."""
     args = {"file_path": str(path), "content": content}
-    return validate.check(PreToolUse(**{"tool_name": "write", "tool_args": args, **fields}))
+    return validate.check(PreToolUse(**{"tool_name": "write", "tool_args": args, **fields}))  # type: ignore[arg-type]
 
 
 def edit(validate: ValidateJSON, path: Path | str, old: str, new: str, **more: object) -> Verdict | None:

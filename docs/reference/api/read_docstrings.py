@@ -10,8 +10,15 @@ from griffe import Attribute, Docstring, Extension
 if TYPE_CHECKING:
     from griffe import Object
 
-TYPES = {"text": "str | None", "word": "str", "flag": "bool", "count": "int | None", "mapping": "dict[str, Any]"}
-"""The maker of a context field (hookrun.library.event_contexts) -> the type of the field."""
+TYPES = {
+    "text": "str | None",
+    "word": "str",
+    "required": "str",
+    "flag": "bool",
+    "count": "int | None",
+    "mapping": "dict[str, Any]",
+}
+"""The maker of a context field (hookrun.library.typed_fields) -> the type of the field."""
 
 
 class ReadDocstrings(Extension):

@@ -1,0 +1,202 @@
+"""Run hooks around a function that is a tool, whoever calls it; and in two halves, where a framework calls the tool.
+
+    @hooked(engine, session_id="s1")
+    def read(file_path: str) -> str: ...
+
+    call = ToolCall(engine, name, arguments, session_id="s1")
+    if (refused := await call.before()) is not None:
+        return refused.content
+    ...  # the framework runs the tool with call.args
+    return (await call.after(result)).content
+
+`before_sync`, `after_sync` and `failed_sync` are for callbacks without a loop.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from hookrun.core.text import quote
+from hookrun.integrations import OnError
+from hookrun.integrations.tool_loop import CallEvents, NameMap, ToolOutcome, as_text, run_tool, run_tool_sync
+from hookrun.library import Abort
+from hookrun.library.calls import result_at_once
+from hookrun.library.embedded_engine import Engine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+__all__ = ["ToolCall", "hooked"]
+
+
+def hooked(
+    engine: Engine,
+    *,
+    name: str | None = None,
+    hidden: Iterable[str] = (),
+    refused: Callable[[ToolOutcome], Any] | None = None,
+    approve: Callable[..., Any] | None = None,
+    names: NameMap | None = None,
+    text: Callable[[object], str] | None = None,
+    on_error: OnError = None,
+    **fields: object,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that runs a function, async or not, with the hooks of `engine` around each call.
+
+    The function keeps its name, signature and documentation, from which frameworks make a tool's schema. Hooks know it
+    as the tool `name`, by default the function's name, with its arguments by name; parameters in `hidden`, such as a
+    framework's own context, are passed to it and shown to no hook. The other options are those of `run_tool`.
+
+    It returns what the function returns; a text with the notes of hooks behind it. An exception of the function is
+    raised after its hooks have run. A refused call raises `Abort`, or returns `refused(outcome)`.
+
+    Raises ValueError for a function that takes `*args`, and for a parameter in `hidden` that it does not have.
+
+    >>> from hookrun import Verdict
+    >>> engine = Engine()
+    >>> guard = engine.register("pre_tool_use", lambda ctx: Verdict.block("not there"), when={"file_path": "/etc/*"})
+    >>> @hooked(engine)
+    ... def read(file_path: str) -> str:
+    ...     return f"content of {file_path}"
+    >>> read("notes.txt")
+    'content of notes.txt'
+    >>> try:
+    ...     read("/etc/shadow")
+    ... except Abort as error:
+    ...     print(error.reason)
+    not there
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        out_of_sight = frozenset(hidden)
+        _check(signature, out_of_sight)
+
+        def options(given: inspect.BoundArguments) -> dict[str, Any]:
+            shown, kept = _split(given, out_of_sight)
+
+            def call(**args: object) -> object:
+                return _call(function, signature, {**kept, **args})
+
+            tool: Any = name or getattr(function, "__name__", type(function).__name__)
+            common = {"approve": approve, "names": names, "text": text, "on_error": on_error}
+            return {"engine": engine, "name": tool, "args": shown, "call": call, **common, **fields}
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+                return _returned(await run_tool(**options(signature.bind(*args, **kwargs))), refused)
+
+            return run_async  # type: ignore[return-value]  # R is the coroutine
+
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            found: R = _returned(run_tool_sync(**options(signature.bind(*args, **kwargs))), refused)
+            return found
+
+        return run
+
+    return decorate
+
+
+class ToolCall:
+    """A call of a tool that a framework makes itself, between two callbacks: `before`, and `after` or `failed`.
+
+    `args` are the arguments to call the tool with, after `before`. The options are those of `run_tool`; a failed tool
+    is not run again. One object is for one call.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        args: Mapping[str, object],
+        *,
+        approve: Callable[..., Any] | None = None,
+        names: NameMap | None = None,
+        text: Callable[[object], str] | None = None,
+        on_error: OnError = None,
+        **fields: object,
+    ) -> None:
+        names, text = names or NameMap(), text or as_text
+        self._call = CallEvents(engine, name, dict(args), _not_called, fields, approve, names, text, on_error, ())
+
+    @property
+    def args(self) -> dict[str, object]:
+        """The arguments, under the tool's own names."""
+        return self._call.args
+
+    async def before(self) -> ToolOutcome | None:
+        """Return the outcome of a refused call, None for one that may run."""
+        return await self._call.begin()
+
+    async def after(self, result: object) -> ToolOutcome:
+        """Return the outcome of a tool that has returned this."""
+        self._call.attempts = 1
+        return await self._call.succeeded(result)
+
+    async def failed(self, error: Exception) -> ToolOutcome:
+        """Return the outcome of a tool that has raised this."""
+        self._call.attempts = 1
+        return (await self._call.failed(error))[0]
+
+    def before_sync(self) -> ToolOutcome | None:
+        """Do as `before`, without a loop."""
+        self._call.sync = True
+        return result_at_once(self.before())
+
+    def after_sync(self, result: object) -> ToolOutcome:
+        """Do as `after`, without a loop."""
+        self._call.sync = True
+        return result_at_once(self.after(result))
+
+    def failed_sync(self, error: Exception) -> ToolOutcome:
+        """Do as `failed`, without a loop."""
+        self._call.sync = True
+        return result_at_once(self.failed(error))
+
+
+def _not_called(**_args: object) -> None:
+    raise AssertionError("the framework calls the tool")
+
+
+def _check(signature: inspect.Signature, hidden: frozenset[str]) -> None:
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise ValueError(f"a tool's arguments have names: *{parameter.name} has none")
+    if unknown := sorted(hidden - {*signature.parameters}):
+        raise ValueError(f"the function has no parameter {quote(unknown[0])} to hide")
+
+
+def _split(given: inspect.BoundArguments, hidden: frozenset[str]) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the arguments for hooks and function, and those for the function alone."""
+    shown: dict[str, object] = {}
+    for name, value in given.arguments.items():
+        many = given.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        shown.update(value if many else {name: value})
+    return {name: value for name, value in shown.items() if name not in hidden}, {
+        name: value for name, value in shown.items() if name in hidden
+    }
+
+
+def _call(function: Callable[..., object], signature: inspect.Signature, args: Mapping[str, object]) -> object:
+    """Call the function with arguments by name, also those that it takes by position only."""
+    positional = [name for name, each in signature.parameters.items() if each.kind is each.POSITIONAL_ONLY]
+    first = [args[name] for name in positional if name in args]
+    return function(*first, **{name: value for name, value in args.items() if name not in positional})
+
+
+def _returned(outcome: ToolOutcome, refused: Callable[[ToolOutcome], Any] | None) -> Any:
+    if outcome.exception is not None:
+        for note in outcome.notes:
+            outcome.exception.add_note(note)
+        raise outcome.exception
+    if not outcome.ran or outcome.stop:
+        if refused is None:
+            raise Abort(outcome.stop_reason or outcome.content)
+        return refused(outcome)
+    return outcome.content if isinstance(outcome.result, str) and outcome.notes else outcome.result

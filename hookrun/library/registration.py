@@ -1,0 +1,165 @@
+"""Registering the handlers of an engine, with types that let a checker find what would fail at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack, overload
+
+from hookrun.core.events import EVENTS
+from hookrun.core.model import AnyHook
+from hookrun.library import handlers
+from hookrun.library.event_contexts import Context
+from hookrun.library.handlers import Answer, Event, Function, Handler, Options, Registry
+from hookrun.library.signatures import RegistrationError
+
+if TYPE_CHECKING:
+    from hookrun.core.literals import EventName
+    from hookrun.library.embedded_engine import Engine
+
+C = TypeVar("C", bound=Context)
+D = TypeVar("D", bound=Context)
+Returned = TypeVar("Returned", bound=Answer | Awaitable[Answer])
+Given = TypeVar("Given", bound=Function)
+Decorator = Callable[[Callable[[C], Returned]], Callable[[C], Returned]]
+
+
+class Bundle(Protocol):
+    """A set of related handlers.
+
+    >>> from hookrun import Engine
+    >>> class Greeting:
+    ...     def register(self, engine):
+    ...         engine.register("session_start", lambda ctx: {"action": "continue", "additional_context": "Hello."})
+    >>> Engine().use(Greeting()).fire_sync("session_start").additional_context
+    'Hello.'
+    """
+
+    def register(self, engine: Engine, /) -> object:
+        """Register all handlers."""
+
+
+class HandlerRegistration:
+    """The part of an engine that registers handlers, and switches hooks on and off."""
+
+    def __init__(self, own_events: Iterable[str], *, strict: bool) -> None:
+        self._registry = Registry()
+        self._own_events = set(own_events)
+        self._own_classes: dict[str, type[Context]] = {}
+        self._declared_events: set[str] = set()
+        self._names: dict[str, tuple[str, frozenset[str], type[Context]]] = {}
+        self._strict = strict
+
+    @overload
+    def on(self, event: type[C], /, **options: Unpack[Options]) -> Decorator[C, Returned]: ...
+    @overload
+    def on(self, event: type[C], other: type[D], /, **options: Unpack[Options]) -> Decorator[C | D, Returned]: ...
+    @overload
+    def on(self, event: EventName, /, *events: Event, **options: Unpack[Options]) -> Callable[[Given], Given]: ...
+    @overload
+    def on(
+        self, event: type[Context], other: EventName, /, *events: Event, **options: Unpack[Options]
+    ) -> Callable[[Given], Given]: ...
+    @overload
+    def on(
+        self, event: type[Context], other: type[Context], third: Event, /, *events: Event, **options: Unpack[Options]
+    ) -> Callable[[Given], Given]: ...
+    def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Any], Any]:
+        """Return a decorator that registers a function for these events and returns it unchanged; see `register`.
+
+        >>> from hookrun import Engine, PostToolUse
+        >>> engine = Engine()
+        >>> @engine.on(PostToolUse, "post_tool_failure", matcher="write|edit", priority=10, name="count-writes")
+        ... def count(ctx: PostToolUse) -> None: ...
+        >>> [(hook.name, hook.events) for hook in engine.hooks()]
+        [('count-writes', ['post_tool_use', 'post_tool_failure'])]
+        """
+        handlers.check_events(events, self._known_events(*events), "on")
+
+        def decorate(function: Function) -> Function:
+            self.register(events, function, **options)
+            return function
+
+        return decorate
+
+    @overload
+    def register(
+        self, events: type[C], function: Callable[[C], Answer | Awaitable[Answer]], **options: Unpack[Options]
+    ) -> Handler: ...
+    @overload
+    def register(
+        self, events: EventName | Iterable[Event], function: Function, **options: Unpack[Options]
+    ) -> Handler: ...
+    def register(self, events: Event | Iterable[Event], function: Function, **options: Unpack[Options]) -> Handler:
+        """Register a function as a hook of one event or several, and return its handler.
+
+        An event is any of its names or its context class; a class of your own declares its event. A handler of the same
+        name is replaced, and the new one has its own priority. Raises RegistrationError (a ValueError) for invalid
+        options, for a function that cannot be called with the context alone or is annotated for another event, and if
+        the replaced handler serves an event that the new one does not, unless `replace=True`.
+
+        >>> from hookrun import Engine
+        >>> Engine().register("stop", print, name="tell", priority=900).priority
+        900
+        """
+        listed = handlers.listed(events)
+        own_events = self._known_events(*listed)
+        handler = handlers.make(listed, function, options, own_events=own_events, strict=self._strict)
+        named = "name" in options and options["name"] is not None
+        self._registry.register(handler, named=named, replace=options.get("replace") is True)
+        return handler
+
+    def use(self, bundle: Bundle) -> Self:
+        """Register the handlers of a bundle; return this engine."""
+        bundle.register(self)  # type: ignore[arg-type]  # this is the engine's part
+        return self
+
+    def hooks(self, event: Event | None = None) -> list[AnyHook]:
+        """Return all hooks, or those of an event, in running order; a handler is a hook with a `function`.
+
+        Disabled hooks are included (see `enabled`). Raises RegistrationError for an unknown event.
+        """
+        name = None if event is None else handlers.event_name(event, self._known_events(event), "hooks")
+        return self._registry.hooks(name)
+
+    def enabled(self, name: str) -> bool:
+        """Return whether the hooks of this name are enabled. Raises KeyError if there is none."""
+        return all(self._registry.is_on(hook) for hook in self._registry.named(name))
+
+    def enable(self, name: str) -> None:
+        """Enable every hook of this name. Raises KeyError if there is none."""
+        self._registry.switch(name, on=True)
+
+    def disable(self, name: str) -> None:
+        """Disable every hook of this name. Raises KeyError if there is none, PermissionError for a managed hook.
+
+        >>> from hookrun import Engine, Verdict
+        >>> engine = Engine()
+        >>> handler = engine.register("stop", lambda ctx: Verdict.block("not yet"), name="not-yet")
+        >>> engine.disable("not-yet")
+        >>> engine.enabled("not-yet"), engine.fire_sync("stop").action
+        (False, 'continue')
+        """
+        self._registry.switch(name, on=False)
+
+    def remove(self, name: str) -> None:
+        """Remove a handler. Raises KeyError if there is none; configured hooks can only be disabled."""
+        self._registry.remove(name)
+
+    def _known_events(self, *given: object) -> set[str]:
+        """Return the program's own events, with those that the classes given declare. Raises RegistrationError."""
+        for each in given:
+            if (
+                isinstance(each, type)
+                and issubclass(each, Context)
+                and each.event_name
+                and each.event_name not in EVENTS
+            ):
+                held = self._own_classes.setdefault(each.event_name, each)
+                if held is not each:
+                    raise RegistrationError(
+                        f"{each.__qualname__}: {held.__qualname__} is the class of the event {each.event_name}; "
+                        "give one of the two another event"
+                    )
+                self._own_events.add(each.event_name)
+                self._names.pop(each.event_name, None)
+        return self._own_events | self._declared_events

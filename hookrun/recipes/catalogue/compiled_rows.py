@@ -1,0 +1,83 @@
+"""Find what the catalogue says of a program, in its compiled form: no YAML is read in a call.
+
+Its first line is JSON: by a guard's name the `names` of the programs that it knows, and those that take code in some
+language, `coded`, with the `words` one of which harmful code has. Then come lines `NAME<tab>ROWS`, ROWS in JSON.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.core.fastjson import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Row = dict[str, Any]
+
+COMPILED = os.path.join(os.path.dirname(__file__), "compiled.txt")
+# The entry points of packages with catalogues: a module beside whose file the YAML is.
+GROUP = "hookrun.catalogues"
+_HEADS: dict[object, Any] = {}
+_TEXTS: dict[object, str] = {}
+
+
+class Catalogue:
+    """What a guard knows. `more` names other catalogues: paths of YAML, or of a directory of it, or entry points."""
+
+    def __init__(self, guard: str, more: Iterable[str] = ()) -> None:
+        self._guard = guard
+        self._more = tuple(more)
+
+    def known(self, what: str) -> tuple[str, ...]:
+        """Return the `names` of programs, those `coded`, or the `words`, of all catalogues."""
+        heads = [_shipped_head(), *(loads(text.partition("\n")[0]) for text in self._others())]
+        return tuple(each for head in heads for each in head.get(self._guard, {}).get(what, ()))
+
+    def rows(self, name: str) -> list[Row]:
+        """Return this guard's rows of a program; a language, `language NAME`, is of all guards."""
+        found: list[Row] = []
+        for text in (_shipped(), *self._others()):
+            start = text.find(f"\n{name}\t")
+            if start >= 0:
+                start += len(name) + 2
+                found += loads(text[start : text.index("\n", start)])  # type: ignore[arg-type]  # a list of objects
+        return [row for row in found if row.get("guard", self._guard) == self._guard]
+
+    def _others(self) -> list[str]:
+        return [_compiled(each) for each in self._more]
+
+
+def _shipped_head() -> Any:
+    if COMPILED not in _HEADS:
+        with open(COMPILED, encoding="utf-8") as file:
+            _HEADS[COMPILED] = loads(file.readline())
+    return _HEADS[COMPILED]
+
+
+def _shipped() -> str:
+    if COMPILED not in _TEXTS:
+        with open(COMPILED, encoding="utf-8") as file:
+            _TEXTS[COMPILED] = file.read()
+    return _TEXTS[COMPILED]
+
+
+def _compiled(named: str) -> str:
+    """Return another catalogue in the compiled form. Raises OSError, LookupError, ValueError if it cannot be read."""
+    path = os.path.expanduser(named)
+    if "/" not in path:
+        from importlib.metadata import entry_points
+
+        (entry,) = entry_points(group=GROUP, name=named) or [None]
+        if entry is None:
+            raise LookupError(f"no installed package has the catalogue `{named}`")
+        path = os.path.dirname(entry.load().__file__)
+    from hookrun.recipes.catalogue.compiling import compiled, files_of
+
+    files = files_of(path)
+    key = tuple((each, os.stat(each).st_mtime_ns) for each in files)
+    if key not in _TEXTS:
+        _TEXTS[key] = compiled(files)
+    return _TEXTS[key]

@@ -1,0 +1,121 @@
+"""Compile catalogues from YAML, and say what is wrong in one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OF_TOOL = frozenset(
+    {
+        "tool",
+        "language",
+        "caught",
+        "passes",
+        "guard",
+        "valued",
+        "target",
+        "names",
+        "variables",
+        "source",
+        "harms",
+        "code",
+        "words",
+    }
+    | {"strings", "server", "reads"}
+)
+OF_HARM = frozenset(
+    {
+        "verbs",
+        "matches",
+        "unless",
+        "would",
+        "loses",
+        "undo",
+        "do",
+        "production",
+        "anywhere",
+        "instead",
+        "caught",
+        "passes",
+    }
+)
+CHOICES = {"undo": ("no", "backup", "redo"), "do": ("block", "ask", "allow"), "production": ("block", "ask", "allow")}
+# Fields that are for readers and tests.
+LEFT_OUT = frozenset({"source", "caught", "passes", "tool", "language"})
+
+
+def files_of(path: str) -> list[str]:
+    """Return the YAML files of a directory, sorted, or the file itself."""
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith((".yaml", ".yml")))
+
+
+def entries(files: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the entries of catalogues. Raises OSError, and ValueError for what is wrong in one."""
+    import yaml
+
+    found: list[dict[str, Any]] = []
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            try:
+                listed = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # a safe one
+            except yaml.YAMLError as error:
+                raise ValueError(f"{path}: {error}") from None
+        for each in listed if isinstance(listed, list) else [listed]:
+            if wrong := _wrong(each):
+                raise ValueError(f"{path}: {each.get('tool') if isinstance(each, dict) else each}: {wrong}")
+            found.append(each)
+    return found
+
+
+def _wrong(entry: object) -> str | None:
+    """Return what is wrong in an entry, None if it is well-formed."""
+    if not isinstance(entry, dict) or ("tool" in entry) == ("language" in entry):
+        return "expected a mapping with `tool` or `language`"
+    harms = entry.get("harms", [])
+    unknown = {*entry} - OF_TOOL | {name for each in harms for name in each} - OF_HARM
+    if unknown:
+        return f"unknown fields: {', '.join(sorted(unknown))}"
+    if "tool" in entry and "guard" not in entry:
+        return "`guard` is missing"
+    for each in harms:
+        if "loses" not in each or ("verbs" in each) == ("matches" in each):
+            return "a harm needs `loses`, and `verbs` or `matches`"
+        for name, known in CHOICES.items():
+            if each.get(name, known[0]) not in known:
+                return f"`{name}` is one of: {', '.join(known)}"
+    return None
+
+
+def compiled(files: Iterable[str]) -> str:
+    """Return the compiled form of these files. Raises OSError and ValueError."""
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    heads: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for entry in entries(files):
+        row = {name: value for name, value in entry.items() if name not in LEFT_OUT}
+        row["harms"] = [
+            {name: value for name, value in each.items() if name not in LEFT_OUT} for each in row.get("harms", [])
+        ]
+        tools = [f"language {entry['language']}"] if "language" in entry else _listed(entry["tool"])
+        for name in tools:
+            rows[name].append(row)
+            if "guard" in entry:
+                heads[entry["guard"]]["coded" if "words" in row else "names"].add(name)
+                heads[entry["guard"]]["words"].update(row.get("words", ()))
+    lines = [_dumped({guard: {what: sorted(head[what]) for what in sorted(head)} for guard, head in heads.items()})]
+    return "".join(f"{line}\n" for line in chain(lines, (f"{name}\t{_dumped(rows[name])}" for name in sorted(rows))))
+
+
+def _listed(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,206 @@
+"""Decide about calls that lose something: the target decides, then what the catalogue says for an unknown one."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.recipes.catalogue.compiled_rows import Catalogue
+from hookrun.recipes.recipe import Option, fail_option, words
+from hookrun.recipes.shell_recipe import BARE, KNOWN_VARIABLES, line_directory, line_of, parse, unreadable
+from hookrun.shell.prefilter import ENDS, may_run
+from hookrun.shell.programs import having
+from hookrun.shell.simple_command import program_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.recipes.catalogue.compiled_rows import Row
+    from hookrun.recipes.catalogue.tool_call import ToolCall
+    from hookrun.recipes.recipe import Recipe
+    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+
+PRODUCTION = "prod production prd live prod[0-9]*"
+TESTS = (
+    "test tests testing test[0-9]* dev dev[0-9]* devel develop development local localhost sandbox scratch tmp temp ci "
+    "e2e"
+)
+OPTIONS = (
+    Option("production", PRODUCTION, "Globs of names, or of words in them, that mean production: it is blocked."),
+    Option("tests", TESTS, "Globs of names, or of words in them, that mean a test or this machine: it is allowed."),
+    Option(
+        "catalogues", "", "More catalogues: YAML files, directories of them, or entry points `hookrun.catalogues`."
+    ),
+)  # fmt: skip
+UNDO = {
+    "no": "It cannot be undone",
+    "backup": "Only a backup brings it back",
+    "redo": "It can be made again, with time and care",
+}
+# What is done, the strictest first.
+ACTIONS = ("block", "ask", "allow")
+MCP = "mcp__"
+ADVICE = "Ask the user to run it, or run it on a copy."
+# Programs whose name may end in a version, and those whose words may be another program's: `docker exec db psql`.
+VERSIONED, CARRYING = having("versioned"), having("carries")
+
+
+def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
+    """Return whether a call may lose something that the recipe's part of the catalogue knows. False is certain."""
+    catalogue = _catalogue(recipe)
+    names = catalogue.known("names")
+    if _mcp_tool(context):
+        return "mcp" in names
+    line = line_of(context)
+    if line is None:
+        return False
+    if may_run(line, names):
+        return True
+    bare = line.translate(BARE).lower()
+    return any(word in bare for word in catalogue.known("words")) and may_run(bare, catalogue.known("coded"))
+
+
+def _catalogue(recipe: Recipe) -> Catalogue:
+    try:
+        catalogue = Catalogue(recipe.name, words(recipe, "catalogues"))
+        catalogue.known("names")
+    except (OSError, LookupError, ValueError) as error:
+        fail_option(recipe, "catalogues", f"readable catalogues ({error})")
+    return catalogue
+
+
+def _mcp_tool(context: Mapping[str, object]) -> str:
+    """Return the name of an MCP server's tool, "" for another tool."""
+    possible = context.get("possible_tool_names")
+    names = (
+        context.get("tool_name"),
+        context.get("agent_tool_name"),
+        *(possible if isinstance(possible, list) else ()),
+    )
+    return next((each for each in names if isinstance(each, str) and each.startswith(MCP)), "")
+
+
+class CatalogueGuard:
+    """Judges a call by the recipe's part of the catalogue."""
+
+    def __init__(self, recipe: Recipe, context: Mapping[str, object]) -> None:
+        self._context = context
+        self._catalogue = _catalogue(recipe)
+        self._production, self._tests = words(recipe, "production"), words(recipe, "tests")
+
+    def verdict(self) -> dict[str, object] | None:
+        """Return the block of the call or the question about it, None if it may run."""
+        found = self._of_mcp() if _mcp_tool(self._context) else self._of_line(line_of(self._context) or "")
+        action, reason = min(found, key=lambda each: ACTIONS.index(each[0]), default=("allow", ""))
+        return None if action == "allow" else {"action": action, "message": reason}
+
+    def _of_line(self, line: str) -> list[tuple[str, str]]:
+        parsed = parse(self._context, line)
+        found = list(self._of_commands(parsed))
+        if found and "$" in line:  # what the agent's variables say of the target
+            found = list(self._of_commands(parse(self._context, line, self._variables(line)))) or found
+        found += (("block", f"{reason}.") for reason in unreadable(parsed, self._is_harmful))
+        return found
+
+    def _variables(self, line: str) -> dict[str, str]:
+        """Return the variables that the line uses: the agent's, those of `.env`, or their names if they are unknown."""
+        import re
+
+        from hookrun.recipes.catalogue.target_kinds import env_file
+
+        files = env_file(line_directory(self._context))
+        used = set(re.findall(r"\$\{?([A-Za-z]\w*)", line)).difference(KNOWN_VARIABLES, ("IFS", "PWD", "OLDPWD"))
+        return {name: os.environ.get(name) or files.get(name) or f"${name}" for name in used}
+
+    def _of_commands(self, parsed: ParsedLine) -> Iterator[tuple[str, str]]:
+        before: SimpleCommand | None = None
+        for command in parsed.commands:
+            for call in self._calls(command):
+                yield from self._of_call(call, command, before)
+            before = command
+
+    def _calls(self, command: SimpleCommand) -> Iterator[ToolCall]:
+        """Yield a command as a call of a program in the catalogue, and the calls that its words may be."""
+        from hookrun.recipes.catalogue.tool_call import ToolCall
+
+        texts = [word.text for word in command.words]
+        programs = [program_name(text).rstrip("0123456789.") for text in texts]
+        programs = [
+            each if each in VERSIONED else program_name(text) for each, text in zip(programs, texts, strict=True)
+        ]
+        for start, name in enumerate(programs):
+            if start and programs[0] not in CARRYING:
+                return
+            known = name if start else command.one_of(self._catalogue.known("names")) or name
+            for row in self._catalogue.rows(known):
+                yield ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
+
+    def _of_call(
+        self, call: ToolCall, command: SimpleCommand | None = None, before: SimpleCommand | None = None
+    ) -> Iterator[tuple[str, str]]:
+        for harm, name in self._harms(call, command, before):
+            yield self._decide(call, harm, name)
+
+    def _harms(
+        self, call: ToolCall, command: SimpleCommand | None, before: SimpleCommand | None
+    ) -> Iterator[tuple[Row, str]]:
+        """Yield what a call loses, by its verbs and by the code that it is given, each with a name of it."""
+        yield from ((harm, "") for harm in call.harms())
+        for text in call.codes(command, before):
+            yield from self._coded(call.row, text)
+
+    def _coded(self, row: Row, text: str) -> Iterator[tuple[Row, str]]:
+        if "code" in row:
+            from hookrun.recipes.catalogue.code_harms import harms_in  # loads `re`
+
+            yield from harms_in(self._catalogue, row["code"]["language"], text)
+
+    def _decide(self, call: ToolCall, harm: Row, name: str) -> tuple[str, str]:
+        """Return what is done about a harm, and why."""
+        from hookrun.recipes.catalogue.target_kinds import target_of
+
+        target = target_of(call)
+        kind, shown = target.kind(self._production, self._tests) if target is not None else ("unknown", "")
+        if kind == "production":
+            action = harm.get("production", "block")
+        elif kind != "unknown":
+            action = "ask" if harm.get("anywhere") else "allow"
+        else:
+            action = harm.get("do", "ask")
+        where = f" ({shown})" if shown else ""
+        which = ", in what looks like production" if kind == "production" else ""
+        undo = UNDO[harm.get("undo", "backup")]
+        instead = f". Instead, {harm['instead']}" if "instead" in harm else ""
+        loses = f"would {harm.get('would', 'delete')} {harm['loses'].format(name=name)}"
+        return action, f"`{call.shown()}` {loses}{which}{where}. {undo}{instead}. {ADVICE}"
+
+    def _of_mcp(self) -> list[tuple[str, str]]:
+        """Judge a call of an MCP server: its tool is the operand, its arguments are the options."""
+        from hookrun.core.fastjson import dumps
+        from hookrun.core.globs import glob
+        from hookrun.recipes.catalogue.tool_call import ToolCall
+
+        server, _, tool = _mcp_tool(self._context).removeprefix(MCP).partition("__")
+        given = self._context.get("tool_args")
+        arguments = given if isinstance(given, dict) else {}
+        options = [f"--{name}={value if isinstance(value, str) else dumps(value)}" for name, value in arguments.items()]
+        found: list[tuple[str, str]] = []
+        for row in self._catalogue.rows("mcp"):
+            if any(glob(each, f"{server}__{tool}".lower()) for each in row.get("server", ["*"])):
+                call = ToolCall(server, [tool.replace("-", "_"), *options], row, line_directory(self._context), {})
+                found += self._of_call(call)
+        return found
+
+    def _is_harmful(self, part: str) -> bool:
+        """Return whether a part of a line that cannot be read as shell may be a call that loses something."""
+        from hookrun.recipes.catalogue.tool_call import ToolCall
+
+        texts = part.translate(ENDS).split()
+        names = set(self._catalogue.known("names"))
+        for start, name in enumerate(map(program_name, texts)):
+            for row in self._catalogue.rows(name) if name in names else ():
+                rest = texts[start + 1 :]
+                call = ToolCall(name, rest, row, None, {})
+                if any(call.harms()) or any(any(self._coded(row, " ".join(rest[at:]))) for at in range(len(rest))):
+                    return True
+        return False

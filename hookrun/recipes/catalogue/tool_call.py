@@ -1,0 +1,168 @@
+"""Compare a program's words with the verbs of the catalogue, and find the code that it is given."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.core.globs import glob
+from hookrun.shell.words import UNKNOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.recipes.catalogue.compiled_rows import Row
+    from hookrun.shell.simple_command import SimpleCommand
+
+# Values of an option that switch it off.
+OFF = frozenset({"false", "no", "none", "0"})
+# Letters in one word that are read as options each: `-yf`.
+MAX_CLUSTER = 4
+# Bytes of a file with code that is read.
+MAX_FILE = 1 << 16
+
+
+class ToolCall:
+    """A call of a program in the catalogue, read as its row says.
+
+    `options` are pairs of name and value, which is the next word where nothing says that there is none. `operands` are
+    pairs of word and whether it may be such a value. `variables` are those set in the line; `directory` is where the
+    program runs, None if unknown.
+    """
+
+    def __init__(
+        self, program: str, words: list[str], row: Row, directory: str | None, variables: Mapping[str, str]
+    ) -> None:
+        self.program = program
+        self.row = row
+        self.directory = directory
+        self.variables = {**variables, **{name: value for name, equals, value in map(_parted, words) if equals}}
+        self.options: list[tuple[str, str]] = []
+        self.operands: list[tuple[str, bool]] = []
+        self._verb: list[str] = []
+        self._read(words, frozenset((*row.get("valued", ()), *row.get("names", ()))))
+
+    def _read(self, words: list[str], valued: frozenset[str]) -> None:
+        position = 0
+        while position < len(words):
+            text = words[position]
+            position += 1
+            if text == "--":
+                self.operands += ((word, False) for word in words[position:])
+                return
+            after = words[position] if position < len(words) else ""
+            name, equals, value = text.partition("=")
+            if text[:1] != "-" or text == "-":
+                before = words[position - 2] if position > 1 else ""
+                self.operands.append((text, before[:1] == "-" and "=" not in before and before not in valued))
+            elif equals or name in valued:
+                self.options.append((name, value if equals else after))
+                position += not equals
+            elif text[:2] in valued and text[1] != "-":  # `-hdb.example.com`
+                self.options.append((text[:2], text[2:]))
+            else:
+                self.options.append((name, "" if after[:1] == "-" else after))
+
+    def harms(self) -> Iterator[Row]:
+        """Yield the row's harms whose verbs this call has, and no option that makes it harmless."""
+        for harm in self.row.get("harms", ()):
+            if any(map(self.does, harm["verbs"])) and not any(
+                map(self._is_harmless_by, (*harm.get("unless", ()), "--help"))
+            ):
+                yield harm
+
+    def _is_harmless_by(self, by: str) -> bool:
+        """Return whether an option, alone in its word, or verbs make the call harmless."""
+        return self.does(by) if by[:1] != "-" else self.has(by, alone=True)
+
+    def has(self, option: str, *, alone: bool = False) -> bool:
+        """Return whether an option is given: `--name`, or `--name=GLOB` with such a value; `|` is between two."""
+        for each in option.split("|"):
+            wanted, equals, pattern = each.partition("=")
+            for name, value in self.options:
+                cluster = name if len(wanted) == len("-x") and name[1:2] != "-" and len(name) <= MAX_CLUSTER else ""
+                if name != wanted and (alone or wanted[1:] not in cluster):
+                    continue
+                if glob(pattern.lower(), value.lower()) if equals else value.lower() not in OFF:
+                    return True
+        return False
+
+    def does(self, verbs: str) -> bool:
+        """Return whether these are its operands, from the first one on, and options: `db push --force-reset`.
+
+        `|` is between alternatives, a word may be a glob, `...` is any words and `$` the end.
+        """
+        tokens = verbs.split()
+        if not all(self.has(each) for each in tokens if each[0] == "-"):
+            return False
+        return self._follow([each for each in tokens if each[0] != "-"], self.operands)
+
+    def _follow(self, tokens: list[str], operands: list[tuple[str, bool]]) -> bool:
+        if not tokens:
+            self._verb = [text for text, _ in self.operands[: len(self.operands) - len(operands)]]
+            return True
+        if tokens[0] == "...":
+            return any(self._follow(tokens[1:], operands[start:]) for start in range(len(operands) + 1))
+        if tokens[0] == "$":
+            return all(may_be_value for _, may_be_value in operands) and self._follow(tokens[1:], operands)
+        for index, (text, may_be_value) in enumerate(operands):
+            fits = any(glob(each, text.lower()) for each in tokens[0].split("|"))
+            if fits and self._follow(tokens[1:], operands[index + 1 :]):
+                return True
+            if not may_be_value:
+                return False
+        return False
+
+    def named(self) -> Iterator[str]:
+        """Yield what the words say of the target: values of the row's `names`; `*` are the operands after the verb."""
+        names = self.row.get("names", ())
+        yield from (value for name, value in self.options if name in names)
+        if "*" in names:
+            code = set(self._given("operand"))
+            yield from (text for text, _ in self.operands[len(self._verb) :] if text not in code)
+
+    def codes(self, command: SimpleCommand | None, before: SimpleCommand | None) -> Iterator[str]:
+        """Yield the code that the program is given in its words, in files, or by its input.
+
+        `before` is the command whose output it reads in a pipe.
+        """
+        code = self.row.get("code")
+        if code is None:
+            return
+        if code.get("verbs") and not any(self.does(each) for each in code["verbs"]):
+            return
+        texts = [*self._given("options"), *self._given("operand")]
+        files = [value for name, value in self.options if name in code.get("files", ())]
+        if command is not None and code.get("stdin"):
+            if command.stdin is not None:
+                texts.append(command.stdin.text)
+            files += (each.target.text for each in command.redirections if each.reads)
+            if command.piped and before is not None and before.program == "cat":
+                files += before.operands
+        texts += (text for each in files for text in self._content(each))
+        yield from texts
+
+    def _given(self, kind: str) -> Iterator[str]:
+        given = self.row.get("code", {}).get(kind)
+        if kind == "options":
+            yield from (value for name, value in self.options if name in (given or ()))
+        elif given:
+            yield from (text for text, _ in self.operands[given - 1 : given])
+
+    def _content(self, path: str) -> Iterator[str]:
+        if UNKNOWN in path or (self.directory is None and path[:1] != "/"):
+            return
+        try:
+            with open(os.path.join(self.directory or "/", path), "rb") as file:
+                yield file.read(MAX_FILE).decode(errors="replace")
+        except (OSError, ValueError):  # a missing file runs nothing
+            return
+
+    def shown(self) -> str:
+        """Return the beginning of the call, for a message."""
+        return " ".join((self.program, *self._verb)).replace(UNKNOWN, "?")
+
+
+def _parted(word: str) -> tuple[str, str, str]:
+    name, equals, value = word.partition("=")
+    return name, equals if name.isidentifier() else "", value

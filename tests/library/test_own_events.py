@@ -1,0 +1,142 @@
+"""Events of a program's own: a class declares one, with its fields."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import hookrun
+from hookrun import Context, Engine, PostToolUse, PreToolUse, RegistrationError, Stop, Verdict
+from hookrun.core.context import ContextError
+from hookrun.library.typed_fields import Text, text
+from tests.rows import rows
+
+
+class Deploy(Context, event="deploy"):
+    """The program is about to deploy."""
+
+    target: Text = text("Where to.")
+
+
+class OtherDeploy(Context, event="deploy"):
+    """Another class of the same event."""
+
+
+def test_a_class_declares_its_event() -> None:
+    """Its handlers get a context of the class, also if the event is fired by its name."""
+    seen: list[tuple[type[Context], str | None]] = []
+    with Engine() as engine:
+
+        @engine.on(Deploy)
+        def guard(ctx: Deploy) -> Verdict | None:
+            seen.append((type(ctx), ctx.target))
+            return Verdict.block("not today") if ctx.target == "production" else None
+
+        assert engine.fire_sync(Deploy(target="staging")).go_on
+        assert engine.fire_sync(Deploy(target="production")).message == "not today"
+        assert engine.fire_sync(Context("deploy", target="production")).message == "not today"
+    assert seen == [(Deploy, "staging"), (Deploy, "production"), (Deploy, "production")]
+
+
+def test_a_class_may_be_fired_before_it_is_registered() -> None:
+    """Nothing listens, then something does."""
+    with Engine() as engine:
+        assert engine.fire_sync(Deploy(target="x")).runs == ()
+        engine.register(Deploy, lambda ctx: Verdict.block(ctx.target))
+        assert engine.fire_sync(Deploy(target="x")).message == "x"
+
+
+def test_a_misspelt_field_of_a_class_is_an_error() -> None:
+    """As of hookrun's own classes."""
+    with Engine() as engine:
+        engine.register(Deploy, lambda _: None)
+        with pytest.raises(ContextError, match='did you mean "target"'):
+            engine.fire_sync(Context("deploy", tarrget="x"))
+
+
+def test_an_event_has_one_class() -> None:
+    """Handlers of the other would not get what they are written for."""
+    with Engine() as engine:
+        engine.register(Deploy, lambda _: None)
+        with pytest.raises(RegistrationError, match="Deploy is the class of the event deploy"):
+            engine.register(OtherDeploy, lambda _: None)
+
+
+def two(ctx: Context, other: Context) -> None:
+    """Take two parameters."""
+
+
+def none() -> None:
+    """Take no parameter."""
+
+
+def keyword(ctx: Context, *, also: int) -> None:
+    """Need another argument."""
+
+
+def of_another_event(ctx: PostToolUse) -> None:
+    """Take the context of another event."""
+
+
+def of_one_of_two(ctx: Stop) -> None:
+    """Take the context of one of the two events."""
+
+
+def defaults(ctx: Context, more: int = 3, *rest: object, **others: object) -> None:
+    """Can be called with the context alone."""
+
+
+def unresolved(ctx: Missing) -> None:  # type: ignore[name-defined]  # noqa: F821
+    """Have an annotation that is known to type checkers only."""
+
+
+@rows(
+    "function, says",
+    [
+        (two, "a handler is called with the context alone"),
+        (none, "a handler is called with the context alone"),
+        (keyword, "a handler is called with the context alone"),
+        (
+            of_another_event,
+            "takes a PostToolUse, the context of post_tool_use, and is registered",
+        ),
+    ],
+)
+def test_a_function_that_cannot_be_a_handler_is_refused_at_once(function: Any, says: str) -> None:
+    """Not at the first call."""
+    with Engine() as engine, pytest.raises(RegistrationError, match=says):
+        engine.register(["pre_tool_use", "stop"], function)
+
+
+@rows("function", [of_one_of_two, defaults, unresolved, print, [].append, PreToolUse.__repr__])
+def test_a_function_that_can_be_one_is_taken(function: Any) -> None:
+    """Whatever else it takes."""
+    with Engine() as engine:
+        assert engine.register(["pre_tool_use", "stop"], function).function is function
+
+
+def test_every_error_of_the_library_has_one_base_class() -> None:
+    """A program can catch all of them, and each as what it is besides."""
+    errors = {name: getattr(hookrun, name) for name in hookrun.__all__ if name.endswith("Error")}
+    assert len(errors) >= 5
+    assert [name for name, each in errors.items() if not issubclass(each, hookrun.HookrunError)] == []
+    with pytest.raises(hookrun.HookrunError):
+        Engine().fire_sync(Context("nowhere"))
+
+
+def test_an_engine_shows_what_it_is() -> None:
+    """In a debugger."""
+    with Engine(directory="/") as engine:
+        engine.register("stop", lambda _: None)
+    assert repr(engine) == "<Engine closed, 1 hooks, directory '/'>"
+
+
+def test_arguments_are_changed_with_any_mapping() -> None:
+    """The result is a JSON object."""
+    with Engine() as engine:
+        engine.register("pre_tool_use", lambda _: Verdict.patch(MappingProxyType({"timeout": 5})))
+        result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
+    assert result.modified_args == {"command": "ls", "timeout": 5}
+    assert Verdict.modify(MappingProxyType({"command": "ls"})).modified_args == {"command": "ls"}
