@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from hookrun import settings_globs
+from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
+from hookrun.recipes import shown_secrets, unseen_code
 from hookrun.recipes.path_prefilter import may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import (
@@ -20,6 +22,7 @@ from hookrun.recipes.shell_recipe import (
     unreadable,
 )
 from hookrun.shell.prefilter import ENDS
+from hookrun.shell.programs import having
 from hookrun.shell.words import PLAIN, Piece, absolute, split_words
 
 TYPE_CHECKING = False
@@ -27,13 +30,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from hookrun.shell.named_files import NamedFile
+    from hookrun.shell.simple_command import SimpleCommand
 
 SECRETS = (
-    ".env .env.* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa id_dsa id_ecdsa id_ed25519 "
-    ".netrc .pgpass .git-credentials .pypirc .htpasswd .aws/credentials .docker/config.json .kube/config "
-    ".config/gh/hosts.yml .config/gcloud/* .gnupg/* secrets.json secrets.yml secrets.yaml secrets.toml"
+    ".env .env.* *.env .envrc .dev.vars .dev.vars.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx id_rsa id_dsa "
+    "id_ecdsa id_ed25519 .netrc _netrc .pgpass .my.cnf .mylogin.cnf .git-credentials .npmrc .yarnrc.yml .pypirc "
+    ".htpasswd "
+    ".vault-token .boto .s3cfg .terraformrc *.tfstate *.tfstate.backup terraform.tfvars *.auto.tfvars kubeconfig "
+    "*.kubeconfig .kube/config .aws/credentials .aws/sso/cache/* .aws/cli/cache/* .azure/*.json .docker/config.json "
+    ".config/gh/hosts.yml .config/hub .config/glab-cli/config.yml .config/gcloud/* .config/doctl/config.yaml "
+    ".config/rclone/rclone.conf .config/sops/age/keys.txt .fly/config.yml .cargo/credentials .cargo/credentials.toml "
+    ".gem/credentials .terraform.d/credentials.tfrc.json .gnupg/* proc/*/environ service-account*.json "
+    "service_account*.json *-service-account.json *credentials.json client_secret*.json *firebase-adminsdk*.json "
+    "secrets.json secrets.yml secrets.yaml secrets.toml"
 )
 EXAMPLES = "*.example *.sample *.template *.dist *.defaults *.pub"
+# Files -> what they say if they hold a secret, where they can be read.
+SAYING = {
+    "*.pem *.key": r"PRIVATE KEY|\A\x30",
+    ".npmrc .yarnrc.yml": r"_auth|_password|npmAuth",
+    ".docker/config.json": r'"(?:auth|identitytoken)"',
+    "service*.json *credentials.json client_secret*.json *adminsdk*.json": r"private_key|secret|refresh_token|password",
+}
+# Those that are taken for public where they cannot be read, below the home directory.
+PUBLIC = "*chain.pem *cert*.pem ca.pem ca-*.pem *public*.pem .npmrc .yarnrc.yml"
+# What openssl shows of its input without its key, and directories that are not to be copied as a whole.
+SHOWN_OF_KEYS = frozenset({"crl", "crl2pkcs7", "ocsp", "s_client", "verify", "x509"})
+WHOLE = ".aws .gnupg .kube .ssh"
+# Bytes of a file that are looked at, and names of a directory.
+MAX_LOOKED_AT, MAX_NAMES = 1 << 16, 5000
+
 LOCKED = (
     "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb deno.lock poetry.lock uv.lock "
     "pdm.lock Pipfile.lock pixi.lock Cargo.lock Gemfile.lock composer.lock go.sum mix.lock flake.lock "
@@ -59,10 +85,14 @@ RECIPE = Recipe(
         - Tools that read, write, edit, delete or search one of the files, also through symbolic links and by a pattern
           of the files to search. A glob without `/` matches a file name in any directory, one with `/` the end of a
           path.
-        - Shell commands that read a secret: `<`, and any program that gets its name (`cat`, `cp`, `source`, `curl -d
-          @.env`, `git add`, ...) except those that do not show its content (`ls`, `test`, `chmod`, `ssh -i`, ...).
+        - Shell commands that read a secret: `<`, and any program that gets its name (`cat`, `cp`, `curl -d @.env`, `git
+          add`, ...) except those that do not show its content (`ls`, `test`, `chmod`, `ssh -i`, `source`, ...). A key,
+          certificate, `.npmrc` or JSON of credentials that can be read is a secret if its content is one.
+        - What shows secrets that are in no such file: `env`, `printenv`, `echo $API_TOKEN`, `gh auth token`, `kubectl
+          get secret -o yaml`, `vault kv get`, `aws secretsmanager get-secret-value` and others, unless a program takes
+          what they print: `docker login -p $(...)`.
         - Shell commands that change one of the files: redirections, `tee`, `sed -i`, `perl -pi`, `gawk -i inplace`, `dd
-          of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `touch`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`,
+          of=`, `curl -o`, `wget -O`, `sort -o`, `truncate`, `rm`, `git rm`, and `cp`, `mv`, `ln`, `install`,
           `rsync` to it or its directory; `git checkout` and `git restore` of hook settings.
         - The same through symbolic links, behind `cd`, `sudo`, `xargs` and similar, in `bash -c`, `$(...)`, functions,
           loops and here-documents, with a pattern (`cat .en*`) and with any quoting; parts that name one of the files
@@ -74,7 +104,7 @@ RECIPE = Recipe(
         - Commands of PowerShell (`Set-Content`); what a program in a file reads, which the model does not see.
         - Names that only the shell knows: `cat $FILE`, command output, `cat *` (patterns that start with `*` are
           compared literally).
-        - Secrets in files with other names and in the environment (`env`, `printenv`).
+        - Secrets in files with other names; variables that a script prints.
         - MCP tools, unless you add them to the matcher: then the arguments `path` and `file_path` are checked.
         - `git checkout` and `git restore` of a lock file or a secret, which restore the committed content.
         - Git commands that show all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
@@ -88,6 +118,8 @@ GLOB_ARGUMENTS = ("glob", "include")
 READING = frozenset({"read", "grep", "glob"})
 
 ADVICE = "Ask the user if you need this."
+# Programs that take a directory with all in it.
+COPYING = frozenset({"tar", "zip", *having("onto_last")})
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -100,7 +132,7 @@ def concerns(context: Mapping[str, object]) -> bool:
         return False
     texts = tuple(texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings"))))
     home, directory = os.environ.get("HOME", ""), line_directory(context)
-    return may(context, lambda text: may_name(text, home, directory, texts))
+    return may(context, lambda text: shown_secrets.may_show(text) or may_name(text, home, directory, texts))
 
 
 @RECIPE.hook(
@@ -141,13 +173,14 @@ class Files:
             full = os.path.join(directory, os.path.expanduser(path))
             yield from self._of_paths(spellings(full), written=self._context.get("tool_name") not in READING)
         for pattern in named_paths(self._context, GLOB_ARGUMENTS):
-            yield from self._of_searched(pattern)
+            searched = os.path.normpath(os.path.join(directory, *named_paths(self._context, ("path",))[:1]))
+            yield from self._of_searched(pattern, searched)
 
-    def _of_searched(self, pattern: str) -> Iterator[str]:
+    def _of_searched(self, pattern: str, directory: str) -> Iterator[str]:
         """Yield a pattern's matches that must not be searched: `.env*`, `*.{ts,pem}`."""
         for word in split_words([Piece(pattern, PLAIN)], "") if pattern[:1] != "!" else []:
-            yield from self._of_names(f"/{word.text}", written=False)
-            yield from self._why(f"/{word.text}", written=False)
+            yield from self._of_names(os.path.join(directory, word.text), written=False)
+            yield from self._why(os.path.join(directory, word.text), written=False)
 
     def _of_line(self, line: str) -> Iterator[str]:
         from hookrun.shell.named_files import named_files
@@ -155,8 +188,32 @@ class Files:
         parsed = parse(self._context, line)
         for command in parsed.commands:
             for file in named_files(command):
-                yield from (f"{reason}{command.place}. {ADVICE}" for reason in self._of_named(file, command.directory))
+                if not self._spares(command, file):
+                    reasons = self._of_named(file, command.directory)
+                    yield from (f"{reason}{command.place}. {ADVICE}" for reason in reasons)
+            for word in command.words[1:] if command.program in COPYING and not self._readable else ():
+                full = absolute(word.text, command.directory)
+                if full is not None and _is(full, WHOLE.split()):
+                    yield f"{full} may contain secrets and must not be copied{command.place}. {ADVICE}"
+        for command, what in shown_secrets.shown(parsed.commands, line) if not self._readable else ():
+            yield f"This would show {what}, which may hold secrets{command.place}. {ADVICE}"
         yield from unreadable(parsed, self._names_any)
+
+    def _spares(self, command: SimpleCommand, file: NamedFile) -> bool:
+        """Return whether a command only makes a file of an example, or shows nothing of it."""
+        program, operands = command.program, command.operands
+        if not file.written:
+            return program in unseen_code.SOURCES or (
+                program == "openssl" and operands[:1] in ([each] for each in SHOWN_OF_KEYS)
+            )
+        sources = operands[:-1] if program in having("onto_last") else operands
+        copies = (
+            bool(sources)
+            and program in having("passes_on")
+            and all(_is(f"/{each}", self._examples) for each in sources)
+        )
+        path = os.path.join(command.directory or "/", file.path)
+        return (program == "touch" and self._is_secret(path)) or (copies and not os.path.lexists(path))
 
     def _names_any(self, text: str) -> bool:
         """Return whether a word of the text is a protected file."""
@@ -183,8 +240,19 @@ class Files:
         for each in (*self._secrets, *self._locked, *self._settings):
             plain = each.rpartition("/")[2]
             if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
-                yield from self._why(f"{directory}/{each}", written=written)
+                matching = self._first(directory or "/", name) or each
+                yield from self._why(f"{directory}/{matching}", written=written)
                 return
+
+    def _first(self, directory: str, pattern: str) -> str | None:
+        """Return a protected file that a pattern matches, to name it."""
+        try:
+            with os.scandir(directory) as entries:
+                names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
+        except (OSError, ValueError):
+            return None
+        found = (each for each in names if glob(pattern, each) and any(self._why(f"{directory}/{each}", written=False)))
+        return next(found, None)
 
     def _of_paths(self, paths: Iterable[str], *, written: bool) -> Iterator[str]:
         for each in paths:
@@ -195,8 +263,22 @@ class Files:
             yield f"{path} holds hook settings, which only the user may change"
         if written and _is(path, self._locked):
             yield f"{path} is a lock file: run its package manager to update it"
-        if (written or not self._readable) and _is(path, self._secrets) and not _is(path, self._examples):
+        if (written or not self._readable) and self._is_secret(path):
             yield f"{path} may contain secrets and must not be {'changed' if written else 'read'}"
+
+    def _is_secret(self, path: str) -> bool:
+        """Return whether a file is a secret by its name, and by what it says where that tells."""
+        if not _is(path, self._secrets) or _is(path, self._examples):
+            return False
+        telling = next((text for names, text in SAYING.items() if _is(path, names.split())), None)
+        if telling is None:
+            return True
+        data = read_or_none(path, MAX_LOOKED_AT)
+        if data is None:
+            return not _is(path, PUBLIC.split()) or os.path.dirname(path) == os.environ.get("HOME")
+        import re
+
+        return re.search(telling, data.decode("latin-1")) is not None
 
 
 def _is(path: str, globs: list[str]) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
 # The last line read, and what the last one runs from files: for the other recipes of the same call.
 _PARSED: dict[tuple[object, ...], ParsedLine] = {}
-_OPENED: dict[tuple[object, ...], list[str] | None] = {}
+_OPENED: dict[tuple[object, ...], str | None] = {}
 # Removes what a shell may remove within a word.
 BARE = str.maketrans("", "", "'\"\\\n")
 # Arguments of tools that name a file.
@@ -65,9 +65,10 @@ def may(context: Mapping[str, object], test: Callable[[str], bool]) -> bool:
     key = (os.environ.get("HOOKRUN_REQUEST_ID", ""), line, line_directory(context))
     if key not in _OPENED or not key[0]:
         _OPENED.clear()
-        _OPENED[key] = run_from_files(line, line_directory(context), ScriptFiles())
-    texts = _OPENED[key]
-    return texts is None or any(map(test, texts))
+        texts = run_from_files(line, line_directory(context), ScriptFiles())
+        _OPENED[key] = None if texts is None else "\n".join(texts)
+    text = _OPENED[key]
+    return text is None or (text != "" and test(text))
 
 
 def parse(context: Mapping[str, object], line: str, known: Mapping[str, str] | None = None) -> ParsedLine:

@@ -38,6 +38,9 @@ WRITING_OPTIONS = {name: values(name, "output") for name in having("output")}
 # Programs that show nothing of their files' content.
 NEITHER = having("unseen")
 
+# Programs whose words are those of the command that they launch.
+LAUNCHING = having("launches")
+
 # Programs whose first operand is no file, unless one of these options is given.
 PATTERN_FIRST = {name: tuple(values(name, "pattern_first")) for name in having("pattern_first")}
 
@@ -106,7 +109,7 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     yield from _of_git_call(command) if program == "git" else ()
     for word in _removed(command):
         yield NamedFile(word.text, word, written=True, removed=True)
-    if not command.words or program == UNKNOWN or program in NEITHER or program == "git":
+    if not command.words or program == UNKNOWN or program in NEITHER or program in LAUNCHING or program == "git":
         return
     yield from _within_words(command)
     operands = list(_operands(command))

@@ -357,7 +357,7 @@ class LineReader:
             raise LimitExceededError("too deep")
         self._deep += 1
         inner = scope.copy()
-        inner.beside = False
+        inner.beside, inner.captured = False, True
         printed = self._sequence(node.children, source, inner, Streams())
         self._deep -= 1
         return printed

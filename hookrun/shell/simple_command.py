@@ -56,7 +56,7 @@ class SimpleCommand:
     timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables and of
     NAMING_CODE anywhere before; `variables` are all that are set, exported or not. `within` are the line's functions
     around it; `beside`: it runs beside other commands, in a pipeline or the background. `stdin` is what it reads, if
-    known; `piped`: it reads another one's output.
+    known; `piped`: it reads another one's output; `captured`: `$(...)` takes what it prints.
     `code` is what it runs in a language other than shell, if known. `script` names the file that it stands in, "" for
     the line, and `row` its line there, 0 if unknown.
     """
@@ -78,6 +78,7 @@ class SimpleCommand:
         self.within = scope.within
         self.beside = scope.beside
         self.piped = scope.piped
+        self.captured = scope.captured
         self.script = scope.script
         self.row = scope.row
 
@@ -162,7 +163,7 @@ class ShellScope:
     positional: list[Word] | None = None
     wrappers: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
-    beside = piped = False
+    beside = piped = captured = False
     depth = row = scripts = 0
     script = ""
 

@@ -106,6 +106,39 @@ def test_a_file_is_seen_whatever_names_it(nobody: Account) -> None:
     assert nobody.wrong("protect_files", TOUCHES, "block") == []
 
 
+CERTIFICATE, KEY = ("-----BEGIN " + each + "-----\nMII\n" for each in ("CERTIFICATE", "PRIVATE KEY"))
+
+
+def test_what_a_file_says_decides_where_it_can_be_read(account: Account) -> None:
+    """A certificate is public, whatever its name; settings without a token are none; an example becomes settings."""
+    account.write("server.pem", CERTIFICATE)
+    account.write("cert.pem", CERTIFICATE + KEY)
+    account.write("server.key", KEY)
+    account.write("binary.key", "0\x82")
+    account.write(".npmrc", "//registry/:_authToken=x\n")
+    account.write("sub/.npmrc", "save-exact=true\n")
+    account.write("credentials.json", '{"installed": {"client_secret": "x"}}')
+    account.write("sub/credentials.json", '{"columns": []}')
+    account.write("there/.env")
+    reads = ["cat cert.pem", "cat server.key", "cat binary.key", "cat .npmrc", "jq . credentials.json"]
+    assert account.wrong("protect_files", [*reads, "cp .env.example there/.env"], "block") == []
+    passes = ["cat server.pem", "cat sub/.npmrc", "cat sub/credentials.json"]
+    made = ["cp .env.example .env", "cat .env.example > .env", "test -f .env || cp .env.sample .env"]
+    assert account.wrong("protect_files", [*passes, *made], "continue") == []
+
+
+def test_a_refusal_of_a_search_names_the_file(account: Account) -> None:
+    """The one that is there, not the pattern."""
+    account.write(".env.production")
+    line = account.answer("protect_files", "grep -rn KEY . --include='.env*'")
+    tool = account.call(
+        "protect_files", event="pre_tool_use", tool_name="grep", tool_args={"path": ".", "glob": ".env*"}
+    )
+    for answer in (line, tool):
+        assert answer is not None
+        assert f"{account.work}/.env.production may contain secrets" in answer["message"]
+
+
 def test_what_touches_no_file_passes(nobody: Account) -> None:
     """Other options with the same letters, messages, branches, and what git restores."""
     assert nobody.wrong("protect_files", ONLY_NAMES, "continue") == []
