@@ -14,10 +14,12 @@ RECIPE = Recipe(
     "Ask before infrastructure that cannot be brought back is removed; block it in production.",
     options=deciding.OPTIONS,
     catches="""
-        - Clouds.
+        - `terraform destroy` and `tofu destroy`, also as `apply -destroy`: all that a configuration manages.
+        - The same behind `sudo`, `timeout` and similar, in `bash -c`, `$(...)` and here-documents.
     """,
     misses="""
-        - Others.
+        - Other programs, and what a plan that was made before destroys when it is applied.
+        - Programs that are not in the catalogue; add them with the option `catalogues`.
     """,
 )
 

@@ -98,7 +98,8 @@ class Evaluator:
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
             inner.variables.update(command.assignments)
-            self.evaluate(argv, inner, Streams())
+            launched = program in having("launches")
+            self.evaluate(argv, inner, Streams(streams.redirections, streams.stdin) if launched else Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
         prints = having("prints").get(program)
