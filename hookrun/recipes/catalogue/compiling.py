@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _OF_TOOL = (
     "tool language guard valued target names variables modes source harms caught passes code words strings uses server "
-    "reads commits"
+    "reads commits settings"
 )
 _OF_HARM = "verbs matches unless place would loses undo do production anywhere instead caught passes"
 OF_TOOL, OF_HARM = frozenset(_OF_TOOL.split()), frozenset(_OF_HARM.split())

@@ -212,6 +212,8 @@ class CatalogueGuard:
             if any(glob(each, f"{server}__{tool}".lower()) for each in row.get("server", ["*"])):
                 call = ToolCall(server, [tool.replace("-", "_"), *options], row, line_directory(self._context), {})
                 found += self._of_call(call)
+                if row.get("code", {}).get("language") == "shell":
+                    found += (each for line in call.codes(None, None) for each in self._of_line(line))
         return found
 
     def _is_harmful(self, part: str) -> bool:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 # Names of this machine, and files on it that are temporary or sockets.
 LOCAL = (
     "localhost", "*.localhost", "127.*", "::1", "host.docker.internal", ":memory:", "/run/*", "/var/run/*",
+    "0.0.0.0",  # noqa: S104  # compared, not bound
     *(f"{each}/*" for each in TEMPORARY),
+    # contexts of clusters
+    "minikube", "kind-*", "k3d-*", "docker-desktop", "rancher-desktop", "orbstack", "colima*", "microk8s", "crc-*",
 )  # fmt: skip
 # `target` of a row -> the module here with a function of that name, which returns a call's Target.
-MODULES = {"database": "target_database"}
+MODULES = {"cloud": "target_cloud", "database": "target_database"}
 # Bytes of a file with variables that is read.
 MAX_FILE = 1 << 16
 
