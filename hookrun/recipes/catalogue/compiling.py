@@ -11,40 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OF_TOOL = frozenset(
-    {
-        "tool",
-        "language",
-        "caught",
-        "passes",
-        "guard",
-        "valued",
-        "target",
-        "names",
-        "variables",
-        "source",
-        "harms",
-        "code",
-        "words",
-    }
-    | {"strings", "server", "reads"}
+_OF_TOOL = (
+    "tool language guard valued target names variables modes source harms caught passes code words strings uses server "
+    "reads commits settings"
 )
-OF_HARM = frozenset(
-    {
-        "verbs",
-        "matches",
-        "unless",
-        "would",
-        "loses",
-        "undo",
-        "do",
-        "production",
-        "anywhere",
-        "instead",
-        "caught",
-        "passes",
-    }
-)
+_OF_HARM = "verbs matches unless place would loses undo do production anywhere instead caught passes"
+OF_TOOL, OF_HARM = frozenset(_OF_TOOL.split()), frozenset(_OF_HARM.split())
 CHOICES = {"undo": ("no", "backup", "redo"), "do": ("block", "ask", "allow"), "production": ("block", "ask", "allow")}
 # Fields that are for readers and tests.
 LEFT_OUT = frozenset({"source", "caught", "passes", "tool", "language"})
@@ -103,7 +75,7 @@ def compiled(files: Iterable[str]) -> str:
         row["harms"] = [
             {name: value for name, value in each.items() if name not in LEFT_OUT} for each in row.get("harms", [])
         ]
-        tools = [f"language {entry['language']}"] if "language" in entry else _listed(entry["tool"])
+        tools = [f"language {each}" for each in _listed(entry.get("language", []))] or _listed(entry["tool"])
         for name in tools:
             rows[name].append(row)
             if "guard" in entry:
