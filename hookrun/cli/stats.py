@@ -163,7 +163,11 @@ def _hook_stats(
     own = HookStats("hookrun", "")
     for record in audit_reader.newest_first(home):
         kind = record.get("kind")
-        if session_id not in (None, record.get("session_id")) or str(record.get("time"))[:19] < earliest[:19]:
+        if (
+            record.get("proof")
+            or session_id not in (None, record.get("session_id"))
+            or str(record.get("time"))[:19] < earliest[:19]
+        ):
             continue
         if any(value not in (None, record.get(name)) for name, value in filters.items()):
             continue

@@ -53,6 +53,7 @@ ABOUT = (
     ("event", "event"),
     ("session_id", "session_id"),
     ("tool", "tool_name"),
+    ("proof", "proof"),
 )
 
 
