@@ -168,10 +168,10 @@ def _overwriting(push: Push, configured: list[str]) -> Iterator[str]:
     refspecs = [*push.refspecs, *configured]
     forces = "force" in push.options
     if forces or ("force-with-lease" in push.options and not yes(RECIPE, "lease")):
-        targets = [_target(refspec) for refspec in refspecs] or [UNKNOWN]
+        targets = [target_of(refspec) for refspec in refspecs] or [UNKNOWN]
         how = "--force" if forces else "--force-with-lease"
     else:
-        targets = [_target(refspec) for refspec in refspecs if refspec[:1] == "+"]
+        targets = [target_of(refspec) for refspec in refspecs if refspec[:1] == "+"]
         how = "+"
     for target in targets:
         if _one_of(target, "branches"):
@@ -184,11 +184,11 @@ def _deleting(push: Push) -> Iterator[str]:
         yield "`git push --prune` deletes remote branches that do not exist locally"
     emptied = [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
     for refspec in push.refspecs if "delete" in push.options else emptied:
-        if refspec and _one_of(_target(refspec), "kept"):
-            yield f"This would delete the remote branch {_target(refspec).replace(UNKNOWN, '?')}"
+        if refspec and _one_of(target_of(refspec), "kept"):
+            yield f"This would delete the remote branch {target_of(refspec).replace(UNKNOWN, '?')}"
 
 
-def _target(refspec: str) -> str:
+def target_of(refspec: str) -> str:
     """Return a refspec's target branch, UNKNOWN for HEAD."""
     source, _, target = refspec.lstrip("+").rpartition(":")
     branch = target or source

@@ -45,7 +45,10 @@ HERE = Path(__file__).parent / "corpus"
 STOPPED_TODAY = HERE / "stopped_today.txt"
 UPDATE = "python -m tests.recipes.corpus_cases --update"
 
-GUARDS = ("protect-hooks", "block-destructive-commands", "no-force-push", "protect-files", "secret-scan")
+GUARDS = (
+    *("protect-hooks", "block-destructive-commands", "no-force-push", "protect-files", "secret-scan"),
+    *("no-verify", "protect-branches"),
+)
 """The recipes that are asked, with their default options."""
 
 TEXTS, MAPPINGS = frozenset({"id", "command", "tool", "branch", "want", "loses", "because"}), ("args", "files", "env")
