@@ -23,5 +23,12 @@ RECIPES: tuple[str, ...] = (
     "ticket_from_branch",
 )
 
+# The recipes that `hookrun add guards` adds, by level; each level has those of the levels before it, too.
+GUARDS = "guards"
+LEVELS: dict[str, tuple[str, ...]] = {
+    "standard": ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks", "secret-scan"),
+    "strict": ("no-verify", "protect-branches"),
+}
+
 # The values of a yes-or-no option.
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
