@@ -25,6 +25,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hookrun"
 LAYERS = (
     ("__main__",),
     ("cli",),
+    ("replay",),
     ("doctor", "scaffold", "testing"),
     ("compat",),
     ("launch",),

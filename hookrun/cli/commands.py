@@ -53,6 +53,7 @@ GROUPS = {
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
         "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
+        "replay": ("replay", "Show what the hooks would have done with past calls."),
     },
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),

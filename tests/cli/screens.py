@@ -74,6 +74,7 @@ STEPS: tuple[Step, ...] = (
     ("why", ("why",), ()),
     ("log", ("log",), ()),
     ("stats", ("stats",), ()),
+    ("replay", ("replay",), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
     ("deny", ("deny", "notes"), ()),
@@ -100,6 +101,7 @@ STEPS: tuple[Step, ...] = (
 def screens(width: int) -> dict[str, str]:
     """Return the screen of each step at this width. The directory's name has a fixed length: text is wrapped."""
     directory = Path(tempfile.mkdtemp(prefix="screens-", dir="/tmp"))  # not TMPDIR, for its length
+    tempfile.tempdir = None  # else that of the last width, which is gone
     try:
         project = _project(directory)
         found = {}
