@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -126,8 +127,7 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         options.examples,
         work.copy_of(loaded.project, scratch) if options.run else None,
     )
-    pool = work.cluster(options.dask) if options.dask else work.processes(_width(options, parts))
-    executor = stack.enter_context(pool)
+    executor = _executor(options, parts, stack)
     with ProgressBar("replay") as bar:
         bar.begin(len(parts))
         report = work.replay(plan, parts, executor, lambda _bytes: bar.step())
@@ -196,6 +196,18 @@ def _parts(at: Workspace, options: ReplayOptions, scratch: str, since: float) ->
                     f"{each} is no transcript that hookrun can read\n"
                     f"hint: it reads those of {', '.join(transcripts.FORMATS)}, and its own log"
                 )
+
+
+def _executor(options: ReplayOptions, parts: Sequence[Range], stack: ExitStack) -> Executor | None:
+    if options.dask is None:
+        return stack.enter_context(work.processes(_width(options, parts)))
+    try:
+        return stack.enter_context(work.cluster(options.dask))
+    except ImportError:
+        hint = "install hookrun with its extra: `pip install 'hookrun[dask]'`"
+        raise click.ClickException(f"--dask needs the package distributed\nhint: {hint}") from None
+    except (OSError, ValueError) as error:
+        raise click.ClickException(f"no Dask scheduler at {quote(options.dask)}: {error}") from None
 
 
 def _width(options: ReplayOptions, parts: Sequence[Range]) -> int:
