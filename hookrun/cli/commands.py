@@ -77,6 +77,7 @@ MORE = {
     "pause": ("user_decisions", "Pause hooks temporarily."),
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "record": ("replay", "Keep whole calls in the log for a time."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),
     "agents": ("status", "Show which coding agents are installed, and where hookrun is connected."),
     "help": ("help", "Show help for a command or a topic."),

@@ -1,4 +1,4 @@
-"""`hookrun replay`: show what the hooks would have done with the calls there were."""
+"""`hookrun replay`: what the hooks would have done with past calls; `hookrun record`: keep those to come whole."""
 
 from __future__ import annotations
 
@@ -11,21 +11,43 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import click
 
 from hookrun import agents
 from hookrun.agents import transcripts
-from hookrun.cli.commands import FAILED, Workspace, command, config_options, hooks_named
+from hookrun.cli.commands import (
+    FAILED,
+    Workspace,
+    command,
+    config_options,
+    hooks_named,
+    parse_duration,
+    report_options,
+)
 from hookrun.cli.log_filter import TIME_FORMAT, parse_time
-from hookrun.cli.printing import CONFIG_ERRORS, Line, ProgressBar, count, print_json, print_lines, shortened
+from hookrun.cli.printing import (
+    CONFIG_ERRORS,
+    CommandReport,
+    Line,
+    ProgressBar,
+    count,
+    print_json,
+    print_lines,
+    shortened,
+)
+from hookrun.core import audit
 from hookrun.core.audit_reader import local_time
 from hookrun.core.model import Hook
+from hookrun.core.state import timestamp
 from hookrun.core.text import quote
+from hookrun.edit.file_change import apply_all
 from hookrun.replay import traffic, work
 from hookrun.replay.differences import Report, as_junit, sentence
 from hookrun.replay.traffic import Range
+from hookrun.scaffold.declaration_file import user_file
+from hookrun.trust.project import refuse_if_run_by_agent
 
 # Bytes for which other processes are not worth their start.
 LITTLE = 4 << 20
@@ -223,7 +245,7 @@ def _no_calls(at: Workspace, options: ReplayOptions, report: Report) -> str:
         return "no calls are in these files"
     hint = "other options may select some, `--all-projects` those in other projects"
     if report.without_context:
-        hint += "; of the runs in the log only a summary is kept: the setting `audit.details: full` keeps all"
+        hint += "; the log keeps a summary of each run only: `hookrun record on` keeps all of it for a time"
     return f"no calls to replay in {at.load().project}\nhint: {hint}"
 
 
@@ -252,3 +274,45 @@ def _lines(report: Report, options: ReplayOptions) -> Iterator[Line]:
         yield "  they are programs or keep a state; `--run` runs them in a copy of the project", "dim"
     if report.unreadable:
         yield f"{count(report.unreadable, 'line')} could not be read", "warning"
+
+
+# --- hookrun record
+
+
+@command("record", "record", "record on --for 7d", "record off")
+@click.argument("switch", required=False, metavar="[on|off]", type=click.Choice(["on", "off"]))
+@click.option("--for", "duration", default="7d", show_default=True, metavar="TIME", help="How long, such as 12h or 7d.")
+@report_options
+def record_command(*, switch: str | None, duration: str, report: CommandReport) -> None:
+    """Keep whole calls in the log for a time, for `hookrun replay`: credentials removed, up to 1 MiB each.
+
+    Otherwise only a call's file and the beginning of its command are kept. Without an argument, show what is kept.
+    """
+    if report.at.load().declarations.settings.get("audit") is False:
+        raise click.ClickException("runs are not logged: the setting `audit` is false")
+    ends = None
+    if switch is not None:
+        refuse_if_run_by_agent("change what the log keeps")
+        seconds = parse_duration(duration)
+        if not seconds:
+            raise click.BadParameter(f"{quote(duration)} is not a time such as 12h or 7d", param_hint="--for")
+        ends = f"{datetime.now(UTC) + timedelta(seconds=seconds):{TIME_FORMAT}}Z" if switch == "on" else None
+        config_file = user_file(report.at.home)
+        config_file.put_setting(("audit", "full_until"), ends)
+        changes = [each for each in config_file.changes() if switch == "on" or not config_file.is_new]
+        if report.dry_run:
+            report.show_diff(changes)
+            return
+        apply_all(changes)
+        report.show_written(changes)
+    setting = report.at.load().declarations.settings.get("audit")
+    until = setting.get("full_until") if isinstance(setting, dict) else None
+    if ends not in (None, until):
+        report.fail("the administrator's config has the setting `audit`: it decides what is kept")
+    elif audit.details_of(setting) != audit.FULL:
+        report.note("the log keeps a summary of each call: `hookrun record on` keeps all of it for a time")
+    elif isinstance(until, str) and until > timestamp():
+        when = local_time(until, with_date=True)
+        report.note(f"the log keeps whole calls until {when}; `hookrun record off` ends that")
+    else:
+        report.note("the log keeps whole calls: the setting `audit.details` is full")

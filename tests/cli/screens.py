@@ -75,6 +75,7 @@ STEPS: tuple[Step, ...] = (
     ("log", ("log",), ()),
     ("stats", ("stats",), ()),
     ("replay", ("replay",), ()),
+    ("record", ("record",), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
     ("deny", ("deny", "notes"), ()),

@@ -122,8 +122,8 @@ def test_a_cluster_reports_the_same_though_it_has_no_file_and_loses_a_worker(
     descriptor = os.open(project.root.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         here = f"/proc/self/fd/{descriptor}"  # a worker has no such descriptor, or it is something else there
-        hidden = [part._replace(path=part.path.replace(str(project.root.parent), here)) for part in parts]
-        assert all(part.read() for part in hidden)
+        hidden = [Range(each.source, each.path.replace(str(project.root.parent), here), *each[2:]) for each in parts]
+        assert all(each.read() for each in hidden)
         with dask_cluster(3, tmp_path, project.environment()) as (address, workers), work.cluster(address) as executor:
             done: list[int] = []
 
