@@ -123,7 +123,7 @@ def _heads(git: GitCall, before: list[GitCall], configuration: Configuration) ->
         return [UNKNOWN]
     here = branch(where)
     settings = {**configuration(where), **git.settings}
-    upstream = _target(settings.get(f"branch.{here}.merge", ""))
+    upstream = target_of(settings.get(f"branch.{here}.merge", ""))
     targets = {"simple": here, "current": here, "upstream": upstream, "tracking": upstream}
     heads = [here, targets.get(settings.get("push.default", "simple")), *map(_switched, before)]
     return [each or UNKNOWN for each in heads if each != HEAD]
