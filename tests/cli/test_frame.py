@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FIRST_PAGE = """
 Get started: init add install status doctor
 Write hooks: new try test
-Look: list explain why log stats
+Look: list explain why log stats report export replay
 Decide: trust deny disable enable allow
 Check and share: validate config recipes
 Plumbing: fire
