@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FIRST_PAGE = """
 Get started: init add install status doctor
 Write hooks: new try test
-Look: list explain why log stats report export replay
-Decide: trust deny disable enable allow
+Look: list explain why log report replay
+Decide: trust disable enable allow
 Check and share: validate config recipes
 Plumbing: fire
 """
