@@ -6,7 +6,7 @@ import os
 
 from hookrun.core.files import is_within
 from hookrun.core.globs import glob
-from hookrun.recipes import NO, unseen_code
+from hookrun.recipes import NO, further_losses, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, block, line_of, may, parse, physical, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
@@ -140,7 +140,8 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 def _may_destroy(line: str) -> bool:
     return (
-        may_run(line, (*RULES, *REMOVERS, *unseen_code.DOWNLOADERS, *git_programs(DISCARDING)))
+        may_run(line, (*RULES, *REMOVERS, *further_losses.LOSING, *unseen_code.DOWNLOADERS, *git_programs(DISCARDING)))
+        or further_losses.may_replace(line)
         or "/dev/" in line.translate(QUOTES)
         or any(name in line.translate(BARE).lower() for name in FORMATTING)
         or (("(" in line or "function" in line) and ("|" in line or "&" in line))  # a fork bomb
@@ -219,6 +220,7 @@ class Guard:
         for path, directory in self._removed(command, git):
             if (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This removes {outside}, which is outside the project"
+        yield from further_losses.questions(command, self._line, self._protected)
 
     def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
         """Return the trees that a command removes, each with its path's starting directory."""
@@ -275,8 +277,6 @@ HOME = (
     "Library", "Movies", "Music", "Pictures", "Videos",
 )  # fmt: skip
 
-TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
-
 
 class ProtectedPaths:
     """The directories not to be removed as a whole, in a project."""
@@ -294,6 +294,11 @@ class ProtectedPaths:
         for path in extra:
             self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
 
+    @property
+    def home(self) -> str:
+        """The user's home directory."""
+        return self._home
+
     def is_large(self, path: str) -> bool:
         """Return whether a path is a system directory or the home directory."""
         return path in SYSTEM or path == self._home
@@ -303,11 +308,13 @@ class ProtectedPaths:
         full = absolute(path.removesuffix("/*") or "/", directory)
         if full is None or self._project == "/":
             return None
+        if any(is_within(full, f"{self._home}/{each}") for each in further_losses.CACHES):
+            return None
         mine = (self._project, os.path.realpath(self._project))
         if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
             return None
         own = absolute(os.environ.get("TMPDIR", ""), "/") or "/"
-        temporary = TEMPORARY if self.is_large(own) else (*TEMPORARY, own)
+        temporary = (*further_losses.TEMPORARY, *(() if self.is_large(own) else (own,)))
         return None if any(each != full and is_within(full, each) for each in temporary) else full
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:
@@ -367,6 +374,7 @@ def _synchronised(command: SimpleCommand) -> list[str]:
 # Program -> the trees that it removes.
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "find": _found,
+    **further_losses.REMOVERS,
     "rm": _trees,
     "rsync": _synchronised,
     "srm": _trees,
