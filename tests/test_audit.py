@@ -130,6 +130,7 @@ def test_the_record_of_a_fire_says_what_came_of_it_and_what_it_cost(project: Pro
         "exit": 2,
         "hooks": 1,
         "declared": 2,
+        "not_run": {"matcher": ["two"]},
     }
 
 

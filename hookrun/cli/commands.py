@@ -80,7 +80,7 @@ MORE = {
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),
-    "agents": ("status", "Show which coding agents are installed, and where hookrun is connected."),
+    "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
     "help": ("help", "Show help for a command or a topic."),
     "version": ("help", "Print the version."),
 }

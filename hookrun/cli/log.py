@@ -61,6 +61,14 @@ STYLES = {"block": "error", "skip": "error", "stop": "error", "ask": "warning", 
 # Failure of a hook that did not start -> its reason.
 NOT_RUN = {"untrusted": "not approved", "missing": "cannot start", "declaration": "invalid config"}
 
+# Recorded condition -> why its hook did not run.
+UNMET = {
+    "agents": "it is for other agents",
+    "matcher": "it is for other tools (`matcher`)",
+    "unless": "`unless` matched",
+    "when": "`when` did not match: {}",
+}
+
 # A hook's texts besides its message, with their readers.
 TEXTS = (("additional_context", "model"), ("system_message", "user"))
 
@@ -307,13 +315,24 @@ def _details(run: FireRecords) -> Iterator[Line]:
         yield f"{first} ({_source(record)})", style
         yield from more
     yield from ((f"  {problem}", "warning") for problem in _problems(header))
+    reasons = as_object(header.get("not_run"))
+    for why, names in reasons.items():
+        yield from (
+            (f"  {name}: did not run: {_why_not(why)}", "dim") for name in (names if isinstance(names, list) else ())
+        )
     run_count = len({str(each.get("hook")) for each in run.hooks})
     declared = header.get("declared")
-    if isinstance(declared, int) and declared > run_count:
+    if isinstance(declared, int) and declared > run_count and not reasons:  # of a Python program, or an older hookrun
         event, tool, agent, line, file = map(header.get, ("event", "tool", "agent", "command", "file"))
         explained = explain_call(event, tool=tool, agent=agent, command=line, file_path=file)
         others = count(declared - run_count, "hook" if not run_count else "other hook")
         yield f"  {others} did not run: `{explained}` shows why", "dim"
+
+
+def _why_not(recorded: str) -> str:
+    """Return why a hook did not run, as recorded then: the condition that did not match, or other words."""
+    condition, _, path = recorded.partition(" ")
+    return UNMET[condition].format(path) if condition in UNMET and (path or condition != "when") else recorded
 
 
 def _source(record: Record) -> str:

@@ -103,9 +103,9 @@ class RunFilter:
         return self._at.load().declarations.hooks
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
-        """Return whether a run is selected; with `any_project`, in whatever project."""
+        """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
         header = run.header
-        if not any_project and not self._in_project(header):
+        if not any_project and (header.get("proof") or not self._in_project(header)):
             return False
         filters, when = self._filters, str(header.get("time"))[: len("2026-11-22T14:30:00")]
         if when < self.since or (self._until and when > self._until):

@@ -196,7 +196,7 @@ def _hook_stats(
     wanted = {name: value for name, value in (*filters.items(), ("session_id", session_id)) if value is not None}
     earliest = earliest[:19]
     for record in audit_reader.newest_first(home):
-        if earliest and str(record.get("time"))[:19] < earliest:
+        if record.get("proof") or (earliest and str(record.get("time"))[:19] < earliest):
             continue
         if not wanted or all(record.get(name) == value for name, value in wanted.items()):
             table.add(record)

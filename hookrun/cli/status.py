@@ -37,6 +37,7 @@ from hookrun.cli.printing import (
     print_table,
     print_wrapped,
 )
+from hookrun.config.approved_guards import is_guard
 from hookrun.config.load import Declarations
 from hookrun.core import audit_reader
 from hookrun.core.credentials import redact
@@ -62,6 +63,7 @@ from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
+GUARD_COLUMNS = ("GUARD", "STATE", "LAST RUN", "LAST REFUSAL", "SILENT")
 # Hook states that `hookrun trust` asks about.
 TO_APPROVE = ("not approved", "changed")
 # The state of a hook whose event an agent does not send to hookrun.
@@ -234,7 +236,8 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
     known = _inspected(at)
     agents = [agent for agent in known if agent.is_here or agent.scopes]
     unconnected = [where_unconnected(each, known) for each in hooks]
-    by_state = Counter(_inspect_hooks(hooks, project, unconnected)[1])
+    decisions, states_of, _ = _inspect_hooks(hooks, project, unconnected)
+    by_state = Counter(states_of)
     by_state += Counter({"kept as approved": len(project.kept() - {hook.name for hook in hooks})})  # if there are any
     try:
         pauses = [each for each in project.store.paused if each["until"] > time.time()]
@@ -243,9 +246,18 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown = None, "unknown"
+    guards: list[dict[str, object]] = []
+    from hookrun.cli.guards import guard_states  # reads tests as well, which takes longer than `list`
+
     try:
         last = _last_run(at.home)
         shown = _run(last)
+        number = {id(hook): index for index, hook in enumerate(hooks)}
+        for guard in guard_states(filter(is_guard, hooks), project.root, at.home):
+            index = number[id(guard.hook)]
+            is_approved = guard.hook.layer not in UNTRUSTED_LAYERS or decisions[index].get("trust") == "approved"
+            found = guard.to_json(state=states_of[index], approved=is_approved, connected=not unconnected[index])
+            guards.append(found)
     except OSError as error:
         errors.append(f"cannot read {error.filename}: {error.strerror}; correct its permissions")
     if as_json:
@@ -256,7 +268,8 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
                 "agents": [_connection_to_json(each) for each in agents],
                 "hooks": dict(by_state),
                 "to_approve": to_approve,
-                "missing_guards": [guard.hook.name for guard, _ in project.missing()],
+                "guards": guards,
+                "missing_guards": [each.hook.name for each, _ in project.missing()],
                 "paused": [{"hook": each["hook"], "until": each["until"]} for each in pauses],
                 "servers": [server.to_json() for server in running_servers(at.home)],
                 "last_run": last,
@@ -273,8 +286,18 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         well, server = describe(at.home)
         print_lines([(f"server     {server}", "" if well else "warning")] if server else [])
         print_lines([(f"last run   {shown}", "")])
+        if guards:
+            print_lines([("", "")])
+            print_table(GUARD_COLUMNS, [*map(_guard_row, guards)], styles=STATE_STYLES)
         print_problems(errors)
     return FAILED if errors else 0
+
+
+def _guard_row(guard: Mapping[str, object]) -> list[str]:
+    last, refused, silent = (guard[name] for name in ("last_run", "last_refusal", "silent_since"))
+    times = [audit_reader.local_time(each) if each else "never" for each in (last, refused)]
+    calls = f"since {audit_reader.local_time(silent)}: {guard['calls_since']} calls without a run" if silent else "-"
+    return [str(guard["name"]), str(guard["state"]), *times, calls]
 
 
 def _connection_to_json(agent: AgentState) -> dict[str, object]:
@@ -284,7 +307,7 @@ def _connection_to_json(agent: AgentState) -> dict[str, object]:
 
 
 def _last_run(home: str) -> dict[str, object] | None:
-    for run in audit_reader.latest_fires(home, lambda each: each.fire is not None, 1):
+    for run in audit_reader.latest_fires(home, lambda each: each.fire is not None and not each.header.get("proof"), 1):
         header = run.header
         deciding = [each.get("hook") for each in run.hooks if each.get("action") == header.get("action")]
         fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}
@@ -335,49 +358,8 @@ def _run(last: dict[str, object] | None) -> str:
     return redact(f"{audit_reader.local_time(last['time'], with_date=True)}  {last['event']}{agent}: {result}") or ""
 
 
-# --- hookrun agents
-
-
-@command("agents", "agents", "agents --json")
-@json_option
-@home_option
-def agents_command(at: Workspace, *, as_json: bool) -> None:
-    """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    inspected = _inspected(at)
-    if as_json:
-        print_json({"agents": [_agent_to_json(each) for each in inspected]})
-    else:
-        columns = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
-        print_table(columns, [*map(_agent_row, inspected)], wrap=True)
-
-
 def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]:
     return inspect_agents(agents_named(names), at.location, at.load(for_agents=True).declarations)
-
-
-def _agent_to_json(agent: AgentState) -> dict[str, object]:
-    return {
-        **agent.to_json(),
-        "wired": {scope: [each.event for each in found] for scope, found in agent.wired.items() if found},
-        "hand_written": {
-            scope: [each.event for each in found if not each.is_ours] for scope, found in agent.wired.items()
-        },
-        "when_missing": next((each.command.form.when_missing for each in agent.all_wired if each.command.form), None),
-        "narrowed": {each.event: each.only for each in agent.all_wired if each.only},
-        "unreadable": agent.unreadable,
-        "declared": agent.declared,
-        "not_wired": agent.missing_events,
-    }
-
-
-def _agent_row(agent: AgentState) -> list[str]:
-    version = "not found" if agent.installed is None else agent.version or "?"
-    by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
-    scopes = [f"{scope} (by hand)" if scope in by_hand else scope for scope in agent.scopes]
-    wired = "unreadable" if agent.unreadable else " and ".join(scopes) or "no"
-    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in agent.all_wired))
-    missing = agent.missing_events if agent.scopes else []
-    return [agent.agent.NAME, version, wired, events or "-", ", ".join(missing) or "-"]
 
 
 # --- hookrun doctor
@@ -388,14 +370,18 @@ def _agent_row(agent: AgentState) -> list[str]:
 )
 @click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @click.option(
-    "--prove", "proving", is_flag=True, help="Send recorded messages through the installed commands to a probe."
+    "--prove",
+    "proving",
+    is_flag=True,
+    help="Send recorded messages through the installed commands to a probe, and calls to each guard: one that it must "
+    "block, ten that must pass.",
 )
 @json_option
 @home_option
 def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
-    Without a name: every agent on this machine. Your hooks are not run, even with --prove.
+    Without a name: every agent on this machine. Of your hooks, only --prove runs the guards; no call is executed.
     """
     inspected = _inspected(at, agents or AGENTS)
     unapproved, undecided = _unapproved(at)
@@ -403,8 +389,13 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
         agent.unapproved, agent.undecided = unapproved, undecided
     shown = [agent for agent in inspected if agents or agent.is_here]
     if proving:
-        from hookrun.doctor.prove import prove  # rarely needed
-    examined = [(agent, [*run_checks(agent), *(prove(agent) if proving else ())]) for agent in shown]
+        from hookrun.cli.guards import prove_guards  # rarely needed
+        from hookrun.doctor.prove import prove
+    guards, root = _guards(at) if proving else ([], "")
+    examined = [
+        (agent, [*run_checks(agent), *((*prove(agent), *prove_guards(agent, guards, root)) if proving else ())])
+        for agent in shown
+    ]
     problems = ConfigSources(at).problems if not examined else []  # else each agent's checks have them
     wrong = bool(problems) or any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:
@@ -417,6 +408,14 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
             click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
         print_problems(problems)
     return FAILED if wrong else 0
+
+
+def _guards(at: Workspace) -> tuple[list[Hook], str]:
+    """Return the guards of tool calls that are in force here, and the project's root."""
+    project = at.project()
+    guards = [each for each in project.declarations.hooks if is_guard(each) and "pre_tool_use" in each.events]
+    states = _inspect_hooks(guards, project, [{} for _ in guards])[1]
+    return [each for each, state in zip(guards, states, strict=True) if state == "ready"], project.root
 
 
 def _unapproved(at: Workspace) -> tuple[dict[str, str], str | None]:

@@ -216,7 +216,7 @@ def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, **flags
             require_terminal("allow a call")
         for each in shown if not flags["dry_run"] else ():
             each["until"] = permit(at.home, each, owners)
-            about = {field: each[name] for name, field in audit.ABOUT}
+            about = {field: each.get(name) for name, field in audit.ABOUT}
             noted = {name: each[name] for name in ("hook", "call", "project")}
             audit.write(at.home, [audit.record(audit_reader.ALLOW, about, **noted)], settings.get("audit"))
     done = "allowed once" if flags["listing"] else "no longer allowed" if flags["forget"] else "would be allowed once"

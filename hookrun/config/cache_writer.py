@@ -137,6 +137,7 @@ def encode(declarations: Declarations, found: ConfigFiles, also: list[tuple[str,
 
 def _row(hook: Hook, fields: dict[str, object], offset: int) -> Row:
     return {
+        "name": hook.name,
         "layer": LAYERS.index(hook.layer),
         "always": hook.always,
         "enforcing": hook.enforcing,

@@ -12,7 +12,7 @@ import sys
 from stat import S_ISLNK
 
 from hookrun import __version__
-from hookrun.core.conditions import matching
+from hookrun.core.conditions import mismatches
 from hookrun.core.fastjson import scan_own
 from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook
 from hookrun.core.state import CONFIG_DIR, DATA_DIR, STATE_DIR, file_name_for, identity, identity_of, read_cached
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     class Row(TypedDict):
         """A hook in the table of its event, for what comes before it is parsed; `conditions` are those it has."""
 
+        name: str
         layer: int
         always: bool
         enforcing: bool
@@ -240,7 +241,7 @@ def _up_to_repository(found: ConfigFiles, cwd: str, repository: str | None) -> l
 
 # --- the compiled configuration
 
-FORMAT = 11
+FORMAT = 12
 # The fields of `load.Declarations` in it beside the hooks.
 DECLARED = ("problems", "unread", "kept", "gone", "settings", "events", "root")
 
@@ -307,6 +308,10 @@ class CompiledConfig:
         return Hook.from_dict(data)
 
 
+# Hooks of an event that the log names as not run.
+MOST_NAMED = 100
+
+
 class EventHooks:
     """The candidate hooks of one event, each parsed when first needed.
 
@@ -323,17 +328,30 @@ class EventHooks:
         self._compiled = compiled
         self._hooks: dict[int, Hook] = {}
         self._context: Mapping[str, object] | None = None
-        self._selected: dict[int, set[int]] = {}
+        self._mismatches: dict[int, dict[int, tuple[str, str] | None]] = {}
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         if context is not self._context:
-            self._context, self._selected = context, {}
+            self._context, self._mismatches = context, {}
         layer = self.layers[index]
-        if layer not in self._selected:  # by layer: a project's conditions do not delay the user's guards
+        if layer not in self._mismatches:  # by layer: a project's conditions do not delay the user's guards
             rows = {n: row["conditions"] for n, row in enumerate(self._rows) if row["layer"] == layer}
-            self._selected[layer] = matching(rows, context)
-        return index in self._selected[layer]
+            self._mismatches[layer] = mismatches(rows, context)
+        return self._mismatches[layer][index] is None
+
+    def not_run(self, statuses: Mapping[int, str]) -> dict[str, list[str]]:
+        """Return each reason for which hooks did not run, with their names; `statuses` are a chain's.
+
+        A condition that did not match is the field's name, for `when` with the path.
+        """
+        found: dict[str, list[str]] = {}
+        for index, layer in enumerate(self.layers[:MOST_NAMED]):
+            unmet = self._mismatches.get(layer, {}).get(index) or ("not reached", "")
+            status = statuses.get(index) or " ".join(unmet).strip().removeprefix("claude ")
+            if not status.startswith("ran"):
+                found.setdefault(status.removeprefix("not run: "), []).append(self._rows[index]["name"])
+        return found
 
     def hook(self, index: int) -> Hook:
         """Return the hook, parsed."""

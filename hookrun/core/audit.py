@@ -56,6 +56,7 @@ ABOUT = (
     ("event", "event"),
     ("session_id", "session_id"),
     ("tool", "tool_name"),
+    ("proof", "proof"),
 )
 
 

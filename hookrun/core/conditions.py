@@ -153,7 +153,9 @@ def tool_names(context: Mapping[str, object]) -> list[str]:
 LONGEST_INDEX = 9
 
 
-def matching(conditions: Mapping[int, Mapping[str, Any]], context: Mapping[str, object]) -> set[int]:
-    """Return the keys of the conditions, by name as `mismatch` takes them, that a context meets."""
+def mismatches(
+    conditions: Mapping[int, Mapping[str, Any]], context: Mapping[str, object]
+) -> dict[int, tuple[str, str] | None]:
+    """Return for each key of conditions, by name as `mismatch` takes them, which one a context does not meet."""
     view = ConditionEvaluator(context)
-    return {key for key, each in conditions.items() if view.mismatch(**each) is None}
+    return {key: view.mismatch(**each) for key, each in conditions.items()}

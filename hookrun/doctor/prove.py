@@ -59,7 +59,7 @@ def prove(state: AgentState) -> Findings:
     payloads = recorded(state.agent.NAME)
     unproven = []
     for each in state.all_wired:
-        reason = _why_not(state, each)
+        reason = why_not_started(state, each)
         if reason is not None:
             found = f"not tried: {each.event} through {each.path}:{each.line}"
             yield Finding("proof", NOTE, found, reason, "run the other checks")
@@ -74,7 +74,7 @@ def prove(state: AgentState) -> Findings:
         yield Finding("proof", NOTE, f"not tried: {', '.join(unproven)}", "no recorded message for them")
 
 
-def _why_not(state: AgentState, wired: WiredEvent) -> str | None:
+def why_not_started(state: AgentState, wired: WiredEvent) -> str | None:
     """Return why the command is not started, or None: a project's line must not choose what the user runs."""
     if wired.only:
         return f"{wired.only} excludes a part of it"
@@ -111,27 +111,28 @@ def _proof(state: AgentState, wired: WiredEvent, payload: Mapping[str, object]) 
         os.mkdir(work)
         with open(os.path.join(home, ".config", "hookrun", "hooks.json"), "w", encoding="utf-8") as file:
             json.dump(PROBED, file)
-        message = _filled(payload, cwd=work, home=state.location.home)
-        done = _run(state, wired, json.dumps(message).encode(), home=home, work=work)
+        message = filled(payload, cwd=work, home=state.location.home)
+        done = run_wired(state, wired, json.dumps(message).encode(), "--probe", home, work=work)
         return _judged(state.agent, wired, message, done, probed=_probe_ran(home))
 
 
-def _filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
+def filled(payload: Mapping[str, object], **values: str) -> dict[str, object]:
+    """Return a recorded message with these values for its placeholders."""
     text = json.dumps(payload)
     for name, value in values.items():
         text = text.replace("{" + name + "}", json.dumps(value)[1:-1])
-    filled: dict[str, object] = json.loads(text)
-    return filled
+    message: dict[str, object] = json.loads(text)
+    return message
 
 
-def _run(
-    state: AgentState, wired: WiredEvent, message: bytes, *, home: str, work: str
+def run_wired(
+    state: AgentState, wired: WiredEvent, message: bytes, *options: str, work: str
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Return the finished command, or None after a timeout."""
     words = wired.command.words
     if wired.command.form is not None:  # as by its script, which finds hookrun by the account's home
         words = [*(state.found_by_project() or []), *wired.command.flags.arguments()]
-    command = [*words, "--probe", home]
+    command = [*words, *options]
     if wired.command.flags.event is None:  # its caller adds the event
         command.append(wired.event)
     environment = {**os.environ, **dict.fromkeys(state.agent.PROJECT_ENV_VARS, work)}

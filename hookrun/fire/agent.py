@@ -83,7 +83,11 @@ class AgentFire:
         self.options = options
         self.errors = [one_line(usage_error)] if usage_error else []
         self.invocation = FireInvocation("", agent=agent.NAME, worker=worker)  # without a home, until it is known
-        self.invocation.trusted, self.invocation.cold = options.trust, options.cold
+        self.invocation.trusted, self.invocation.cold, self.invocation.proof = (
+            options.trust,
+            options.cold,
+            options.proof,
+        )
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
         self._message: Message | None = None

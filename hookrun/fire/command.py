@@ -44,6 +44,8 @@ Options:
                       nothing if the user's own settings fire the event
   --probe DIR         with --agent: use only the config in DIR, as
                       hookrun doctor --prove does
+  --proof HOOK        with --agent: run only this hook, as hookrun doctor --prove
+                      does, and mark it in the log
   --cold REASON       for the log: why a launcher started Python; may start the
                       server
   --answered STATUS   with --agent: exit with this status instead of 0, which a
@@ -87,6 +89,7 @@ class FireOptions:
         self.deadline: float | None = None
         self.home: str | None = None
         self.probe: str | None = None
+        self.proof: str | None = None
         self.scope: str | None = None
         self.explain = False
         self.answered = 0
@@ -96,7 +99,8 @@ class FireOptions:
 # Why a launcher starts this process after the server ended with its request in hand.
 LOST = "lost"
 TAKE_VALUE = frozenset(
-    {"--agent", "--answered", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--scope", "--trust"}
+    {"--agent", "--answered", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--proof", "--scope"}
+    | {"--trust"}
 )
 
 

@@ -53,7 +53,8 @@ class FireInvocation:
     configured; `warnings` are for people only. If it `lacks_home`, the home that was named is gone. `events` are the
     host program's own. If it `asks_approval`, a project's hooks need one; `trusted` are approved digests. If it
     `can_ask`, the agent asks the user where a hook says so. `on_outcomes` gets what hooks read and how they ended.
-    `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead.
+    `worker` is the server's, if it runs this; `cold` is why a launcher started a process instead. `proof` is the only
+    hook to run, for `hookrun doctor --prove`.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class FireInvocation:
         self.disabled = agent is None and os.environ.get("HOOKRUN") == "0"
         self.skip = os.environ.get("HOOKRUN_SKIP") if agent is None else None
         self.cold: str | None = None
+        self.proof: str | None = None
         self.trusted: list[str] = []
         self.asks_approval = agent is not None
         self.can_ask = False
@@ -238,6 +240,9 @@ class EventFire:
             skipped = {name.strip() for name in self.invocation.skip.split(",")}
             why = self.chain.disabled_reason
             self.chain.disabled_reason = lambda hook: "HOOKRUN_SKIP names it" if hook.name in skipped else why(hook)
+        if (proof := self.invocation.proof) is not None:
+            off = self.chain.disabled_reason
+            self.chain.disabled_reason = lambda hook: off(hook) if hook.name == proof else "another guard is proved"
         self._run(self.chain, runner)
         try:
             self._note(self.chain, environment, runner)
@@ -394,10 +399,11 @@ class EventFire:
 
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
-            self.context,
+            {**self.context, "proof": invocation.proof},
             message=own_message,
             action=verdict.action if verdict is not None else None,
             declared=self.candidates.count if self.candidates is not None else 0,
+            not_run=self.candidates.not_run(self.chain.statuses if self.chain else {}) if self.candidates else None,
             ms=total * 1000,
             own_ms=round((total - invocation.waited) * 1000, 1),
             problems=[*invocation.problems, *invocation.kept],

@@ -3,7 +3,7 @@
     @hooked(engine, session_id="s1")
     def read(file_path: str) -> str: ...
 
-    call = ToolCall(engine, name, arguments, session_id="s1")
+    call = HookedCall(engine, name, arguments, session_id="s1")
     if (refused := await call.before()) is not None:
         return refused.content
     ...  # the framework runs the tool with call.args
@@ -29,7 +29,7 @@ from hookrun.library.embedded_engine import Engine
 P = ParamSpec("P")
 R = TypeVar("R")
 
-__all__ = ["ToolCall", "hooked"]
+__all__ = ["HookedCall", "hooked"]
 
 
 def hooked(
@@ -103,7 +103,7 @@ def hooked(
     return decorate
 
 
-class ToolCall:
+class HookedCall:
     """A call of a tool that a framework makes itself, between two callbacks: `before`, and `after` or `failed`.
 
     `args` are the arguments to call the tool with, after `before`. The options are those of `run_tool`; a failed tool

@@ -44,7 +44,7 @@ def run(directory: str, *arguments: str, path: str | None = None) -> str | None:
         program = next((each for each in places if os.access(each, os.X_OK)), "/nowhere/git")
     if arguments[0] == "status":
         environment |= _without_filters(directory)
-        arguments = (*arguments, "--ignore-submodules=all")  # their settings are other ones
+        arguments = ("status", "--ignore-submodules=all", *arguments[1:])  # their settings are other ones
     output, write_end = os.pipe()
     try:
         # Not `subprocess`: its import costs four times as much as git's answer.

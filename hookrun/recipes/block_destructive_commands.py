@@ -6,7 +6,7 @@ import os
 
 from hookrun.core.files import is_within
 from hookrun.core.globs import glob
-from hookrun.recipes import NO, further_losses, unseen_code
+from hookrun.recipes import further_losses, git_losses, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, block, line_of, may, parse, physical, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
@@ -16,10 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from hookrun.recipes.git_losses import Loss
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
-
-WORDS = ("clean", "reset", "restore", "stash", "branch")
 
 RECIPE = Recipe(
     "block-destructive-commands",
@@ -29,9 +28,10 @@ RECIPE = Recipe(
         Option(
             "git",
             "",
-            "Git commands to block because they discard work: `clean` (with `-f`), `reset` (`--hard`), `restore` (also "
-            "`checkout` of paths), `stash` (`drop`, `clear`), `branch` (`-D`).",
-            list_of=WORDS,
+            "Git commands to block if they discard work: `clean` (with `-f`), `reset` (`--hard`), `restore` (also "
+            "`checkout` and `rm -f` of changed files, `switch -f`), `stash` (`drop`, `clear`), `branch` (`-D`), "
+            "`worktree` (`remove -f`), `history` (`filter-branch`, `reflog expire`).",
+            list_of=git_losses.KINDS,
         ),
         Option(
             "outside_project",
@@ -41,9 +41,9 @@ RECIPE = Recipe(
         ),
         Option(
             "ask",
-            "clean reset download",
+            " ".join((*git_losses.KINDS, "download")),
             "Commands to ask about: any value of `git`, and `download` (code that is downloaded and run at once).",
-            list_of=(*WORDS, "download"),
+            list_of=(*git_losses.KINDS, "download"),
         ),
         unseen_code.INTERACTIVE,
     ),
@@ -51,13 +51,18 @@ RECIPE = Recipe(
         - `rm -r`, `find -delete`, `find -exec rm`, `mv` and `rsync --delete` on `/`, system directories, your home
           directory and its main subdirectories, the project root and its `.git`, any parent of these, and `*` in them.
         - `git clean` and `tar --remove-files` there, and git aliases for these commands.
+        - It asks before git discards uncommitted changes (`checkout .`, `restore`, `reset --hard`, `rm -f`, `switch
+          -f`, `git show HEAD:x > x`), files that git does not have (`clean -f`, `git ls-files -o | xargs rm`), stashes,
+          commits that only a deleted branch has (`branch -D`), worktrees (`worktree remove -f`) or history
+          (`filter-branch`, `filter-repo`, `reflog expire`). Where nothing would be lost, as in a clean work tree, the
+          command is allowed; so it is in temporary directories outside the project, and after `git init`.
+        - The same with `hg update --clean`, `svn revert`, `jj abandon` and similar.
         - `mkfs`, `wipefs`, `parted`, `sgdisk`, `fdisk` and similar; `dd`, `shred`, `cp`, `tee` and redirections to a
           disk device.
         - `chmod -R`, `chown -R` and `chgrp -R` on `/` and system directories; `chmod -R` on the home directory.
         - Fork bombs.
-        - It asks before a tree outside the project is removed (`rm -rf ../x`), before `git reset --hard` and `git clean
-          -f`, and before downloaded code is run (`curl ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If
-          the agent cannot ask, the command is blocked.
+        - It asks before a tree outside the project is removed (`rm -rf ../x`), and before downloaded code is run (`curl
+          ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If the agent cannot ask, the command is blocked.
         - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs`, `uv run`, `npx` and similar, in `bash -c`,
           `eval`, `ssh`, `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped into a shell
           (also through `base64 -d`), and with any quoting.
@@ -81,6 +86,7 @@ RECIPE = Recipe(
         - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
           `${DIR%/*}`.
         - Symbolic links to a protected directory.
+        - Commits that the reflog keeps: `git rebase`, `git commit --amend`, `git reset --hard HEAD~1` in a clean tree.
         - Commands read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`, `fd -x`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
         - Aliases and functions from your shell's settings; commands of PowerShell (`Remove-Item`).
@@ -140,7 +146,17 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 def _may_destroy(line: str) -> bool:
     return (
-        may_run(line, (*RULES, *REMOVERS, *further_losses.LOSING, *unseen_code.DOWNLOADERS, *git_programs(DISCARDING)))
+        may_run(
+            line,
+            (
+                *RULES,
+                *REMOVERS,
+                *further_losses.LOSING,
+                *unseen_code.DOWNLOADERS,
+                *git_losses.OTHER_SYSTEMS,
+                *git_programs(git_losses.COMMANDS),
+            ),
+        )
         or further_losses.may_replace(line)
         or "/dev/" in line.translate(QUOTES)
         or any(name in line.translate(BARE).lower() for name in FORMATTING)
@@ -173,6 +189,7 @@ class Guard:
         self._ask = known_words(RECIPE, "ask")
         self._blocks_outside = one_of(RECIPE, "outside_project") == "block"
         self._downloads = unseen_code.Downloads()
+        self._losses = git_losses.GitLosses(self._protected.is_temporary)
         self.question: str | None = None
 
     def reasons(self) -> Iterator[str]:
@@ -181,19 +198,20 @@ class Guard:
 
         parsed = parse(self._context, self._line)
         for command, git in calls(self._context, parsed, Configuration()):
-            yield from (f"{reason}{command.place}. {ADVICE}" for reason in self._of_command(command, git))
-            asked = next(self._questions(command, git), None)
+            loss = self._losses.of(command, git)
+            yield from (f"{reason}{command.place}. {ADVICE}" for reason in self._of_command(command, git, loss))
+            asked = next(self._questions(command, git, loss), None)
             self.question = self.question or (f"{asked}{command.place}" if asked is not None else None)
         yield from unreadable(parsed, DANGER)
         yield from unseen_code.refusal(RECIPE, self._context, parsed)
 
-    def _of_command(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
+    def _of_command(self, command: SimpleCommand, git: GitCall | None, loss: Loss | None) -> Iterator[str]:
         yield from _overwritten(each.target.text for each in command.redirections if each.writes)
         if command.words:
             yield from self._of_program(command)
             yield from self._of_trees(command, git)
-        if git is not None and command.program != UNKNOWN and self._discards(git, self._git):
-            yield f"`git {git.command}` would discard work that cannot be recovered"
+        if loss is not None and loss.kind in self._git:
+            yield f"This would discard {loss.text}"
 
     def _of_program(self, command: SimpleCommand) -> Iterator[str]:
         if command.program in command.within and command.beside and "command" not in command.wrappers:
@@ -212,11 +230,11 @@ class Guard:
             if self._blocks_outside and (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This would remove {outside}, which is outside the project"
 
-    def _questions(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
+    def _questions(self, command: SimpleCommand, git: GitCall | None, loss: Loss | None) -> Iterator[str]:
         if self._downloads.runs(command) and "download" in self._ask:
             yield "This downloads code and runs it without review"
-        if git is not None and command.program != UNKNOWN and self._discards(git, self._ask):
-            yield f"`git {git.command}` discards work that cannot be recovered"
+        if loss is not None and loss.kind in self._ask:
+            yield f"This discards {loss.text}"
         for path, directory in self._removed(command, git):
             if (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This removes {outside}, which is outside the project"
@@ -225,7 +243,7 @@ class Guard:
     def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
         """Return the trees that a command removes, each with its path's starting directory."""
         if git is not None and command.program != UNKNOWN:
-            if git.command != "clean" or not _cleans(_words(git)):
+            if git.command != "clean" or not git_losses.cleans(git):
                 return []
             from hookrun.shell.simple_command import not_options
 
@@ -236,11 +254,6 @@ class Guard:
     def _in_project(self, path: str, directory: str | None) -> bool:
         full = absolute(path, directory)
         return full is not None and is_within(full, self._project)
-
-    @staticmethod
-    def _discards(git: GitCall, wanted: list[str]) -> bool:
-        rule = DISCARDING.get(git.command)
-        return rule is not None and rule[0] in wanted and rule[1](_words(git))
 
     def moved(self, command: SimpleCommand) -> Iterator[str]:
         """Yield the disk that `mv` would overwrite, and the trees it would move away."""
@@ -308,14 +321,17 @@ class ProtectedPaths:
         full = absolute(path.removesuffix("/*") or "/", directory)
         if full is None or self._project == "/":
             return None
-        if any(is_within(full, f"{self._home}/{each}") for each in further_losses.CACHES):
-            return None
-        mine = (self._project, os.path.realpath(self._project))
-        if is_within(full, mine[0]) or is_within(os.path.realpath(full), mine[1]):
-            return None
+        cached = any(is_within(full, f"{self._home}/{each}") for each in further_losses.CACHES)
+        return None if cached or self._is_in_project(full) or self.is_temporary(full) else full
+
+    def is_temporary(self, full: str) -> bool:
+        """Return whether an absolute path is in a temporary directory, and not in the project."""
         own = absolute(os.environ.get("TMPDIR", ""), "/") or "/"
         temporary = (*further_losses.TEMPORARY, *(() if self.is_large(own) else (own,)))
-        return None if any(each != full and is_within(full, each) for each in temporary) else full
+        return any(each != full and is_within(full, each) for each in temporary) and not self._is_in_project(full)
+
+    def _is_in_project(self, full: str) -> bool:
+        return is_within(full, self._project) or is_within(os.path.realpath(full), os.path.realpath(self._project))
 
     def threatened_by(self, path: str, directory: str | None) -> str | None:
         """Return the protected directory affected by a removal: the path, one within it, or its content."""
@@ -413,30 +429,6 @@ def _formats(command: SimpleCommand) -> Iterator[str]:
 def _overwritten(paths: Iterable[str]) -> Iterator[str]:
     return (f"This would overwrite the disk {path}" for path in paths if _disk(path))
 
-
-def _short(words: Iterable[str], letter: str) -> bool:
-    return any(word[:1] == "-" and word[:2] != "--" and letter in word for word in words)
-
-
-def _cleans(words: list[str]) -> bool:
-    return (_short(words, "f") or "--force" in words) and not (_short(words, "n") or "--dry-run" in words)
-
-
-def _words(git: GitCall) -> list[str]:
-    """Return a git call's words; a setting that spares `clean` its `--force` counts as one."""
-    forced = git.command == "clean" and git.settings.get("clean.requireforce", "").lower() in NO
-    return ["--force", *git.texts] if forced else git.texts
-
-
-# Git commands -> the word of the option that blocks them, and whether arguments discard work.
-DISCARDING: dict[str, tuple[str, Callable[[list[str]], bool]]] = {
-    "branch": ("branch", lambda words: _short(words, "D") or {"--delete", "--force"} <= set(words)),
-    "checkout": ("restore", lambda words: not {"--", ".", ":/", "*", "-f", "--force"}.isdisjoint(words)),
-    "clean": ("clean", _cleans),
-    "reset": ("reset", lambda words: any(word[:4] == "--ha" for word in words)),
-    "restore": ("restore", lambda words: "--staged" not in words or "--worktree" in words),
-    "stash": ("stash", lambda words: words[:1] in (["drop"], ["clear"])),
-}
 
 # Program -> the function that yields why it must not run.
 RULES: dict[str, Callable[[Guard, SimpleCommand], Iterator[str]]] = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Maximum nesting of aliases that are shell lines.
 MAX_ALIASES = 3
 # Beginnings of the settings that count.
-READ = ("alias.", "branch.", "remote.")
+READ = ("alias.", "branch.", "push.", "remote.")
 
 
 _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
@@ -54,6 +54,11 @@ class Configuration:
         A name's section and key are in lower case, the part between is unchanged.
         """
         return [*(_settings(directory) or ()), *self._set]
+
+    @staticmethod
+    def is_known(directory: str | None) -> bool:
+        """Return whether git can be asked for a directory's settings."""
+        return _settings(directory) is not None
 
     def learn(self, git: GitCall) -> None:
         """Apply the setting of a `git config` or `git remote` call."""

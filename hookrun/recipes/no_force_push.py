@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from hookrun.core.globs import glob
 from hookrun.recipes import unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import block, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
+from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
@@ -23,15 +26,16 @@ RECIPE = Recipe(
     options=(
         Option(
             "branches",
-            "*",
-            "Globs of branches to protect from overwriting. A push that names no branch counts as any of them.",
+            "main master trunk develop production release/* v[0-9]*",
+            "Globs of branches and tags to protect from overwriting; `*` for all. An unknown branch counts as any.",
         ),
-        Option("lease", "no", "With `yes`, `--force-with-lease` is allowed.", yes),
-        Option("kept", "main master", "Globs of branches to protect from deletion."),
+        Option("lease", "no", "With `yes`, `--force-with-lease` is allowed for these, too.", yes),
+        Option("kept", "main master release/* v[0-9]*", "Globs of branches and tags to protect from deletion."),
         unseen_code.INTERACTIVE,
     ),
     catches="""
-        - `git push` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, `--mirror`, or `+` before a refspec.
+        - `git push` to a branch in `branches` with `--force`, `-f` (also in `-fu`), `--force-with-lease`, or `+` before
+          a refspec; `--mirror`. A push that names no branch pushes the checked-out one, in worktrees, too.
         - Deleting a branch in `kept`: `--delete`, `-d`, `:main`, and `--prune`.
         - Git settings with the same effect, in the line, in `GIT_CONFIG_...` variables or in git's config: an alias
           (`alias.p=push --force`), `remote.origin.push=+main`, `remote.origin.mirror=true`, also when the line sets
@@ -46,6 +50,7 @@ RECIPE = Recipe(
         - Git settings written by a script in the same line: `./setup.sh && git p`.
         - Git settings of remotes where hookrun cannot run git. A line with what may be an alias is blocked there.
         - Scripts, `make`, other programs and web pages: `gh api`, `git subtree`, `hg`, `jj`.
+        - Branches that are not in `branches`: `git push -f` on a feature branch is allowed.
         - Options that only the shell knows: `git push $FLAGS`.
         - Rewriting history locally: `git commit --amend` and `git rebase` are allowed.
     """,
@@ -59,13 +64,16 @@ DANGER = r"(?s)\bgit\b.*\b(?:push|send-pack)\b.*\s(?:-\w*[fd]|--(?:forc|mi|de|pr
 
 # Long options of push -> the fewest letters of abbreviations.
 LONG = {"force": 4, "force-with-lease": 7, "mirror": 1, "delete": 2, "prune": 3, "dry-run": 2}
+LONG |= {"all": 2, "branches": 1, "tags": 2}
 SHORT = {"f": "force", "d": "delete", "n": "dry-run"}
 
 ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
 
 
-# Git's commands that push.
+# Git's commands that push, and those after which any branch may be checked out.
 PUSHING = ("push", "send-pack")
+SWITCHING = frozenset({"bisect", "checkout", "clone", "init", "switch"})
+HEAD = "HEAD"
 
 
 def concerns(context: Mapping[str, object]) -> bool:
@@ -91,11 +99,48 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
 
     parsed = parse(context, line)
     configuration = Configuration()
+    before: list[GitCall] = []
     for command, git in calls(context, parsed, configuration):
         if git is not None and git.command in PUSHING:
-            yield from (f"{reason}{command.place}. {ADVICE}" for reason in _of_push(git, command, configuration))
+            heads = _heads(git, before, configuration)
+            reasons = _of_push(git, command, configuration, heads)
+            yield from (f"{reason}{command.place}. {ADVICE}" for reason in reasons)
+        elif git is not None:
+            before.append(git)
     yield from unreadable(parsed, DANGER)
     yield from unseen_code.refusal(RECIPE, context, parsed)
+
+
+def _heads(git: GitCall, before: list[GitCall], configuration: Configuration) -> list[str]:
+    """Return the branches of which a push that names none may push one: by HEAD, or after the line's switches.
+
+    UNKNOWN is among them if it may be any: git cannot say, HEAD is detached, or settings choose another one.
+    """
+    from hookrun.recipes.git_repository import branch
+
+    where = git.directory
+    if where is None or git.elsewhere or not os.path.isdir(where) or not configuration.is_known(where):
+        return [UNKNOWN]
+    here = branch(where)
+    settings = {**configuration(where), **git.settings}
+    upstream = _target(settings.get(f"branch.{here}.merge", ""))
+    targets = {"simple": here, "current": here, "upstream": upstream, "tracking": upstream}
+    heads = [here, targets.get(settings.get("push.default", "simple")), *map(_switched, before)]
+    return [each or UNKNOWN for each in heads if each != HEAD]
+
+
+def _switched(git: GitCall) -> str | None:
+    """Return the branch that a call checks out, HEAD if it changes none, None if unknown."""
+    words, names = git.texts, not_options(git.texts)
+    if git.command in {"checkout", "switch"} and git.directory is not None:
+        if "--" in words:
+            return HEAD
+        creates = words[:1] in (["-b"], ["-B"], ["-c"], ["-C"])
+        is_file = bool(names) and os.path.lexists(os.path.join(git.directory, names[0]))
+        return names[0] if (creates or len(names) == 1) and not is_file and names[0] != "-" else None
+    moves = {"branch": bool({"-m", "-M", "--move"} & {*words}), "rebase": len(names) > 1}
+    moves |= {"symbolic-ref": len(names) > 1, "stash": names[:1] == ["branch"]}
+    return None if moves.get(git.command, git.command in SWITCHING) else HEAD
 
 
 class Push:
@@ -133,7 +178,7 @@ class Push:
         return self.given[1:]
 
 
-def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration) -> Iterator[str]:
+def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration, heads: list[str]) -> Iterator[str]:
     push = Push(git.texts)
     known = command.program != UNKNOWN
     if "dry-run" in push.options or not (known or push.options & {"force", "force-with-lease", "mirror"}):
@@ -144,7 +189,7 @@ def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration)
     mirrors = [value for name, value in configured if _key(name) == "mirror"]
     if "mirror" in push.options or any(value.lower() not in FALSE for value in mirrors):
         yield "A mirror push overwrites and deletes remote branches"
-    yield from _overwriting(push, [value for name, value in configured if _key(name) == "push"])
+    yield from _overwriting(push, [value for name, value in configured if _key(name) == "push"], heads)
     yield from _deleting(push)
 
 
@@ -164,16 +209,17 @@ def _of_its_remote(push: Push, configuration: Configuration, directory: str | No
     return [(name, value) for name, value in configuration.all(directory) if name in names]
 
 
-def _overwriting(push: Push, configured: list[str]) -> Iterator[str]:
+def _overwriting(push: Push, configured: list[str], heads: list[str]) -> Iterator[str]:
     refspecs = [*push.refspecs, *configured]
     forces = "force" in push.options
     if forces or ("force-with-lease" in push.options and not yes(RECIPE, "lease")):
-        targets = [_target(refspec) for refspec in refspecs] or [UNKNOWN]
+        targets = [_target(refspec) for refspec in refspecs] or heads
+        targets += [UNKNOWN] if push.options & {"all", "branches", "tags"} else []
         how = "--force" if forces else "--force-with-lease"
     else:
         targets = [_target(refspec) for refspec in refspecs if refspec[:1] == "+"]
         how = "+"
-    for target in targets:
+    for target in dict.fromkeys(each for name in targets for each in (heads if name == HEAD else [name])):
         if _one_of(target, "branches"):
             named = f" {target}" if UNKNOWN not in target else ""
             yield f"Pushing{named} with `{how}` can overwrite commits of others"
@@ -189,13 +235,17 @@ def _deleting(push: Push) -> Iterator[str]:
 
 
 def _target(refspec: str) -> str:
-    """Return a refspec's target branch, UNKNOWN for HEAD."""
+    """Return a refspec's target branch or tag, HEAD for the checked-out one, UNKNOWN for any."""
     source, _, target = refspec.lstrip("+").rpartition(":")
-    branch = target or source
-    return UNKNOWN if branch in {"HEAD", "@", ""} else branch.removeprefix("refs/heads/").removeprefix("heads/")
+    name = (target or source).removeprefix("refs/").removeprefix("heads/").removeprefix("tags/")
+    return HEAD if name in {HEAD, "@"} else name or UNKNOWN
 
 
 def _one_of(branch: str, name: str) -> bool:
     """Return whether a branch may match an option's globs."""
     globs = option(RECIPE, name).split()
-    return bool(globs) if UNKNOWN in branch or "*" in branch else any(glob(each, branch) for each in globs)
+    return (
+        bool(globs)
+        if UNKNOWN in branch or "*" in branch or branch == HEAD
+        else any(glob(each, branch) for each in globs)
+    )

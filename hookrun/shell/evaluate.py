@@ -117,7 +117,8 @@ class Evaluator:
             inner = scope.copy()
             inner.wrappers = (*scope.wrappers, program)
             inner.variables.update(command.assignments)
-            self.evaluate(argv, inner, Streams())
+            launched = program in having("launches")
+            self.evaluate(argv, inner, Streams(streams.redirections, streams.stdin) if launched else Streams())
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
         return self._kept(self._printed(command, scope), streams, scope)

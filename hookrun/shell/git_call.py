@@ -26,15 +26,17 @@ VALUED = frozenset(
 # Commands of git, which no alias can replace; others are looked up as aliases in the configuration.
 OWN = frozenset({
     "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout",
-    "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff", "diff-tree", "difftool",
-    "fetch", "filter-branch", "for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "help", "init",
-    "log", "ls-files", "ls-remote", "ls-tree", "maintenance", "merge", "merge-base", "mergetool", "mv", "notes",
-    "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack", "replace", "request-pull",
-    "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "send-pack", "shortlog", "show", "show-ref",
-    "sparse-checkout", "stash", "status", "submodule", "switch", "symbolic-ref", "tag", "update-index",
-    "update-ref", "version", "worktree", "write-tree",
+    "checkout-index", "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff",
+    "diff-tree", "difftool", "fetch", "filter-branch", "filter-repo", "for-each-ref", "format-patch", "fsck", "gc",
+    "grep", "hash-object", "help", "init", "log", "ls-files", "ls-remote", "ls-tree", "maintenance", "merge",
+    "merge-base", "mergetool", "mv", "notes", "pull", "push", "range-diff", "read-tree", "rebase", "reflog",
+    "remote", "repack", "replace", "request-pull", "reset", "restore", "rev-list", "rev-parse", "revert", "rm",
+    "send-pack", "shortlog", "show", "show-ref", "sparse-checkout", "stash", "status", "submodule", "switch",
+    "symbolic-ref", "tag", "update-index", "update-ref", "version", "worktree", "write-tree",
 })  # fmt: skip
 
+# Variables, and options, that name a repository.
+REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"})
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 # A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`.
 PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
@@ -55,7 +57,8 @@ class GitCall:
     """A git command and the words after it. `settings` are those of `-c NAME=VALUE`, names in lower case.
 
     `line` is the shell line of an alias (`alias.x=!...`). `directory` is where git runs, `work_tree` what
-    `--work-tree`, GIT_WORK_TREE or the repository names; None if unknown.
+    `--work-tree`, GIT_WORK_TREE or the repository names; None if unknown. `elsewhere`: the line names a repository or a
+    work tree, so that those in `directory` need not be the call's.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class GitCall:
         self.settings = settings
         self.directory = directory
         self.work_tree = work_tree
+        self.elsewhere = False
         self.line: str | None = None
 
     @property
@@ -103,6 +107,7 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
             return None
         tree = variables.get("GIT_WORK_TREE") or _configured_tree(directory, variables.get("GIT_DIR"))
         made = GitCall(words[0].text, words[1:], settings, directory, absolute(tree, directory))
+        made.elsewhere = not REPOSITORY.isdisjoint(variables)
         alias = _alias(made, configured if command.program != UNKNOWN else None)
         if not alias:
             break

@@ -13,7 +13,8 @@ from __future__ import annotations
 # end in a version; flags, long_flags: without a value.
 # wraps: its words after so many operands are a command; assigns: and may be NAME=VALUE; apart: which may see other
 # directories. valued, directory, never: options with the next word, those for its directory, and to run nothing.
-# carries: any of its operands may be a program, with the words after it: `docker exec db psql`.
+# carries: any of its operands may be a program, with the words after it: `docker exec db psql`; hosts: which runs in a
+# container or on another machine.
 # launches: it may run a command, after one of these words. line_after: likewise a line. finds: files it looks for;
 # tasks: and how it runs what they say for a name.
 # enters: it changes the directory. keyword: a command follows.
@@ -42,7 +43,7 @@ npx pnpx :: line=call launches finds=package.json,.npmrc,pnpm-workspace.yaml,.ya
 at batch :: line=input input
 eval :: line=joined in_shell builtin data
 git :: line=git prints=directory passes_on git
-ssh :: line=remote input apart valued=-B,-D,-E,-F,-I,-J,-L,-O,-Q,-R,-S,-W,-b,-c,-e,-i,-l,-m,-o,-p,-w unseen
+ssh :: line=remote input apart hosts valued=-B,-D,-E,-F,-I,-J,-L,-O,-Q,-R,-S,-W,-b,-c,-e,-i,-l,-m,-o,-p,-w unseen
 sudo :: line=sudo input wraps assigns directory=-D,--chdir
     valued=-u,--user,-g,--group,-h,--host,-p,--prompt,-C,--close-from,-R,--chroot,-r,--role,-t,--type,-T,-U
     never=-l,--list,-v,--validate,-k,-K,-e,--edit data
@@ -142,9 +143,9 @@ ip :: wraps=3 valued=-n,-netns
 login newgrp :: opens
 asdf aws-vault bundle mise pdm pyenv rbenv :: launches=exec,x
 yarn :: carries launches=exec,x,dlx tasks=package finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
-conda doppler hatch mamba micromamba op pipenv pipx poetry rye uv :: launches=run
+conda doppler dotenvx hatch infisical mamba micromamba op pipenv pipx poetry railway rye uv :: launches=run
 bunx :: launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
-dotenv uvx :: launches
+dotenv env-cmd uvx :: launches
 # Programs that find their files
 bmake gmake make :: finds=GNUmakefile,makefile,Makefile tasks=makefile
 just :: finds=justfile,Justfile,.justfile,JUSTFILE tasks=justfile
@@ -167,7 +168,7 @@ lefthook :: finds=lefthook.yml,lefthook.yaml,.lefthook.yml
 composer :: carries finds=composer.json tasks=package
 cargo :: finds=Cargo.toml,build.rs
 mage :: finds=magefile.go
-docker-compose :: carries finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
+docker-compose :: carries hosts finds=compose.yaml,compose.yml,docker-compose.yml,docker-compose.yaml
 go :: finds=*.go
 run-parts :: finds=*
 # Programs that change, show or search files
@@ -209,9 +210,10 @@ cd :: builtin enters data unseen
 fd :: passes_on unseen
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
-docker nerdctl podman :: mounts carries
-ddev fly flyctl heroku lando oc podman-compose sail :: carries
-kubectl :: data carries
+docker nerdctl podman :: mounts carries hosts
+ddev fly flyctl heroku lando oc podman-compose sail :: carries hosts
+kubectl :: data carries hosts
+symfony :: carries
 age base32 bzcat bzip2 column comm cut dos2unix envsubst fold gunzip gzip head iconv join less more nl openssl paste pr
     rev strings tac tail tar tr uniq unzip xxd xz xzcat zcat zstd :: passes_on
 dd :: passes_on writes_last

@@ -270,10 +270,7 @@ def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
     assert f"  project  {project.root}" in shown[2]
     assert shown[2][-3].endswith(" ms: R (coder.json:1)")
     assert shown[2][-2].startswith("    to let this call through once: `hookrun allow ")
-    assert (
-        shown[2][-1]
-        == "  1 other hook did not run: `hookrun explain pre_tool_use --tool bash --arg command=ls` shows why"
-    )
+    assert shown[2][-1] == "  late: did not run: guard already ended the chain"
     assert hookrun(project, "why").stdout.splitlines() == shown[2]
     assert hookrun(project, "why", "last", "--json").json["answer"] == shown[2][0]
     assert hookrun(project, "why", "--hook", "dry").stdout.splitlines() == shown[0]

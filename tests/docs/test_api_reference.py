@@ -27,7 +27,7 @@ WITH_EXAMPLES = {
 HANDLERS = {
     "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
     "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
-    "hookrun.integrations.hooked": "ToolCall hooked",
+    "hookrun.integrations.hooked": "HookedCall hooked",
     "hookrun.recipes.notify": "Notify",
     "hookrun.recipes.notify_channels": "Bell Channel ChannelError CommandChannel Desktop Notice Webhook",
     "hookrun.recipes.quality_gate": "QualityGate",

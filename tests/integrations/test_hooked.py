@@ -11,7 +11,7 @@ import pytest
 from hookrun import Abort, Context, Engine, Verdict
 from hookrun.core.context import ContextError
 from hookrun.core.literals import EventName
-from hookrun.integrations.hooked import ToolCall, hooked
+from hookrun.integrations.hooked import HookedCall, hooked
 from hookrun.integrations.tool_loop import ToolOutcome
 from tests.rows import rows
 
@@ -146,12 +146,12 @@ def test_wrong_fields_are_the_program_s_mistake() -> None:
     assert ran == []
 
 
-async def awaited(call: ToolCall, name: str, *given: Any) -> Any:
+async def awaited(call: HookedCall, name: str, *given: Any) -> Any:
     """Call a half in a loop."""
     return await getattr(call, name)(*given)
 
 
-async def at_once(call: ToolCall, name: str, *given: Any) -> Any:
+async def at_once(call: HookedCall, name: str, *given: Any) -> Any:
     """Call a half that needs none."""
     return getattr(call, f"{name}_sync")(*given)
 
@@ -164,16 +164,16 @@ def test_the_halves_of_a_call(half: Any) -> None:
         events = heard(engine)
         engine.register("pre_tool_use", lambda _: Verdict.patch({"x": 2}), name="change")
         engine.register("post_tool_use", lambda _: Verdict.with_context("note"), name="note")
-        call = ToolCall(engine, "mine", {"x": 1}, session_id="s1")
+        call = HookedCall(engine, "mine", {"x": 1}, session_id="s1")
         assert await half(call, "before") is None
         assert call.args == {"x": 2}
         outcome = await half(call, "after", {"ok": True})
         assert (outcome.content, outcome.ran, outcome.result) == ('{"ok": true}\n\nnote', True, {"ok": True})
-        failed = ToolCall(engine, "mine", {"x": 1})
+        failed = HookedCall(engine, "mine", {"x": 1})
         assert await half(failed, "before") is None
         assert (await half(failed, "failed", ValueError("no"))).content == "ValueError: no"
         engine.register("pre_tool_use", lambda _: Verdict.block("stop it"), name="guard", priority=1)
-        refused = await half(ToolCall(engine, "mine", {}), "before")
+        refused = await half(HookedCall(engine, "mine", {}), "before")
         assert (refused.content, refused.ran, refused.action) == ("stop it", False, "block")
         assert [event for event, _, _ in events] == [
             *("pre_tool_use", "post_tool_use"),

@@ -34,7 +34,10 @@ FORCED = [
     ({"alias.pf": "!git q", "alias.q": "push -f"}, "bash -c 'git pf'"),
     ({"remote.origin.push": "+refs/heads/*:refs/heads/*"}, "git push"),
     ({"remote.origin.push": "+main"}, "git push origin"),
-    ({"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+c"}, "git push"),
+    (
+        {"remote.b.push": "a", "remote.origin.push": "b", "remote.pushDefault": "b", "Remote.b.Push": "+main"},
+        "git push",
+    ),
     ({"branch.main.remote": "b", "remote.b.mirror": "true"}, "git push"),
     ({"branch.main.pushRemote": "b", "branch.main.remote": "c", "remote.b.mirror": "1"}, "git push"),
     ({"remote.b.mirror": "yes"}, "git push b"),
@@ -106,6 +109,7 @@ def test_commits_and_cleaning_by_an_alias_are_seen(repository: Account) -> None:
     configure(repository, {"alias.ci": "commit -q", "alias.wipe": "clean -fdx"})
     assert repository.answer("commit_message_check", "git ci -m 'feat: a line'") is None
     assert repository.answer("commit_message_check", "git ci -m 'a line'") is not None
+    repository.write("new.txt")
     repository.options(ask="")
     assert repository.answer("block_destructive_commands", "git wipe") is None
     repository.options(git="clean")

@@ -329,7 +329,7 @@ FORCE_PUSH_HARMFUL = [
     "git push -f",
     "git push --force origin main",
     "git push origin +main",
-    "git push -fu origin x",
+    "git push -fu origin main",
     "git push --force-with-lease",
     "git push origin --delete main",
     "git push origin :main",

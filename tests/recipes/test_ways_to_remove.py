@@ -311,7 +311,7 @@ ORDINARY = [
     "tmux new -s x",
     "screen -ls",
     "git -c alias.x='!ls' x",
-    "git filter-branch --tree-filter 'rm -f secret' HEAD",
+    "git rebase main --exec 'rm -f secret'",
     "printf '%s' /; rm -rf ./x",
     'while read d; do rm -rf "$d"; done < list',
     'read -r a b <<< "/ x"; rm -rf $b',

@@ -169,7 +169,7 @@ HARMLESS = [
     ("recipe", "command"),
     [
         ("block_destructive_commands", "rm -rf /"),
-        ("no_force_push", "git push -f"),
+        ("no_force_push", "git push -f origin main"),
         ("protect_files", "cat .env"),
         ("protect_hooks:guard", "rm coder.json"),
     ],

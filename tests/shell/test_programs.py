@@ -17,6 +17,7 @@ NAMES = [name for row in programs.ROWS if " :: " in row for name in row.partitio
 OTHERS = {
     "block_destructive_commands.py": "its rules, each named for the program that it refuses",
     "fire_call.py": "the programs of one kind of line, nothing of their words",
+    "git_losses.py": "other systems than git, each with its commands that discard work",
     "package_manager.py": "its rules translate the commands of one program into those of another",
 }
 # Names that have another meaning in most places.

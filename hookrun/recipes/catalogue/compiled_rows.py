@@ -1,7 +1,8 @@
 """Find what the catalogue says of a program, in its compiled form: no YAML is read in a call.
 
 Its first line is JSON: by a guard's name the `names` of the programs that it knows, and those that take code in some
-language, `coded`, with the `words` one of which harmful code has. Then come lines `NAME<tab>ROWS`, ROWS in JSON.
+language, `coded`, with the `words` one of which harmful code has. Then come lines `NAME<tab>#1 #2`, and of each number
+a line `#1<tab>ROW`, in JSON.
 """
 
 from __future__ import annotations
@@ -38,16 +39,18 @@ class Catalogue:
 
     def rows(self, name: str) -> list[Row]:
         """Return this guard's rows of a program; a language, `language NAME`, is of all guards."""
-        found: list[Row] = []
-        for text in (_shipped(), *self._others()):
-            start = text.find(f"\n{name}\t")
-            if start >= 0:
-                start += len(name) + 2
-                found += loads(text[start : text.index("\n", start)])  # type: ignore[arg-type]  # a list of objects
+        texts = (_shipped(), *self._others())
+        found: list[Any] = [loads(_line(text, each)) for text in texts for each in _line(text, name).split()]
         return [row for row in found if row.get("guard", self._guard) == self._guard]
 
     def _others(self) -> list[str]:
         return [_compiled(each) for each in self._more]
+
+
+def _line(text: str, name: str) -> str:
+    """Return what a name has in the compiled form, "" if it is not there."""
+    start = text.find(f"\n{name}\t")
+    return "" if start < 0 else text[start + len(name) + 2 : text.index("\n", start + 1)]
 
 
 def _shipped_head() -> Any:

@@ -5,46 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OF_TOOL = frozenset(
-    {
-        "tool",
-        "language",
-        "caught",
-        "passes",
-        "guard",
-        "valued",
-        "target",
-        "names",
-        "variables",
-        "source",
-        "harms",
-        "code",
-        "words",
-    }
-    | {"strings", "server", "reads"}
+_OF_TOOL = (
+    "tool language guard valued target names variables modes source harms caught passes code words strings uses server "
+    "reads commits settings"
 )
-OF_HARM = frozenset(
-    {
-        "verbs",
-        "matches",
-        "unless",
-        "would",
-        "loses",
-        "undo",
-        "do",
-        "production",
-        "anywhere",
-        "instead",
-        "caught",
-        "passes",
-    }
-)
+_OF_HARM = "verbs matches unless place would loses undo do production anywhere instead caught passes"
+OF_TOOL, OF_HARM = frozenset(_OF_TOOL.split()), frozenset(_OF_HARM.split())
 CHOICES = {"undo": ("no", "backup", "redo"), "do": ("block", "ask", "allow"), "production": ("block", "ask", "allow")}
 # Fields that are for readers and tests.
 LEFT_OUT = frozenset({"source", "caught", "passes", "tool", "language"})
@@ -96,21 +67,24 @@ def _wrong(entry: object) -> str | None:
 
 def compiled(files: Iterable[str]) -> str:
     """Return the compiled form of these files. Raises OSError and ValueError."""
-    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows: list[str] = []
+    numbers: dict[str, list[str]] = defaultdict(list)
     heads: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for entry in entries(files):
+    for number, entry in enumerate(entries(files)):
         row = {name: value for name, value in entry.items() if name not in LEFT_OUT}
         row["harms"] = [
             {name: value for name, value in each.items() if name not in LEFT_OUT} for each in row.get("harms", [])
         ]
-        tools = [f"language {entry['language']}"] if "language" in entry else _listed(entry["tool"])
+        rows.append(f"#{number}\t{_dumped(row)}")
+        tools = [f"language {each}" for each in _listed(entry.get("language", []))] or _listed(entry["tool"])
         for name in tools:
-            rows[name].append(row)
+            numbers[name].append(f"#{number}")
             if "guard" in entry:
                 heads[entry["guard"]]["coded" if "words" in row else "names"].add(name)
                 heads[entry["guard"]]["words"].update(row.get("words", ()))
-    lines = [_dumped({guard: {what: sorted(head[what]) for what in sorted(head)} for guard, head in heads.items()})]
-    return "".join(f"{line}\n" for line in chain(lines, (f"{name}\t{_dumped(rows[name])}" for name in sorted(rows))))
+    head = _dumped({guard: {what: sorted(each[what]) for what in sorted(each)} for guard, each in heads.items()})
+    named = (f"{name}\t{' '.join(numbers[name])}" for name in sorted(numbers))
+    return "".join(f"{line}\n" for line in (head, *named, *rows))
 
 
 def _listed(value: object) -> list[str]:

@@ -40,9 +40,13 @@ UNDO = {
 # What is done, the strictest first.
 ACTIONS = ("block", "ask", "allow")
 MCP = "mcp__"
+# Programs, and words of each, that are looked at in a part that cannot be read.
+MAX_PLACES, MAX_WORDS = 16, 64
 ADVICE = "Ask the user to run it, or run it on a copy."
 # Programs whose name may end in a version, and those whose words may be another program's: `docker exec db psql`.
 VERSIONED, CARRYING = having("versioned"), having("carries")
+# Those whose command runs in a container or on another machine.
+HOSTING = having("hosts")
 
 
 def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
@@ -54,10 +58,12 @@ def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
     line = line_of(context)
     if line is None:
         return False
-    if may_run(line, names):
+    if may_run(line.replace("@", " "), names):  # `npx prisma@6`
         return True
-    bare = line.translate(BARE).lower()
-    return any(word in bare for word in catalogue.known("words")) and may_run(bare, catalogue.known("coded"))
+    bare, coded = line.translate(BARE).lower(), catalogue.known("coded")
+    if not any(word in bare for word in catalogue.known("words")):
+        return False
+    return any(name in bare for name in coded) or may_run(line, coded)  # `python3.11`
 
 
 def _catalogue(recipe: Recipe) -> Catalogue:
@@ -80,6 +86,17 @@ def _mcp_tool(context: Mapping[str, object]) -> str:
     return next((each for each in names if isinstance(each, str) and each.startswith(MCP)), "")
 
 
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _program(word: str) -> str:
+    """Return the program that a word names, without its version: `python3.11`, `prisma@6`."""
+    name = program_name(word)
+    bare = name.rstrip("0123456789.")
+    return bare if bare in VERSIONED else name.partition("@")[0]
+
+
 class CatalogueGuard:
     """Judges a call by the recipe's part of the catalogue."""
 
@@ -98,7 +115,7 @@ class CatalogueGuard:
         parsed = parse(self._context, line)
         found = list(self._of_commands(parsed))
         if found and "$" in line:  # what the agent's variables say of the target
-            found = list(self._of_commands(parse(self._context, line, self._variables(line)))) or found
+            found = list(self._of_commands(parse(self._context, line, self._variables(line))))
         found += (("block", f"{reason}.") for reason in unreadable(parsed, self._is_harmful))
         return found
 
@@ -124,16 +141,16 @@ class CatalogueGuard:
         from hookrun.recipes.catalogue.tool_call import ToolCall
 
         texts = [word.text for word in command.words]
-        programs = [program_name(text).rstrip("0123456789.") for text in texts]
-        programs = [
-            each if each in VERSIONED else program_name(text) for each, text in zip(programs, texts, strict=True)
-        ]
+        programs = [_program(text) for text in texts]
         for start, name in enumerate(programs):
             if start and programs[0] not in CARRYING:
                 return
             known = name if start else command.one_of(self._catalogue.known("names")) or name
             for row in self._catalogue.rows(known):
-                yield ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
+                call = ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
+                call.hosts = texts[1:start] if programs[0] in HOSTING else []
+                call.is_remote = bool(call.hosts) or not HOSTING.keys().isdisjoint(command.wrappers)
+                yield call
 
     def _of_call(
         self, call: ToolCall, command: SimpleCommand | None = None, before: SimpleCommand | None = None
@@ -147,6 +164,7 @@ class CatalogueGuard:
         """Yield what a call loses, by its verbs and by the code that it is given, each with a name of it."""
         yield from ((harm, "") for harm in call.harms())
         for text in call.codes(command, before):
+            call.code = text
             yield from self._coded(call.row, text)
 
     def _coded(self, row: Row, text: str) -> Iterator[tuple[Row, str]]:
@@ -160,6 +178,8 @@ class CatalogueGuard:
         from hookrun.recipes.catalogue.target_kinds import target_of
 
         target = target_of(call)
+        if target is not None and harm.get("place"):
+            target.places.append(name)
         kind, shown = target.kind(self._production, self._tests) if target is not None else ("unknown", "")
         if kind == "production":
             action = harm.get("production", "block")
@@ -183,24 +203,31 @@ class CatalogueGuard:
         server, _, tool = _mcp_tool(self._context).removeprefix(MCP).partition("__")
         given = self._context.get("tool_args")
         arguments = given if isinstance(given, dict) else {}
-        options = [f"--{name}={value if isinstance(value, str) else dumps(value)}" for name, value in arguments.items()]
+        options = [f"--server={server}"]
+        for name, value in arguments.items():
+            texts = [each if isinstance(each, str) else dumps(each) for each in _listed(value)]
+            options.append(f"--{name}={'; '.join(texts)}")
         found: list[tuple[str, str]] = []
         for row in self._catalogue.rows("mcp"):
             if any(glob(each, f"{server}__{tool}".lower()) for each in row.get("server", ["*"])):
                 call = ToolCall(server, [tool.replace("-", "_"), *options], row, line_directory(self._context), {})
                 found += self._of_call(call)
+                if row.get("code", {}).get("language") == "shell":
+                    found += (each for line in call.codes(None, None) for each in self._of_line(line))
         return found
 
     def _is_harmful(self, part: str) -> bool:
         """Return whether a part of a line that cannot be read as shell may be a call that loses something."""
         from hookrun.recipes.catalogue.tool_call import ToolCall
 
-        texts = part.translate(ENDS).split()
-        names = set(self._catalogue.known("names"))
-        for start, name in enumerate(map(program_name, texts)):
-            for row in self._catalogue.rows(name) if name in names else ():
-                rest = texts[start + 1 :]
-                call = ToolCall(name, rest, row, None, {})
-                if any(call.harms()) or any(any(self._coded(row, " ".join(rest[at:]))) for at in range(len(rest))):
+        texts, names = part.translate(ENDS).split(), set(self._catalogue.known("names"))
+        places = [(start, name) for start, name in enumerate(map(_program, texts), 1) if name in names]
+        if len(places) > MAX_PLACES:
+            return True
+        for start, name in places:
+            words = texts[start : start + MAX_WORDS]
+            for row in self._catalogue.rows(name):
+                codes = (" ".join(words[at:]) for at in range(len(words)))
+                if any(ToolCall(name, words, row, None, {}).harms()) or any(any(self._coded(row, it)) for it in codes):
                     return True
         return False

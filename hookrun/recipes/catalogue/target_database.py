@@ -27,18 +27,22 @@ _MODES = (
 # Variables that say in which environment a program runs.
 MODES = _MODES.split()
 # Options that say it.
+# Addresses and files in code.
+ADDRESS = re.compile(
+    r"(?:[\w+]+://[^\s'\"`]+|:memory:|\b(?:localhost|127\.0\.0\.1)\b|(?<=['\"])[^'\"\s]+\.(?:db|sqlite3?|duckdb)(?=['\"]))"
+)
 MODE_OPTIONS = ("--env", "-e", "--environment", "--settings", "--profile", "-env", "-E")
 
 
 def database(call: ToolCall) -> Target:
     """Return the places of a call's words if they name any, else those of its variables; its modes in any case."""
     modes = [value for name, value in call.options if name in call.row.get("modes", MODE_OPTIONS)]
-    named = [*call.named(), *_addresses(call)]
+    named = [*call.named(), *_addresses(call), *(ADDRESS.findall(call.code) if "words" in call.row else ())]
     mode = modes[-1] if modes else ""
     variables = call.row.get("variables", PLACES)
     places = named or [value for name in variables if (value := variable(call, name, mode))]
     modes += (value for name in MODES if (value := variable(call, name, mode)))
-    return Target(places, modes)
+    return Target(places, modes, remote=call.is_remote)
 
 
 def _addresses(call: ToolCall) -> Iterator[str]:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 # Names of this machine, and files on it that are temporary or sockets.
 LOCAL = (
     "localhost", "*.localhost", "127.*", "::1", "host.docker.internal", ":memory:", "/run/*", "/var/run/*",
+    "0.0.0.0",  # noqa: S104  # compared, not bound
     *(f"{each}/*" for each in TEMPORARY),
+    # contexts of clusters
+    "minikube", "kind-*", "k3d-*", "docker-desktop", "rancher-desktop", "orbstack", "colima*", "microk8s", "crc-*",
 )  # fmt: skip
 # `target` of a row -> the module here with a function of that name, which returns a call's Target.
-MODULES = {"database": "target_database"}
+MODULES = {"cloud": "target_cloud", "database": "target_database"}
 # Bytes of a file with variables that is read.
 MAX_FILE = 1 << 16
 
@@ -30,12 +33,14 @@ MAX_FILE = 1 << 16
 class Target:
     """What a call is aimed at: `places` are hosts, addresses, files, contexts and names; `modes` as of RAILS_ENV.
 
-    Modes say more only where no place is known. Parts that only the shell knows are left out.
+    Modes count where no place is known. Parts that only the shell knows are left out. On a `remote` machine
+    `localhost` is not this one.
     """
 
-    def __init__(self, places: Iterable[str] = (), modes: Iterable[str] = ()) -> None:
+    def __init__(self, places: Iterable[str] = (), modes: Iterable[str] = (), *, remote: bool = False) -> None:
         self.places = [each for each in map(_public, places) if each]
         self.modes = [each for each in map(_public, modes) if each]
+        self._local = () if remote else LOCAL
 
     def kind(self, production: list[str], tests: list[str]) -> tuple[str, str]:
         """Return `production`, `local`, `test` or `unknown`, and the name that says so, "" if none does."""
@@ -44,9 +49,11 @@ class Target:
             if _matches(each, production):
                 return "production", each
         for each in self.places or self.modes:
-            if any(glob(pattern, part) for pattern in LOCAL for part in _hosts(each)):
+            if any(glob(pattern, part) for pattern in self._local for part in _hosts(each)):
                 return "local", each
-            if _matches(re.sub(r"(\w\.)dev\b(?!\.)", r"\1", each), tests):  # `.dev` is a domain of the internet
+            name = each if "://" in each else each.rpartition("/")[2] or each  # of a file: not `~/.local/share/x.db`
+            name = re.sub(r"(?<=\w\.)dev(?=[:/]|$)", "", name)  # a domain of the internet
+            if _matches(re.sub(r"^.*?localhost(?::\d+)?", "", name) if not self._local else name, tests):
                 return "test", each
         return "unknown", names[0] if names else ""
 
@@ -66,7 +73,7 @@ def variable(call: ToolCall, name: str, mode: str = "") -> str:
 
     `mode` is the environment whose own file, `.env.MODE`, is read instead if there is one.
     """
-    if name in call.variables:
+    if call.variables.get(name):
         return call.variables[name]
     return os.environ.get(name) or (env_file(call.directory, mode).get(name, "") if call.directory else "")
 

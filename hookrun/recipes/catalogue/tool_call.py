@@ -9,7 +9,7 @@ from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hookrun.recipes.catalogue.compiled_rows import Row
     from hookrun.shell.simple_command import SimpleCommand
@@ -27,8 +27,13 @@ class ToolCall:
 
     `options` are pairs of name and value, which is the next word where nothing says that there is none. `operands` are
     pairs of word and whether it may be such a value. `variables` are those set in the line; `directory` is where the
-    program runs, None if unknown.
+    program runs, None if unknown. `hosts` are words that name a container or machine that it runs in, `is_remote` says
+    that there is one. `code` is the code that it was found to be given.
     """
+
+    is_remote = False
+    hosts: Sequence[str] = ()
+    code = ""
 
     def __init__(
         self, program: str, words: list[str], row: Row, directory: str | None, variables: Mapping[str, str]
@@ -39,7 +44,7 @@ class ToolCall:
         self.variables = {**variables, **{name: value for name, equals, value in map(_parted, words) if equals}}
         self.options: list[tuple[str, str]] = []
         self.operands: list[tuple[str, bool]] = []
-        self._verb: list[str] = []
+        self._verb: list[int] = []
         self._read(words, frozenset((*row.get("valued", ()), *row.get("names", ()))))
 
     def _read(self, words: list[str], valued: frozenset[str]) -> None:
@@ -95,31 +100,35 @@ class ToolCall:
         tokens = verbs.split()
         if not all(self.has(each) for each in tokens if each[0] == "-"):
             return False
-        return self._follow([each for each in tokens if each[0] != "-"], self.operands)
+        found = self._follow([each for each in tokens if each[0] != "-"], 0)
+        self._verb = self._verb if found is None else found
+        return found is not None
 
-    def _follow(self, tokens: list[str], operands: list[tuple[str, bool]]) -> bool:
+    def _follow(self, tokens: list[str], start: int) -> list[int] | None:
+        """Return the places of the operands that these words are, from one on; None if they do not follow."""
         if not tokens:
-            self._verb = [text for text, _ in self.operands[: len(self.operands) - len(operands)]]
-            return True
-        if tokens[0] == "...":
-            return any(self._follow(tokens[1:], operands[start:]) for start in range(len(operands) + 1))
-        if tokens[0] == "$":
-            return all(may_be_value for _, may_be_value in operands) and self._follow(tokens[1:], operands)
-        for index, (text, may_be_value) in enumerate(operands):
-            fits = any(glob(each, text.lower()) for each in tokens[0].split("|"))
-            if fits and self._follow(tokens[1:], operands[index + 1 :]):
-                return True
-            if not may_be_value:
-                return False
-        return False
+            return []
+        wanted, ahead = tokens[0], range(start, len(self.operands))
+        if wanted == "$":
+            return self._follow(tokens[1:], start) if all(self.operands[at][1] for at in ahead) else None
+        for at in ahead:
+            text, may_be_value = self.operands[at]
+            fits = wanted != "..." and any(glob(each, text.lower()) for each in wanted.split("|"))
+            rest = self._follow(tokens[1:], at + fits) if fits or wanted == "..." else None
+            if rest is not None:
+                return [at, *rest] if fits else rest
+            if not may_be_value and wanted != "...":
+                return None
+        return None
 
     def named(self) -> Iterator[str]:
-        """Yield what the words say of the target: values of the row's `names`; `*` are the operands after the verb."""
+        """Yield what the words say of the target: values of the row's `names`; `*` are the operands beside the verb."""
         names = self.row.get("names", ())
+        yield from self.hosts
         yield from (value for name, value in self.options if name in names)
         if "*" in names:
             code = set(self._given("operand"))
-            yield from (text for text, _ in self.operands[len(self._verb) :] if text not in code)
+            yield from (text for at, (text, _) in enumerate(self.operands) if at not in self._verb and text not in code)
 
     def codes(self, command: SimpleCommand | None, before: SimpleCommand | None) -> Iterator[str]:
         """Yield the code that the program is given in its words, in files, or by its input.
@@ -129,7 +138,7 @@ class ToolCall:
         code = self.row.get("code")
         if code is None:
             return
-        if code.get("verbs") and not any(self.does(each) for each in code["verbs"]):
+        if not any(map(self.does, code.get("verbs", [""]))) or any(map(self._is_harmless_by, code.get("unless", ()))):
             return
         texts = [*self._given("options"), *self._given("operand")]
         files = [value for name, value in self.options if name in code.get("files", ())]
@@ -160,7 +169,7 @@ class ToolCall:
 
     def shown(self) -> str:
         """Return the beginning of the call, for a message."""
-        return " ".join((self.program, *self._verb)).replace(UNKNOWN, "?")
+        return " ".join((self.program, *(self.operands[at][0] for at in self._verb))).replace(UNKNOWN, "?")
 
 
 def _parted(word: str) -> tuple[str, str, str]:

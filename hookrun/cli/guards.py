@@ -1,0 +1,210 @@
+"""Show whether guards are alive: by their runs in the audit, and by proofs that they block what they must."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
+
+from hookrun.agents.base import native_event
+from hookrun.agents.known_tools import message_from_context
+from hookrun.core import audit_reader
+from hookrun.core.audit_reader import FireRecords
+from hookrun.core.events import resolve_event
+from hookrun.core.model import BINDING_ACTIONS, Hook, as_object
+from hookrun.core.text import quote
+from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings
+from hookrun.doctor.own_settings import why_not_run
+from hookrun.doctor.prove import filled, recorded, run_wired, why_not_started
+from hookrun.recipes import catalog
+from hookrun.testing.cases import Case, find_case_files, load
+from hookrun.wiring.targets import WiredEvent
+
+# Runs of the audit that are read, the newest: status has to be quick.
+MOST_RUNS = 20_000
+
+
+@dataclass(slots=True)
+class GuardState:
+    """One guard's record; times are those of the audit's records.
+
+    `silent_since` is the first call since its last run that was not even compared with it or, if it has not run since
+    its config changed, the first one since then. `calls` is the number of calls of its events without a run.
+    """
+
+    hook: Hook
+    last_run: str | None = None
+    last_refusal: str | None = None
+    silent_since: str | None = None
+    calls: int = 0
+    first_call: str | None = None
+
+    def to_json(self, *, state: str, approved: bool, connected: bool) -> dict[str, object]:
+        """Return it as JSON, with the hook's state in this project: it can be silent only if it is `ready`."""
+        about = {"name": self.hook.name, "layer": self.hook.layer, "state": state}
+        times = {"last_run": self.last_run, "last_refusal": self.last_refusal}
+        silent = self.silent_since if state == "ready" else None
+        now = {"approved": approved, "connected": connected, "silent_since": silent, "calls_since": self.calls}
+        return {**about, **times, **now}
+
+
+def guard_states(hooks: Iterable[Hook], root: str, home: str) -> list[GuardState]:
+    """Return the states of hooks by the runs in the project at `root`. Raises OSError."""
+    states, here = [GuardState(hook) for hook in hooks], {root, os.path.realpath(root)}
+    changed = {each.hook.source: _changed(each.hook.source) for each in states}
+    for run in islice(audit_reader.fires(home), MOST_RUNS) if states else ():
+        header = run.header
+        if run.fire is None or header.get("proof") or header.get("project") not in here:
+            continue
+        for each in states:
+            if header.get("event") in each.hook.events and not (each.last_run and each.last_refusal):
+                _take(each, run, str(header.get("time")), changed[each.hook.source])
+    for each in states:
+        if each.last_run is None or each.last_run < changed[each.hook.source]:
+            each.silent_since = each.first_call
+    return states
+
+
+def _take(guard: GuardState, run: FireRecords, time: str, changed: str) -> None:
+    """Take a run, older than those before, into a guard's state."""
+    name, source = guard.hook.name, guard.hook.source
+    own = [each for each in run.hooks if each.get("hook") == name and str(each.get("source")).startswith(f"{source}:")]
+    if own:
+        guard.last_run = guard.last_run or time
+        if any(each.get("action") in BINDING_ACTIONS for each in own):
+            guard.last_refusal = guard.last_refusal or time
+    elif guard.last_run is None and time >= changed:
+        guard.calls, guard.first_call = guard.calls + 1, time
+        not_run = as_object(run.header.get("not_run"))  # each reason has its hooks
+        if not_run and not any(name in names for names in not_run.values() if isinstance(names, list)):
+            guard.silent_since = time
+
+
+def _changed(path: str) -> str:
+    """Return when a config file changed, in the form of a record's time; "" if it is gone."""
+    try:
+        return datetime.fromtimestamp(os.path.getmtime(path), UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except OSError:
+        return ""
+
+
+# --- proofs
+
+# Calls that each guard must allow.
+MOST_PASSING = 10
+
+
+def prove_guards(state: AgentState, guards: Iterable[Hook], root: str) -> Findings:
+    """Send each guard of tool calls a call that it must block, and ten that it must allow, through the agent's command.
+
+    Only the guard runs. The calls are from its tests: those of its recipe, or those in the project.
+    """
+    payloads = recorded(state.agent.NAME)
+    usable = [
+        each for each in state.all_wired if why_not_started(state, each) is None and why_not_run(state, each) is None
+    ]
+    native = native_event(state.agent, "pre_tool_use")
+    wired = [each for each in usable if each.event == native and native in payloads]
+    for guard in guards if wired else ():
+        cases = [*_cases_of(guard, root)]
+        blocked = [each for each in cases if each.expect.get("action") == ["block"]]
+        passing = [each for each in cases if each.expect.get("action") == ["continue"]]
+        proof = GuardProof(state, wired[0], payloads[native], guard.name, root)
+        stopped = next(filter(None, map(proof.ends, blocked)), None)
+        if stopped is None:
+            cause = "it has no test that blocks a call, needs no files, and fits this agent and its options"
+            yield Finding(
+                "guards", NOTE, f"{guard.name}: not proved", cause, "write one, in a file that ends in .hooktest.yaml"
+            )
+            continue
+        passed = [*islice(filter(None, map(proof.ends, passing)), MOST_PASSING)]
+        wrong = [f"did not block {stopped.call}"] if not stopped.refused else []
+        wrong += [f"blocked {each.call}, which must pass" for each in passed if each.refused is not False]
+        if wrong:
+            cause = f"{state.title} was answered so; the tests of the guard expect otherwise"
+            yield Finding(
+                "guards", PROBLEM, f"{guard.name}: {'; '.join(wrong)}", cause, "`hookrun test` runs its tests"
+            )
+        else:
+            yield Finding("guards", OK, f"{guard.name}: blocked {stopped.call}; {len(passed)} harmless calls passed")
+
+
+def _cases_of(guard: Hook, root: str) -> Iterator[Case]:
+    """Yield the tests of a guard that need no more than the call: no files, no other context, no other options."""
+    recipes = map(catalog.find, catalog.names())
+    own = [(recipe, entry) for recipe in recipes for entry in recipe.hooks if entry.get("python") == guard.target]
+    files = [catalog.cases_path(recipe.name) for recipe, _ in own[:1]] or find_case_files([root])
+    names = {str(entry["name"]) for _, entry in own} or {guard.name}
+    options = {each.variable: each.default for recipe, _ in own for each in recipe.options} | {**(guard.env or {})}
+    for case in (case for file in files for case in load(file).cases):
+        plain = not (case.problems or case.files or case.setup or case.agents) and case.context.keys() <= TOLD
+        same = all(options.get(name, "").split() == value.split() for name, value in case.env.items())
+        is_for_it = case.hooks is None or not names.isdisjoint(case.hooks)
+        if plain and same and is_for_it and resolve_event(case.event) == "pre_tool_use":
+            yield case
+
+
+# The context's fields that a message can be given.
+TOLD = frozenset({"tool_name", "tool_args"})
+
+
+class ProofEnd(NamedTuple):
+    """The end of a run: the call, and whether the agent was made to refuse it; None if it is not known."""
+
+    call: str
+    refused: bool | None
+
+
+class GuardProof(NamedTuple):
+    """Runs of one guard through an agent's command, with the recorded message of the event."""
+
+    state: AgentState
+    wired: WiredEvent
+    payload: Mapping[str, object]
+    guard: str
+    root: str
+
+    def ends(self, case: Case) -> ProofEnd | None:
+        """Send a case's call and return the end, None if the agent has no such call."""
+        agent, home, session = self.state.agent, self.state.location.home, f"hookrun-proof-{os.urandom(8).hex()}"
+        recorded_call = filled(self.payload, cwd=self.root, home=home)
+        before = agent.read(recorded_call, self.wired.event)
+        wanted = message_from_context(agent, "pre_tool_use", case.context)
+        args = wanted.to_native_args([None])
+        text = json.dumps(_with_call(recorded_call, before.tool, wanted.tool, args)).replace(
+            str(before.session_id), session
+        )
+        calls = agent.read(json.loads(text), self.wired.event).calls
+        if [(each.fields.get("tool_name"), each.fields.get("tool_args")) for each in calls if each.event] != [
+            (case.context.get("tool_name"), case.context.get("tool_args"))
+        ]:
+            return None
+        done = run_wired(self.state, self.wired, text.encode(), "--proof", self.guard, work=self.root)
+        found = (each for each in audit_reader.newest_first(home) if each.get("session_id") == session)
+        record = next((each for each in found if each.get("kind") == audit_reader.FIRE), None)
+        shown = f"{case.context.get('tool_name')} {next(iter(as_object(case.context.get('tool_args')).values()), '')}"
+        call = quote(shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}...")
+        if record is None or done is None:
+            return ProofEnd(call, None)
+        answered = record.get("answered") or record.get("action")
+        return ProofEnd(call, answered in BINDING_ACTIONS and bool(done.stdout or done.returncode))
+
+
+# Characters of a call in a finding.
+MOST_SHOWN = 60
+
+
+def _with_call(value: object, tool: str | None, new: str | None, args: object) -> object:
+    """Return a recorded message with another tool and its arguments; recorded calls run a command."""
+    if isinstance(value, dict):
+        if not COMMANDS.isdisjoint(value):
+            return args
+        return {name: _with_call(each, tool, new, args) for name, each in value.items()}
+    return new if value == tool else value
+
+
+COMMANDS = frozenset({"command", "commands"})

@@ -1,0 +1,64 @@
+"""Find where in a cloud a call is aimed: by its words and variables, and by the settings in which tools keep it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hookrun.core.globs import glob
+from hookrun.recipes.block_destructive_commands import TEMPORARY
+from hookrun.recipes.catalogue.target_kinds import MAX_FILE, Target, variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hookrun.recipes.catalogue.compiled_rows import Row
+    from hookrun.recipes.catalogue.tool_call import ToolCall
+
+
+def cloud(call: ToolCall) -> Target:
+    """Return what a call names: its options, variables, the current context in settings, and its operands.
+
+    A context on this machine is all: `kubectl --context minikube delete namespace prod` is aimed at nothing else. No
+    file is: a plan in a temporary directory has a cloud for its target, so that of a file only its name counts.
+    """
+    row = call.row
+    names = [each for each in row.get("names", ()) if each != "*"]
+    contexts = [_of_path(value) for name, value in call.options if any(glob(each, name) for each in names)]
+    contexts += (variable(call, each) for each in row.get("variables", ()))
+    contexts += _current(call)
+    here = [each for each in contexts if Target([each]).kind([], [])[0] == "local"]
+    operands = call.named() if "*" in row.get("names", ()) else ()
+    return Target(here[:1] or [*contexts, *(each for each in operands if each[:1] not in {"/", ".", "~"})])
+
+
+def _of_path(value: str) -> str:
+    """Return a file's name without the temporary directory that it is in; another value as it is."""
+    return next((value[len(each) + 1 :] for each in TEMPORARY if value.startswith(f"{each}/")), value)
+
+
+def _current(call: ToolCall) -> Iterator[str]:
+    """Yield the current contexts that the row's `settings` find, each as `{}` in the file names of the next."""
+    found = "default"
+    for each in call.row.get("settings", ()):
+        given = {name for name, _ in call.options}
+        if given.isdisjoint(each.get("unless", ())):
+            match = next(filter(None, (re.search(each["finds"], text) for text in _texts(call, each, found))), None)
+            if match is not None:
+                found = match[1]
+                yield found
+
+
+def _texts(call: ToolCall, setting: Row, found: str) -> Iterator[str]:
+    """Yield the texts of the files that are there, named by an option, a variable (also several), or a path."""
+    options = dict(call.options)
+    directory = os.path.join(call.directory or "/", options.get(setting.get("directory", ""), ""))
+    for each in setting["files"]:
+        named = options.get(each) or (variable(call, each[1:]) if each[0] == "$" else "" if each[0] == "-" else each)
+        for path in named.replace("{}", found).split(os.pathsep):
+            try:
+                with open(os.path.join(directory, os.path.expanduser(path)), "rb") as file:
+                    yield file.read(MAX_FILE).decode("utf-8-sig", errors="replace")
+            except (OSError, ValueError):  # not there: the next may be
+                continue
