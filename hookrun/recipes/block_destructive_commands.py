@@ -63,9 +63,16 @@ RECIPE = Recipe(
         - Fork bombs.
         - It asks before a tree outside the project is removed (`rm -rf ../x`), and before downloaded code is run (`curl
           ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If the agent cannot ask, the command is blocked.
+        - It asks before what else only a backup brings back: files anywhere in `/` or the home directory (`find ~ ...
+          -delete`), volumes (`zfs destroy`, `lvremove`), accounts, timed jobs (`crontab -r`), settings such as
+          `~/.zshrc` that are written anew, databases and backups that are named so, trees moved to where they do not
+          last; before `kill -9 -1` and `shutdown`; and before `rm -rf "$DIR"/*` where nothing sets `DIR`.
+        - `Remove-Item -Recurse`, `rd /s`, `rimraf`, `trash`, and `rm -r` in a container of a directory that it mounts.
+          Caches (`~/.cache`, `~/.npm`) are not asked about.
         - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs`, `uv run`, `npx` and similar, in `bash -c`,
-          `eval`, `ssh`, `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped into a shell
-          (also through `base64 -d`), and with any quoting.
+          `powershell -Command` (also encoded), `cmd /c`, `eval`, `ssh`, `tmux send-keys`, an editor's or client's
+          escape (`vim -c '!...'`), `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped
+          into a shell (also through `base64 -d`), and with any quoting.
         - The same commands in files that the line runs, with the file and its line in the reason: scripts of at most 64
           KiB (`bash x.sh`, `./x.sh`, `source x`), also one that the line has just written, and those that they run; the
           lines of a target of `make`, `just`, `task` and `rake`, or of a script of `npm`, `pnpm`, `yarn`, `bun`, `deno`
@@ -80,16 +87,15 @@ RECIPE = Recipe(
           that hide typed input from hooks.
     """,
     misses="""
-        - What other programs do: larger scripts, modules that code imports, `rimraf`, `trash`, `crontab`, databases,
-          clouds, containers, MCP tools.
+        - What other programs do: larger scripts, modules that code imports, databases, clouds, MCP tools, `unzip -o`.
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
-        - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
-          `${DIR%/*}`.
+        - Paths that only the shell knows: `rm -rf "$DIR"/x`, command output, `${DIR%/*}`.
         - Symbolic links to a protected directory.
         - Commits that the reflog keeps: `git rebase`, `git commit --amend`, `git reset --hard HEAD~1` in a clean tree.
-        - Commands read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`, `fd -x`).
+        - Commands read by a loop, or run by programs it does not know (`dsh`, `aws ssm send-command`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
-        - Aliases and functions from your shell's settings; commands of PowerShell (`Remove-Item`).
+        - Aliases and functions from your shell's settings; what PowerShell and cmd write otherwise than a shell, besides
+          removals, lists piped into one and downloads; their scripts.
     """,
 )
 
@@ -151,7 +157,7 @@ def _may_destroy(line: str) -> bool:
             (
                 *RULES,
                 *REMOVERS,
-                *further_losses.LOSING,
+                *further_losses.PROGRAMS,
                 *unseen_code.DOWNLOADERS,
                 *git_losses.OTHER_SYSTEMS,
                 *git_programs(git_losses.COMMANDS),
@@ -290,6 +296,9 @@ HOME = (
     "Library", "Movies", "Music", "Pictures", "Videos",
 )  # fmt: skip
 
+# Directories that nobody expects to last.
+TEMPORARY = further_losses.TEMPORARY
+
 
 class ProtectedPaths:
     """The directories not to be removed as a whole, in a project."""
@@ -327,7 +336,7 @@ class ProtectedPaths:
     def is_temporary(self, full: str) -> bool:
         """Return whether an absolute path is in a temporary directory, and not in the project."""
         own = absolute(os.environ.get("TMPDIR", ""), "/") or "/"
-        temporary = (*further_losses.TEMPORARY, *(() if self.is_large(own) else (own,)))
+        temporary = TEMPORARY if self.is_large(own) else (*TEMPORARY, own)
         return any(each != full and is_within(full, each) for each in temporary) and not self._is_in_project(full)
 
     def _is_in_project(self, full: str) -> bool:

@@ -60,6 +60,8 @@ vssadmin delete shadows
 clear-disk|format-volume|initialize-disk|remove-partition
 format ?:*
 """)
+PROGRAMS = (*LOSING, "kill")
+# Options with which they only say something, or call it off.
 HARMLESS = frozenset({"--dry-run", "--help", "--show", "--version", "-c"})
 # An emptied directory of which the name may be empty.
 UNSET = re.compile(
@@ -149,8 +151,26 @@ def of_windows(command: SimpleCommand) -> list[str]:
     return [f"/{path}" if path[1:2] == ":" else path for path in paths]
 
 
+# An outside directory, and where a container sees it, unless only to read.
+MOUNTED = re.compile(r"(?:(?<=-v )|(?<=-v=)|(?<=--volume )|(?<=--volume=))([^\s:=,]+):(/[^\s:]*)(?!:ro)(?=[\s:]|$)")
+
+
+def of_container(command: SimpleCommand) -> list[str]:
+    """Return the outside trees that `rm` removes in a container."""
+    text = " ".join(command.arguments)
+    removed = re.search(r"\brm\s+(?:-\w+\s+)*-\w*[rR]\w*\s(.*)", text)
+    inside = removed[1].split() if removed is not None else []
+    return [
+        path.replace(there, here.rstrip("/"), 1)
+        for here, there in MOUNTED.findall(text)
+        for path in (each.strip("'\";&|") for each in inside)
+        if is_within(path, there)
+    ]
+
+
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "mv": moved_away,
+    **dict.fromkeys(("docker", "nerdctl", "podman"), of_container),
     **dict.fromkeys(("del", "erase", "rd", "remove-item", "ri", "rmdir"), of_windows),
     **dict.fromkeys(("del-cli", "rimraf", "shred", "trash", "trash-put"), lambda command: command.operands),
 }
