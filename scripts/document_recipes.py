@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hookrun.recipes import catalog  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.recipes import LEVELS, catalog  # noqa: E402  # the package beside this program, not an installed one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,6 +37,19 @@ hookrun add protect-hooks --user
 ```
 
 {{table}}
+## Levels
+
+`hookrun add guards` adds the guards that suit most projects, `standard`, with one approval; `--level strict` adds more.
+
+{{levels}}
+```sh
+hookrun add guards --level strict --dry-run
+hookrun recipes show guards
+```
+
+Each is an entry of its own, pinned to its version, whose options you can set. `hookrun remove guards` removes those
+that `add guards` added. A level may have more recipes in a newer hookrun: repeat `add guards` to add and approve them.
+
 ## Options
 
 ```json title="coder.json"
@@ -78,7 +91,8 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
     recipes = [catalog.find(name) for name in catalog.names()]
     rows = ((f"[{each.name}]({each.name}.md)", each.summary) for each in recipes)
-    index = INDEX.format(table=table(("Recipe", "What it does"), rows))
+    levels = ((f"`{level}`", ", ".join(f"[{each}]({each}.md)" for each in catalog.of_level(level))) for level in LEVELS)
+    index = INDEX.format(table=table(("Recipe", "What it does"), rows), levels=table(("Level", "Recipes"), levels))
     return {"index.md": index, **{f"{each.name}.md": _page(each) for each in recipes}}
 
 

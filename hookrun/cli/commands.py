@@ -55,6 +55,7 @@ GROUPS = {
         "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
         "report": ("report_page", "Write a page about the runs: times, blocks, failures."),
         "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
+        "replay": ("replay", "Show what the hooks would have done with past calls."),
     },
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),
@@ -79,6 +80,7 @@ MORE = {
     "pause": ("user_decisions", "Pause hooks temporarily."),
     "resume": ("user_decisions", "End a pause."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "record": ("replay", "Keep whole calls in the log for a time."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),
     "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
     "help": ("help", "Show help for a command or a topic."),

@@ -20,7 +20,7 @@ from hookrun.cli.printing import print_json
 from hookrun.core.events import ALIASES, EVENTS
 from hookrun.core.state import home_directory
 from hookrun.core.text import closest, did_you_mean, escape, quote, suggest
-from hookrun.recipes import RECIPES
+from hookrun.recipes import GUARDS, RECIPES
 
 if TYPE_CHECKING:
     from hookrun.config.discovery import CompiledConfig
@@ -348,7 +348,7 @@ def _help() -> Iterable[tuple[str, str]]:
 
 
 EVENT, DECLARED_RECIPE = OneOf(_events), OneOf(_declared_recipes)
-RECIPE = OneOf(lambda: ((name.replace("_", "-"), "") for name in RECIPES))
+RECIPE = OneOf(lambda: ((name.replace("_", "-"), "") for name in (*RECIPES, GUARDS)))
 AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
 HOOK = OneOf(_hooks)
 FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)

@@ -30,8 +30,17 @@ from hookrun.core.files import relative_path
 from hookrun.core.model import Hook
 from hookrun.core.text import one_of, quote
 from hookrun.edit.file_change import FileChange, apply_all
-from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, recipe_of, suggest, template_language
+from hookrun.recipes import GUARDS, catalog
+from hookrun.scaffold.configured_recipes import (
+    ADDED,
+    REMOVED,
+    ConfiguredRecipes,
+    RecipeStatus,
+    kinds,
+    recipe_of,
+    suggest,
+    template_language,
+)
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 from hookrun.trust.project import refuse_if_run_by_agent
@@ -103,7 +112,8 @@ def init_command(
         setup.own = plan_hook(request, setup.config_file)
     for each in chosen:
         if each != CUSTOM:
-            setup.recipes.add(catalog.find(each), {})
+            proposed = each in catalog.of_level("standard") and each not in recipes
+            setup.recipes.add(catalog.find(each), {}, level="standard" if proposed else "")
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
         found = choose_agents("Agents to connect", found)
@@ -322,6 +332,7 @@ Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
     "remove",
     "remove quiet-pip",
     "remove no-force-push --user",
+    "remove guards",
     "remove quiet-pip --dry-run",
     note="Exit status: 0 removed, 1 not found or not removed.",
 )
@@ -332,7 +343,7 @@ def remove_command(hook: str, report: CommandReport, *, user: bool) -> None:
     """Remove a hook or a recipe from the config file that declares it.
 
     Where several files declare it, it asks about each; --user takes your own. A hook's scripts stay; a
-    recipe's tests are removed.
+    recipe's tests are removed. hookrun remove guards removes what hookrun add guards added.
     """
     loaded = report.at.load()
     places = _places(loaded, hook, user=user)
@@ -348,9 +359,10 @@ def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
     for hook, file, path in loaded.written:
         index = int(path[-1])
         recipe = recipe_of(file.entries[index]) if file.handlers is None else None
-        if name not in (hook.name, recipe) or (user and file.layer != "user"):
+        by_level = name == GUARDS and GUARDS in (hook.metadata or {})
+        if not (by_level or name in (hook.name, recipe)) or (user and file.layer != "user"):
             continue
-        if recipe not in (None, name):
+        if recipe not in (None, name) and not by_level:
             hint = "remove the recipe, or disable the hook with `hookrun disable`"
             raise click.ClickException(f"hook {quote(name)} is part of the recipe `{recipe}`\nhint: {hint}")
         if file.claudes:
@@ -392,9 +404,9 @@ def _remove(
     before = {hook.name for hook in loaded.declarations.hooks}
     if not report.dry_run:
         apply_all(changes)  # may fail, so before any message
-    report.add_hook(name, f"{'would be ' * report.dry_run}removed from {where}")
-    for tests in recipes.statuses[1:]:  # behind the recipe's own: those that were changed
-        report.add_hook(tests.name, tests.state)
+    for each in recipes.statuses or [RecipeStatus(name, REMOVED)]:
+        removed = f"{'would be ' * report.dry_run}removed from {where}"
+        report.add_hook(each.name, removed if each.state == REMOVED else each.state)
     if report.dry_run:
         report.show_diff(changes)
         return

@@ -26,7 +26,7 @@ from hookrun.config.shapes import list_at
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.edit.file_change import apply_all
-from hookrun.recipes import catalog
+from hookrun.recipes import GUARDS, LEVELS, catalog
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.configured_recipes import (
     ADDED,
@@ -61,6 +61,9 @@ def list_recipes_command(at: Workspace, *, as_json: bool) -> None:
         print_json([_to_json(each, declared.get(each.name, [])) for each in recipes])
         return
     rows = [(each.name, ", ".join(declared.get(each.name, "-")), each.summary) for each in recipes]
+    rows.append(
+        (GUARDS, "", f"All guards of a level: {' or '.join(LEVELS)}. `hookrun recipes show guards` lists them.")
+    )
     if declared:
         print_table(("RECIPE", "ADDED TO", "WHAT IT DOES"), rows, wrap=True)
     else:
@@ -84,6 +87,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
         "name": recipe.name,
         "summary": recipe.summary,
         "declared": declared,
+        "levels": [level for level in LEVELS if recipe.name in catalog.of_level(level)],
         "options": options,
         "catches": list(recipe.catches),
         "misses": list(recipe.misses),
@@ -96,7 +100,18 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 @json_option
 @home_option
 def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
-    """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares."""
+    """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares.
+
+    hookrun recipes show guards lists the recipes of each level.
+    """
+    if recipe == GUARDS:
+        levels = {level: catalog.of_level(level) for level in LEVELS}
+        if as_json:
+            print_json({"name": GUARDS, "levels": levels})
+            return
+        rows = [(level, name, catalog.find(name).summary) for level, added in LEVELS.items() for name in sorted(added)]
+        print_table(("LEVEL", "RECIPE", "WHAT IT DOES"), rows, wrap=True)
+        return
     found = catalog.find(recipe.partition("@")[0])
     data = _to_json(found, layers_of_recipes(at).get(found.name, []))
     if as_json:
@@ -120,6 +135,7 @@ def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
 @command(
     "add",
     "add block-destructive-commands",
+    "add guards --level strict",
     "add protect-hooks --user",
     "add no-force-push@1 --option lease=yes --dry-run",
     "recipes add no-force-push      (the same command)",
@@ -127,15 +143,26 @@ def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
 )
 @click.argument("recipes", metavar="RECIPE...", nargs=-1, required=True)
 @click.option("--option", metavar="NAME=VALUE", multiple=True, help="Set an option of the recipe.")
+@click.option("--level", type=click.Choice([*LEVELS]), help="Which of the guards to add (default: standard).")
 @user_option
 @report_options
-def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
+def add_command(
+    recipes: tuple[str, ...], option: tuple[str, ...], level: str | None, report: CommandReport, *, user: bool
+) -> None:
     """Add recipes, ready-made hooks, to this project, or to your own config for every project, with their tests.
 
     hookrun recipes lists them, and hookrun recipes show RECIPE describes one: what it does, its options, and what it
     does not catch. On a terminal the hooks are approved too.
+
+    hookrun add guards adds all guards of a level. Repeat it to add what a newer hookrun has more.
     """
-    pinned = dict(name.partition("@")[::2] for name in recipes)
+    guards = GUARDS in recipes
+    if level and not guards:
+        raise click.ClickException(f"`--level` chooses guards\nhint: `hookrun add guards --level {level}` adds those")
+    level = level or next(iter(LEVELS))
+    pinned = dict(name.partition("@")[::2] for name in recipes if name != GUARDS)
+    of_level = [name for name in catalog.of_level(level) if name not in pinned] if guards else []
+    pinned |= dict.fromkeys(of_level, "")
     wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
@@ -145,11 +172,13 @@ def add_command(recipes: tuple[str, ...], option: tuple[str, ...], report: Comma
     configured = _open(report, user=user)
     declared = layers_of_recipes(report.at)
     for recipe in wanted:
-        configured.add(recipe, options, pinned[recipe.name])
+        configured.add(recipe, options, pinned[recipe.name], level if recipe.name in of_level else "")
         others = [layer for layer in declared.get(recipe.name, []) if layer != configured.config_file.layer]
         if others:
             twice = f"{recipe.name} is in the config of the {' and '.join(others)} too: its hooks run twice"
             report.warn(twice)
+    if guards and (kept := [name for name in configured.guards() if name not in pinned]):
+        report.note(f"kept, as guards of another level: {', '.join(kept)}")
     _finish(configured, report)
 
 
@@ -222,7 +251,7 @@ def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
 @user_option
 @report_options
 def remove_command(declared_recipe: str, report: CommandReport, *, user: bool) -> None:
-    """Remove the recipe NAME, with its tests unless you changed them."""
+    """Remove the recipe NAME, or all guards that hookrun add guards added, with their tests unless you changed them."""
     recipes = _open(report, user=user)
     recipes.remove(declared_recipe)
     _finish(recipes, report)

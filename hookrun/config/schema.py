@@ -243,9 +243,14 @@ AUDIT_FIELDS = (
         "its command without credentials; `full`, the whole context up to 1 MiB, credentials removed.",
         default=audit.SUMMARY,
     ),
+    Field(
+        "full_until",
+        Str("a UTC time such as 2026-12-06T08:00:00Z", r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z"),
+        "Until then `details` is `full`: `hookrun record on` sets it.",
+    ),
 )
 
-AUDIT = Record(AUDIT_FIELDS, "an object of max_bytes, keep and details")
+AUDIT = Record(AUDIT_FIELDS, "an object of max_bytes, keep, details and full_until")
 
 # A config in a git repository, which `hookrun update` fetches.
 GIT_INCLUDE = Record(

@@ -200,8 +200,11 @@ def fire_records(
 
 
 def details_of(setting: object) -> str:
-    """Return how much of a call is kept, by the setting `audit` (None: the default)."""
-    details = setting.get("details") if isinstance(setting, dict) else None
+    """Return how much of a call is kept now, by the setting `audit` (None: the default)."""
+    given: Mapping[str, object] = setting if isinstance(setting, dict) else {}
+    details, until = given.get("details"), given.get("full_until")
+    if isinstance(until, str) and timestamp() < until:
+        return FULL
     return details if isinstance(details, str) else SUMMARY
 
 

@@ -131,15 +131,20 @@ class ConditionEvaluator:
     def unmatched(self, conditions: Mapping[str, Sequence[str]], *, every: bool = True) -> str | None:
         """Return the first dotted path without a value that matches one of its globs; `every` as in `resolve_path`."""
         for path, globs in conditions.items():
-            if (texts := self._texts.get((path, every))) is None:
-                found = resolve_path(self._context, path, every)
-                texts = [text for value in found if (text := to_matchable_text(value)) is not None]
-                if every and path == "tool_name":
-                    texts += [name for name in self._tools if name.startswith("mcp__")]
-                self._texts[path, every] = texts
+            texts = self.texts(path, every=every)
             if not any(glob(pattern, text) for text in texts for pattern in globs):
                 return path
         return None
+
+    def texts(self, path: str, *, every: bool = True) -> list[str]:
+        """Return the texts at a dotted path that globs are matched with; `every` as in `resolve_path`."""
+        if (texts := self._texts.get((path, every))) is None:
+            found = resolve_path(self._context, path, every)
+            texts = [text for value in found if (text := to_matchable_text(value)) is not None]
+            if every and path == "tool_name":
+                texts += [name for name in self._tools if name.startswith("mcp__")]
+            self._texts[path, every] = texts
+        return texts
 
 
 def tool_names(context: Mapping[str, object]) -> list[str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from re import Match
+
 
 def glob(pattern: str, text: str) -> bool:
     """Return whether the shell-style `pattern` matches all of `text`, case-sensitively.
@@ -25,3 +30,18 @@ def glob(pattern: str, text: str) -> bool:
             return False
         position += len(piece)
     return position <= end
+
+
+def matcher_of_any(patterns: Iterable[str]) -> Callable[[str], Match[str] | None]:
+    """Return the function that says whether one of the globs matches a text: all of them as one compiled pattern."""
+    import re
+    from fnmatch import translate
+
+    def searched(pattern: str) -> str:
+        if "?" in pattern or "[" in pattern:
+            return rf"\A{translate(pattern)}"
+        begin, end = "" if pattern[:1] == "*" else r"\A", "" if pattern[-1:] == "*" else r"\Z"
+        return begin + ".*?".join(map(re.escape, filter(None, pattern.split("*")))) + end
+
+    every = [searched(each) for each in dict.fromkeys(patterns)]
+    return re.compile("|".join(every) if every else r"(?!)", re.DOTALL).search

@@ -31,11 +31,25 @@ ENVIRONMENT = {
 }
 
 
+# In a replay, which judges calls of the past: answers about settings, asked for once, and nothing else is asked.
+kept_answers: dict[tuple[str, ...], str | None] | None = None
+
+
 def run(directory: str, *arguments: str, path: str | None = None) -> str | None:
     """Return a git command's output, None if it fails: no repository, no git, or too slow.
 
-    Git is looked for in `path`, by default in PATH.
+    Git is looked for in `path`, by default in PATH. In a replay, raises RuntimeError for all but settings.
     """
+    if kept_answers is None:
+        return _run(directory, arguments, path)
+    if arguments[0] != "config" or not os.path.isdir(directory):
+        raise RuntimeError("git is not asked about the past")
+    if (key := (directory, *arguments)) not in kept_answers:
+        kept_answers[key] = _run(directory, arguments, path)
+    return kept_answers[key]
+
+
+def _run(directory: str, arguments: tuple[str, ...], path: str | None) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     program = "git"
     if path is not None:

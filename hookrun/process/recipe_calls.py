@@ -93,7 +93,7 @@ class RecipeCalls:
     def outcome(self, hook: Hook, stdin: bytes) -> Outcome | None:
         """Return a hook's outcome, as of a process of its own; None if it has to have one."""
         begun = monotonic()
-        functions = _functions(str(hook.target)) if _is_usual(hook, stdin) and begun < self._deadline else None
+        functions = functions_of(str(hook.target)) if is_usual(hook, stdin) and begun < self._deadline else None
         if functions is None:
             return None
         concerns, check, is_python_only = functions
@@ -149,7 +149,7 @@ class RecipeCalls:
             watch.end()
 
 
-def _is_usual(hook: Hook, stdin: bytes) -> bool:
+def is_usual(hook: Hook, stdin: bytes) -> bool:
     """Return whether a hook is a recipe's, as a recipe declares it, with a context of usual size."""
     return (
         str(hook.target).startswith(RECIPES)
@@ -159,7 +159,7 @@ def _is_usual(hook: Hook, stdin: bytes) -> bool:
     )
 
 
-def _functions(target: str) -> tuple[Callable[[Context], bool], Callable[[Context], object], bool] | None:
+def functions_of(target: str) -> tuple[Callable[[Context], bool], Callable[[Context], object], bool] | None:
     """Return the test of a recipe's function, the function, and whether it is plain Python; None without a test."""
     module, _, name = target.partition(":")
     try:
@@ -171,7 +171,7 @@ def _functions(target: str) -> tuple[Callable[[Context], bool], Callable[[Contex
 
 def _answer(target: str, stdin: bytes, variables: Mapping[bytes, bytes]) -> str | None:
     """Return what a recipe's function says of a context, in the child."""
-    functions = _functions(target)
+    functions = functions_of(target)
     if functions is None:
         raise LookupError(target)
     os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # this process is for recipes only

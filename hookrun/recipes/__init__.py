@@ -10,8 +10,10 @@ RECIPES: tuple[str, ...] = (
     "lint_on_edit",
     "log_tools",
     "no_force_push",
+    "no_verify",
     "notify",
     "package_manager",
+    "protect_branches",
     "protect_cloud",
     "protect_data",
     "protect_files",
@@ -22,6 +24,13 @@ RECIPES: tuple[str, ...] = (
     "secret_scan",
     "ticket_from_branch",
 )
+
+# The recipes that `hookrun add guards` adds, by level; each level has those of the levels before it, too.
+GUARDS = "guards"
+LEVELS: dict[str, tuple[str, ...]] = {
+    "standard": ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks", "secret-scan"),
+    "strict": ("no-verify", "protect-branches"),
+}
 
 # The values of a yes-or-no option.
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")

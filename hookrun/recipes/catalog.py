@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 
 from hookrun.core.text import UserError, did_you_mean, quote
-from hookrun.recipes import RECIPES
+from hookrun.recipes import LEVELS, RECIPES
 from hookrun.recipes.recipe import Recipe
 
 # The path of a recipe's tests, relative to its module's directory.
@@ -20,6 +20,12 @@ class UnknownRecipeError(UserError, LookupError):
 def names() -> list[str]:
     """Return the names of all recipes, sorted."""
     return sorted(module.replace("_", "-") for module in RECIPES)
+
+
+def of_level(level: str) -> list[str]:
+    """Return the names of a level's recipes, sorted."""
+    upto = list(LEVELS)[: list(LEVELS).index(level) + 1]
+    return sorted(name for each in upto for name in LEVELS[each])
 
 
 def find(name: str) -> Recipe:

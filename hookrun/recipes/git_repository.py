@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from hookrun.core.files import read_or_none
 from hookrun.process.git_query import run
 from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, parse, project_directory
 from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 MAX_ALIASES = 3
 # Beginnings of the settings that count.
 READ = ("alias.", "branch.", "push.", "remote.")
+# Bytes read of the file with a repository's packed branches.
+MAX_PACKED = 1 << 24
 
 
 _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
@@ -101,4 +104,19 @@ def branch(directory: str) -> str | None:
     own = git_directory(directory)
     head = first_line(os.path.join(own, "HEAD")) if own is not None else ""
     start = "ref: refs/heads/"
+    if head == f"{start}.invalid":  # the format reftable has it elsewhere
+        return (run(directory, "symbolic-ref", "-q", "--short", "HEAD") or "").strip() or None
     return head[len(start) :] if head.startswith(start) else None
+
+
+def has_branch(directory: str, name: str) -> bool:
+    """Return whether a repository has a branch of this name, with a commit. Reads files, without git."""
+    own = git_directory(directory) or ""
+    shared = os.path.join(own, first_line(os.path.join(own, "commondir")))  # of a worktree
+    if os.path.exists(os.path.join(shared, "refs", "heads", name)) or os.path.exists(os.path.join(shared, "reftable")):
+        return True
+    packed = os.path.join(shared, "packed-refs")
+    text = read_or_none(packed, MAX_PACKED)
+    if text is None or len(text) == MAX_PACKED:
+        return os.path.lexists(packed)  # it may be in what cannot be read
+    return f" refs/heads/{name}\n".encode() in text

@@ -123,7 +123,7 @@ def _heads(git: GitCall, before: list[GitCall], configuration: Configuration) ->
         return [UNKNOWN]
     here = branch(where)
     settings = {**configuration(where), **git.settings}
-    upstream = _target(settings.get(f"branch.{here}.merge", ""))
+    upstream = target_of(settings.get(f"branch.{here}.merge", ""))
     targets = {"simple": here, "current": here, "upstream": upstream, "tracking": upstream}
     heads = [here, targets.get(settings.get("push.default", "simple")), *map(_switched, before)]
     return [each or UNKNOWN for each in heads if each != HEAD]
@@ -213,11 +213,11 @@ def _overwriting(push: Push, configured: list[str], heads: list[str]) -> Iterato
     refspecs = [*push.refspecs, *configured]
     forces = "force" in push.options
     if forces or ("force-with-lease" in push.options and not yes(RECIPE, "lease")):
-        targets = [_target(refspec) for refspec in refspecs] or heads
+        targets = [target_of(refspec) for refspec in refspecs] or heads
         targets += [UNKNOWN] if push.options & {"all", "branches", "tags"} else []
         how = "--force" if forces else "--force-with-lease"
     else:
-        targets = [_target(refspec) for refspec in refspecs if refspec[:1] == "+"]
+        targets = [target_of(refspec) for refspec in refspecs if refspec[:1] == "+"]
         how = "+"
     for target in dict.fromkeys(each for name in targets for each in (heads if name == HEAD else [name])):
         if _one_of(target, "branches"):
@@ -230,11 +230,11 @@ def _deleting(push: Push) -> Iterator[str]:
         yield "`git push --prune` deletes remote branches that do not exist locally"
     emptied = [refspec[1:] for refspec in push.refspecs if refspec[:1] == ":"]
     for refspec in push.refspecs if "delete" in push.options else emptied:
-        if refspec and _one_of(_target(refspec), "kept"):
-            yield f"This would delete the remote branch {_target(refspec).replace(UNKNOWN, '?')}"
+        if refspec and _one_of(target_of(refspec), "kept"):
+            yield f"This would delete the remote branch {target_of(refspec).replace(UNKNOWN, '?')}"
 
 
-def _target(refspec: str) -> str:
+def target_of(refspec: str) -> str:
     """Return a refspec's target branch or tag, HEAD for the checked-out one, UNKNOWN for any."""
     source, _, target = refspec.lstrip("+").rpartition(":")
     name = (target or source).removeprefix("refs/").removeprefix("heads/").removeprefix("tags/")

@@ -17,7 +17,7 @@ from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.model import as_object
 from hookrun.core.text import did_you_mean, diff, quote
 from hookrun.edit.file_change import ExistingFile, FileChange, existing
-from hookrun.recipes import catalog
+from hookrun.recipes import GUARDS, catalog
 from hookrun.recipes.package_manager import LOCKS, PYTHON_LOCKS
 from hookrun.recipes.recipe import Recipe
 from hookrun.scaffold.declaration_file import DeclarationFile, ScaffoldError, check_within
@@ -73,10 +73,14 @@ class ConfiguredRecipes:
                 found.setdefault(name, []).append((index, entry))
         return found
 
-    def add(self, recipe: Recipe, options: Mapping[str, str], version: str = "") -> None:
+    def guards(self) -> list[str]:
+        """Return the declared recipes that were added by their level."""
+        return [name for name, found in self.declared().items() if any(_level_of(entry) for _, entry in found)]
+
+    def add(self, recipe: Recipe, options: Mapping[str, str], version: str = "", level: str = "") -> None:
         """Declare a version of a recipe, by default the newest, or set options of a declared one.
 
-        Raises ScaffoldError.
+        A new entry has the `level` that it is added by. Raises ScaffoldError.
         """
         _check_options(recipe, options)
         if version and not hooks_of(recipe.name, version):
@@ -89,7 +93,11 @@ class ConfiguredRecipes:
                 if self.config_file.named(str(hook["name"])):
                     raise ScaffoldError(f"{path}: a hook of yours is called `{hook['name']}`\nhint: rename it")
             entry: Entry = {"recipe": f"{recipe.name}@{version or newest(recipe.name)}"}
-            self.warnings += self.config_file.add({**entry, "options": dict(options)} if options else entry)
+            if options:
+                entry["options"] = dict(options)
+            if level:
+                entry["metadata"] = {GUARDS: level}
+            self.warnings += self.config_file.add(entry)
             self.statuses.append(RecipeStatus(recipe.name, ADDED))
         for index, entry in entries:
             before = entry.get("options", {})
@@ -120,7 +128,14 @@ class ConfiguredRecipes:
         self._write_cases(catalog.find(name), replace=replace)
 
     def remove(self, name: str) -> None:
-        """Remove a recipe, and its tests unless changed. Raises ScaffoldError if it is not declared."""
+        """Remove a recipe, or the guards of a level, and their tests unless changed.
+
+        Raises ScaffoldError if it is not declared.
+        """
+        if name == GUARDS and (guards := self.guards()):
+            for each in guards:
+                self.remove(each)
+            return
         declared = self.declared()
         if name not in declared:
             hint = did_you_mean(name, declared)
@@ -163,6 +178,10 @@ def recipe_of(entry: object) -> str | None:
     """Return an entry's recipe, None for that of a hook."""
     name = as_object(entry).get("recipe")
     return name.partition("@")[0] if isinstance(name, str) else None
+
+
+def _level_of(entry: Entry) -> object:
+    return as_object(entry.get("metadata")).get(GUARDS)
 
 
 def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:
@@ -253,15 +272,13 @@ def template_language(root: str) -> str:
 def suggest(root: str) -> dict[str, bool]:
     """Return the recipes to offer for a project, each with whether it is selected by default."""
     found = kinds(root)
-    offered = {"block-destructive-commands": True, "protect-files": True, "protect-hooks": True}
-    if _has(root, ".git"):
-        offered["no-force-push"] = True
+    offered = dict.fromkeys(catalog.of_level("standard"), True)
     if any(_has(root, name) for name in OTHER_LOCKS):
         offered["package-manager"] = True
     if found:
         offered["format-on-edit"] = any(_uses(root, *rest) for kind, *rest in FORMATTERS if kind in found)
         offered["run-tests-at-stop"] = False
-    return {**offered, "secret-scan": False, "notify": False}
+    return {**offered, "notify": False}
 
 
 def _uses(root: str, program: str, *marks: str) -> bool:

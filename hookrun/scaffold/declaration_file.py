@@ -88,6 +88,20 @@ class DeclarationFile:
         """Remove a hook. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
 
+    def put_setting(self, path: KeyPath, value: object) -> None:
+        """Set a setting, None to remove it, by its path below `hookrun`. Raises ScaffoldError."""
+        path = ("hookrun", *path)
+        if value is not None and not isinstance(self._text.at(path[:-1]), dict):  # such as `audit: true`
+            path, value = path[:-1], {path[-1]: value}
+        try:
+            if value is not None:
+                self._text = self._text.put(path, value)
+            elif self._text.at(path) is not None:
+                self._text = self._text.remove(path)
+        except EditError as error:
+            setting = ".".join(map(str, path))
+            raise ScaffoldError(f"{relative_path(self.path)}: {error}\nhint: change `{setting}` by hand") from None
+
     def changes(self) -> list[FileChange]:
         """Return the changes to show or write: the file and, before a new one, its schema."""
         return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]

@@ -28,6 +28,12 @@ _NAMING_CODE = (
 )
 # Variables that name code for programs to run or load.
 NAMING_CODE = frozenset(_NAMING_CODE.split())
+# Variables with which managers of git's hooks run none or fewer: Husky, Lefthook, pre-commit, prek, Overcommit.
+SKIPPING_HOOKS = (
+    *("HUSKY", "HUSKY_SKIP_HOOKS", "LEFTHOOK", "LEFTHOOK_EXCLUDE", "SKIP", "PRE_COMMIT_ALLOW_NO_CONFIG"),
+    *("PREK_SKIP", "PREK_ALLOW_NO_CONFIG", "OVERCOMMIT_DISABLE", "SKIP_SIMPLE_GIT_HOOKS"),
+)
+_KEPT = NAMING_CODE.union(SKIPPING_HOOKS)
 
 
 class Redirection:
@@ -53,10 +59,10 @@ class SimpleCommand:
     """A simple command: `words` are the program and its arguments, without wrappers.
 
     `directory` is where it runs, None if unknown. `wrappers` are the programs that run it, outermost first: `sudo
-    timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables and of
-    NAMING_CODE anywhere before; `variables` are all that are set, exported or not. `within` are the line's functions
-    around it; `beside`: it runs beside other commands, in a pipeline or the background. `stdin` is what it reads, if
-    known; `piped`: it reads another one's output; `captured`: `$(...)` takes what it prints.
+    timeout 5 rm x` has `rm x` wrapped in sudo and timeout. `assignments` precede it, those of git's variables, of
+    NAMING_CODE and of SKIPPING_HOOKS anywhere before; `variables` are all that are set, exported or not. `within` are
+    the line's functions around it; `beside`: it runs beside other commands, in a pipeline or the background. `stdin` is
+    what it reads, if known; `piped`: it reads another one's output; `captured`: `$(...)` takes what it prints.
     `code` is what it runs in a language other than shell, if known. `script` names the file that it stands in, "" for
     the line, and `row` its line there, 0 if unknown.
     """
@@ -70,7 +76,7 @@ class SimpleCommand:
         self.words = words
         self.redirections = tuple(streams.redirections)
         self.stdin = streams.stdin
-        exported = {name: value for name, value in scope.variables.items() if name[:4] == "GIT_" or name in NAMING_CODE}
+        exported = {name: value for name, value in scope.variables.items() if name[:4] == "GIT_" or name in _KEPT}
         self.assignments = {**exported, **(assignments or {})}
         self.variables = {**scope.variables, **(assignments or {})}
         self.directory = scope.directory

@@ -179,13 +179,14 @@ def as_junit(done: TestRun) -> bytes:
     for name, runs in suites.items():
         failed = sum(bool(run.differences) for run in runs)
         broken = sum(bool(run.problems) for run in runs)
-        suite = _add(root, "testsuite", name=name, tests=str(len(runs)), failures=str(failed), errors=str(broken))
+        counts = {"tests": str(len(runs)), "failures": str(failed), "errors": str(broken)}
+        suite = xml_element(root, "testsuite", name=name, **counts)
         for run in runs:
             _add_junit_case(suite, run)
     for problem in done.problems:
-        suite = _add(root, "testsuite", name=problem.path, tests="1", failures="0", errors="1")
-        case = _add(suite, "testcase", classname=_class_name(problem.path), name="the file can be read")
-        _add(case, "error", str(problem), message=str(problem))
+        suite = xml_element(root, "testsuite", name=problem.path, tests="1", failures="0", errors="1")
+        case = xml_element(suite, "testcase", classname=_class_name(problem.path), name="the file can be read")
+        xml_element(case, "error", str(problem), message=str(problem))
     ET.indent(root)
     whole: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return whole + b"\n"
@@ -193,7 +194,7 @@ def as_junit(done: TestRun) -> bytes:
 
 def _add_junit_case(suite: ET.Element, run: CaseRun) -> None:
     shown = run.case.file.shown
-    case = _add(
+    case = xml_element(
         suite,
         "testcase",
         classname=_class_name(shown),
@@ -203,13 +204,13 @@ def _add_junit_case(suite: ET.Element, run: CaseRun) -> None:
         time=f"{run.result.ms / 1000 if run.result is not None else 0.0:.3f}",
     )
     if run.problems:
-        _add(case, "error", "\n".join(run.problems), message=run.problems[0])
+        xml_element(case, "error", "\n".join(run.problems), message=run.problems[0])
     elif run.differences:
         keys = ", ".join(each.key for each in run.differences)
-        _add(case, "failure", "\n".join(failure_lines(run)), message=f"not as expected: {keys}")
+        xml_element(case, "failure", "\n".join(failure_lines(run)), message=f"not as expected: {keys}")
 
 
-def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
+def xml_element(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
     """Append and return an element, escaping what XML cannot hold in its text and attributes."""
     element = parent.makeelement(tag, {name: _xml_text(value) for name, value in attributes.items()})
     element.text = text and _xml_text(text)

@@ -76,6 +76,8 @@ STEPS: tuple[Step, ...] = (
     ("stats", ("stats",), ()),
     ("report", ("report", "--html", "report.html"), ()),
     ("export", ("export", "--otlp", "http://127.0.0.1:4318", "--dry-run"), ()),
+    ("replay", ("replay",), ()),
+    ("record", ("record",), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
     ("allow", ("allow", "--list"), ()),
@@ -103,6 +105,7 @@ STEPS: tuple[Step, ...] = (
 def screens(width: int) -> dict[str, str]:
     """Return the screen of each step at this width. The directory's name has a fixed length: text is wrapped."""
     directory = Path(tempfile.mkdtemp(prefix="screens-", dir="/tmp"))  # not TMPDIR, for its length
+    tempfile.tempdir = None  # else that of the last width, which is gone
     try:
         project = _project(directory)
         found = {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import kinds, suggest, template_language
 from tests.cli.command import hookrun, states
 from tests.cli.terminal import at_terminal
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 PROMPT = "]: "
 HOOK: dict[str, object] = {"name": "one", "event": "stop", "command": "exit 0"}
-GUARDS = ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks")
+GUARDS = [str(hook["name"]) for name in catalog.of_level("standard") for hook in catalog.find(name).hooks]
 """The recipes that a plain repository gets by default."""
 
 
@@ -200,7 +201,7 @@ def test_what_a_project_is_decides_what_is_offered(
         (root / name).write_text(text)
     assert (kinds(str(root)), template_language(str(root))) == (kind, language)
     chosen = {name for name, is_selected in suggest(str(root)).items() if is_selected}
-    assert chosen == {"block-destructive-commands", "protect-files", "protect-hooks", *selected}
+    assert chosen == {*catalog.of_level("standard"), *selected}
 
 
 @pytest.mark.slow

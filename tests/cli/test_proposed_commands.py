@@ -63,6 +63,7 @@ VALUES = {
     "shlex.quote(account)": "/p",
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "' '.join(calls)": "3f2a91", "call": "3f2a91", "recipe.name": "no-force-push",
+    "level": "strict",
 }  # fmt: skip
 """A value for each word in capitals, and for each expression in a message. A new placeholder needs a value here."""
 
@@ -400,6 +401,10 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "update of a recipe that is not declared": (
         _asked("recipes", "update", "no-force-push"),
         "hookrun add no-force-push",
+    ),
+    "a level without guards": (
+        _asked("add", "no-force-push", "--level", "strict"),
+        "hookrun add guards --level strict",
     ),
     "of one's own": (_asked("recipes", "update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
     "denied": (_decided("deny"), "hookrun enable 'my guard'"),

@@ -1,0 +1,222 @@
+"""The recipe `protect-branches`: blocks commits, edits and pushes on main."""
+
+from __future__ import annotations
+
+import os
+
+from hookrun.core.files import upwards
+from hookrun.core.globs import glob
+from hookrun.process.git_query import run
+from hookrun.recipes.no_force_push import HEAD, PUSHING, Push, target_of
+from hookrun.recipes.recipe import Option, Recipe, option, yes
+from hookrun.recipes.shell_recipe import (
+    block,
+    line_directory,
+    line_of,
+    named_paths,
+    parse,
+    project_directory,
+    unreadable,
+)
+from hookrun.shell.prefilter import git_programs, may_run
+from hookrun.shell.simple_command import not_options
+from hookrun.shell.words import UNKNOWN, absolute
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.recipes.git_repository import Configuration
+    from hookrun.shell.git_call import GitCall
+
+RECIPE = Recipe(
+    "protect-branches",
+    "Block commits, merges, edits and pushes on main, so that work goes to a branch.",
+    options=(
+        Option("branches", "main master", "Globs of branches to protect."),
+        Option("edits", "yes", "With `no`, files may be edited while such a branch is checked out.", yes),
+    ),
+    catches="""
+        - `git commit`, `merge`, `rebase`, `cherry-pick`, `revert`, `am`, and `pull` of another branch, while a branch
+          in `branches` is checked out where the command runs: after `cd`, with `git -C`, in a worktree or a submodule.
+        - Pushes to such a branch: `git push origin main`, `HEAD:main`, a bare `git push` on main, `--all`, `--mirror`;
+          `git branch -D main`, `git branch -f main`, `git update-ref refs/heads/main`.
+        - The tools that write, edit and delete files, in a repository that has such a branch checked out.
+        - Branches are followed through the line: `git switch -c fix && git commit` is allowed, `git switch main && git
+          merge fix` is not. So are aliases, `sudo`, `bash -c` and the like.
+        - Allowed: what brings the branch up to its own remote (`git pull`, `git merge origin/main`), a repository
+          without a commit, a detached HEAD, files that git ignores.
+    """,
+    misses="""
+        - Files changed by shell commands; `git reset`, which moves a branch.
+        - What a host does by its own programs: `gh pr merge`, `gh api`. Protect the branch there too.
+        - `git push` of a branch whose upstream has another name (`push.default=upstream`).
+        - Other programs: `jj`, `git svn`, `git subtree`, scripts that the line runs.
+    """,
+)
+
+# Git's commands that add commits to the branch, or replace its commits; their options that do not.
+COMMITTING = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am", "pull"})
+HARMLESS = frozenset({"--abort", "--quit", "--dry-run", "--show-current-patch", "-h", "--help"})
+# Names of the branch's own upstream.
+UPSTREAM = frozenset({"@{u}", "@{upstream}", "FETCH_HEAD"})
+# Options that create a branch and check it out, or move or delete one.
+CREATING = ("-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan")
+MOVING = frozenset({"-d", "-D", "-f", "--delete", "--force", "-df", "-fd"})
+
+DANGER = r"(?s)\bgit\b.*\b(?:commit|merge|rebase|cherry-pick|revert|am|push)\b"
+
+ADVICE = "Work on a branch of your own (`git switch -c NAME`), or ask the user."
+
+
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the call may be blocked. False is certain."""
+    edits, line = any(_of_edits(context)), line_of(context)  # a wrong option always counts
+    return edits or (line is not None and may_run(line, git_programs((*COMMITTING, *PUSHING))))
+
+
+@RECIPE.hook(
+    "pre_tool_use", matcher="bash|write|edit|delete", priority=20, timeout=10, on_failure="block", concerns=concerns
+)
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block of a call that changes a protected branch, else None."""
+    if not concerns(context):
+        return None
+    line = line_of(context)
+    return block(_of_edits(context) if line is None else _of_line(context, line))
+
+
+def _of_edits(context: Mapping[str, object]) -> Iterator[str]:
+    branches = Branches()
+    for path in dict.fromkeys(named_paths(context)) if yes(RECIPE, "edits") else ():
+        full = os.path.realpath(os.path.join(line_directory(context), os.path.expanduser(path)))
+        parent = next(each for each in upwards(os.path.dirname(full), os.sep) if os.path.isdir(each))
+        on = branches.at(parent)
+        if _is_protected(on) and not run(parent, "check-ignore", "--", full):
+            yield f"{path} is in a repository with the branch {on} checked out. {ADVICE}"
+
+
+def _of_line(context: Mapping[str, object], line: str) -> Iterator[str]:
+    from hookrun.recipes.git_repository import Configuration, calls
+
+    parsed = parse(context, line)
+    configuration, branches = Configuration(), Branches()
+    for command, git in calls(context, parsed, configuration):
+        if git is None or command.program == UNKNOWN:
+            continue
+        on = branches.at(git.directory)
+        if git.command in COMMITTING and _is_protected(on) and not _is_harmless(git, on, configuration):
+            yield f"`git {git.command}` would change the branch {on.replace(UNKNOWN, '?')}. {ADVICE}"
+        yield from (f"This would {how}. {ADVICE}" for how in _changes(git, on, configuration))
+        branches.follow(git)
+    yield from unreadable(parsed, DANGER)
+
+
+def _is_harmless(git: GitCall, on: str, configuration: Configuration) -> bool:
+    """Return whether a call changes nothing, or only brings a branch up to its own upstream."""
+    if not HARMLESS.isdisjoint(git.texts):
+        return True
+    given = not_options(git.texts)
+    if git.command == "pull":
+        return {*given[1:]} <= {on}
+    own = {*UPSTREAM, f"{configuration.remote(git.directory)}/{on}", f"origin/{on}"}
+    return git.command in {"merge", "rebase"} and {*given} <= own
+
+
+def _changes(git: GitCall, on: str, configuration: Configuration) -> Iterator[str]:
+    """Yield which protected branches a call pushes, deletes or moves, and how."""
+    if git.command in PUSHING:
+        push = Push(git.texts)
+        if "dry-run" in push.options:
+            return
+        remote = push.given[0] if push.given else configuration.remote(git.directory)
+        settings = configuration.all(git.directory)
+        refspecs = push.refspecs or [value for name, value in settings if name == f"remote.{remote}.push"]
+        whole = not {"--all", "--branches", "--mirror"}.isdisjoint(git.texts)
+        targets = [on if each == HEAD else each for each in map(target_of, refspecs)]
+        if whole or not (refspecs or "--tags" in git.texts):
+            targets.append(UNKNOWN if whole else on)
+        yield from (f"push to the branch {each.replace(UNKNOWN, '?')}" for each in targets if _is_protected(each))
+    elif git.command == "branch" and not MOVING.isdisjoint(git.texts):
+        operands = not_options(git.texts)
+        named = operands if any(each[:2] in ("-d", "-D") or each == "--delete" for each in git.texts) else operands[:1]
+        yield from (f"delete or move the branch {each}" for each in named if _is_protected(each))
+    elif git.command == "update-ref":
+        names = [each.removeprefix("refs/heads/") for each in git.texts if each.startswith("refs/heads/")]
+        yield from (f"delete or move the branch {each}" for each in names if _is_protected(each))
+
+
+class Branches:
+    """The branches that are checked out, as a line changes them."""
+
+    def __init__(self) -> None:
+        self._by_root: dict[str, str] = {}
+
+    def at(self, directory: str | None) -> str:
+        """Return the branch in a directory, UNKNOWN if it is not known; "" for none, or one without a commit."""
+        from hookrun.recipes.git_repository import branch, has_branch
+
+        root = self._root(directory)
+        if root not in self._by_root:
+            on = branch(root) or ""
+            self._by_root[root] = on if on and has_branch(root, on) else ""
+        return self._by_root[root]
+
+    def _root(self, directory: str | None) -> str:
+        start = directory or project_directory()
+        known = (each for each in upwards(start, os.sep) if each in self._by_root or os.path.lexists(f"{each}/.git"))
+        return next(known, start)
+
+    def follow(self, git: GitCall) -> None:
+        """Take over what a call checks out."""
+        given, root = not_options(git.texts), self._root(git.directory)
+        if git.command in {"checkout", "switch"}:
+            self._by_root[root] = _checked_out(git, given, self.at(git.directory))
+        elif git.command == "branch" and len(given) == 1 and not {"-m", "-M", "--move"}.isdisjoint(git.texts):
+            self._by_root[root] = given[0]
+        elif git.command == "worktree" and given[:1] == ["add"]:
+            created = _created(git.texts)
+            where = [each for each in given[1:] if each != created]
+            path = absolute(where[0], git.directory) if where else None
+            if path is not None:
+                self._by_root[path] = created or where[-1].rpartition("/" if len(where) == 1 else "\0")[2]
+        elif git.command == "init":
+            path = absolute(given[0] if given else ".", git.directory)
+            if path is not None and not os.path.lexists(f"{path}/.git"):
+                self._by_root[path] = ""
+
+
+def _created(texts: list[str]) -> str:
+    """Return the branch that a call creates, "" if none."""
+    for at, text in enumerate(texts):
+        option_, _, value = text.partition("=")
+        if option_ in CREATING:
+            return value or "".join(texts[at + 1 : at + 2])
+        if text[:2] in CREATING and text[2:]:
+            return text[2:]
+    return ""
+
+
+def _checked_out(git: GitCall, given: list[str], before: str) -> str:
+    """Return the branch after `git checkout` or `git switch`."""
+    from hookrun.recipes.git_repository import has_branch
+
+    if created := _created(git.texts):
+        return "" if UNKNOWN in created else created  # a new one, and main is there
+    if not {"--detach", "-d"}.isdisjoint(git.texts):
+        return ""
+    where = git.directory or project_directory()
+    after = git.texts[git.texts.index("--") + 1 :] if "--" in git.texts else []
+    if after or len(given) != 1:
+        return before  # files of another commit
+    name = given[0]
+    if not {"-t", "--track"}.isdisjoint(git.texts):
+        return name.partition("/")[2]
+    if git.command == "checkout" and os.path.lexists(os.path.join(where, name)) and not has_branch(where, name):
+        return before
+    return UNKNOWN if name in {"-", "@{-1}"} else name
+
+
+def _is_protected(branch: str) -> bool:
+    globs = option(RECIPE, "branches").split()
+    return bool(globs and branch) and (UNKNOWN in branch or any(glob(each, branch) for each in globs))

@@ -1,0 +1,198 @@
+"""Judge calls of the past by a configuration: conditions and recipes in this process, without running a program.
+
+Recipes that keep a state, and all other hooks, are not judged: they count as having no objection, and are named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from hookrun.core import context as contexts
+from hookrun.core.conditions import ConditionEvaluator
+from hookrun.core.engine import HookChain
+from hookrun.core.fastjson import dumps
+from hookrun.core.globs import matcher_of_any
+from hookrun.core.model import LAYERS, Hook, Outcome
+from hookrun.process import git_query
+from hookrun.process.prepare import HookEnvironment
+from hookrun.process.python_hook import answer
+from hookrun.process.recipe_calls import functions_of, is_usual
+from hookrun.recipes import recipe_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Check = Callable[[Mapping[str, object]], object]
+
+# Sets of hooks that are kept: the names of tools come from outside.
+MOST_KEPT = 1024
+# One recipe at a time has this process's environment: a worker of a cluster judges in several threads.
+ENVIRONMENT = Lock()
+# What git says about the settings in a directory.
+ANSWERS: dict[tuple[str, ...], str | None] = {}
+
+
+class Judged(NamedTuple):
+    """The verdict on a call: its action, the hooks whose action it is, its message and the arguments after it.
+
+    `unjudged` are matching hooks that were not asked.
+    """
+
+    action: str = "continue"
+    hooks: tuple[str, ...] = ()
+    message: str = ""
+    args: object = None
+    unjudged: tuple[str, ...] = ()
+
+
+NOTHING = Judged()
+
+
+class HooksOfTool:
+    """The hooks of an event that may be for a tool, in the engine's form.
+
+    The globs of each path are one pattern, which most contexts do not match: then no hook is looked at.
+    """
+
+    def __init__(self, hooks: Sequence[Hook]) -> None:
+        self.count = len(hooks)
+        self._hooks = hooks
+        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
+        self.always = [hook.always for hook in hooks]
+        self.enforcing = [hook.enforcing for hook in hooks]
+        globs: dict[str, list[str]] = {}
+        for hook in hooks:
+            for path, patterns in (hook.when or {}).items():
+                globs.setdefault(path, []).extend(patterns)
+        self._paths = {path: matcher_of_any(patterns) for path, patterns in globs.items()}
+        self._needed = [frozenset(hook.when or ()) for hook in hooks]
+        self._view: tuple[object, ConditionEvaluator] | None = None
+
+    def may_match(self, context: Mapping[str, object]) -> bool:
+        """Return whether a hook may match a context: False where that is plain without looking at any."""
+        if not all(self._needed):
+            return self.count > 0
+        view = self._at(context)
+        met = {path for path, matches in self._paths.items() if any(map(matches, view.texts(path)))}
+        return any(met.issuperset(paths) for paths in self._needed)
+
+    def selects(self, index: int, context: Mapping[str, object]) -> bool:
+        """Return whether the hook matches this context."""
+        hook = self._hooks[index]
+        return self._at(context).mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
+
+    def _at(self, context: Mapping[str, object]) -> ConditionEvaluator:
+        if self._view is None or self._view[0] is not context:
+            self._view = context, ConditionEvaluator(context)
+        return self._view[1]
+
+    def hook(self, index: int) -> Hook:
+        """Return the hook."""
+        return self._hooks[index]
+
+
+class Judge:
+    """Judges calls by these hooks, as in `project` and with `settings`; `home` is the account's."""
+
+    def __init__(self, hooks: Iterable[Hook], project: str, home: str, settings: Mapping[str, object]) -> None:
+        ordered = sorted(hooks, key=lambda hook: (LAYERS.index(hook.layer), hook.priority))
+        self._hooks = [hook for hook in ordered if hook.mode != "off" and not hook.background]
+        self._project, self._home, self._settings = project, home, settings
+        self._kept: dict[tuple[object, ...], HooksOfTool] = {}
+        self._checks: dict[str, Check | None] = {}
+
+    def verdict(self, event: str, data: Mapping[str, object]) -> Judged:
+        """Return the verdict on the context of an event (its canonical name), which may lack fields that are null."""
+        candidates = self._candidates(event, data)
+        if not candidates.count:
+            return NOTHING
+        context = contexts.with_defaults(data, event, str(data.get("request_id") or "replay"), self._project)
+        if not candidates.may_match(context):
+            return NOTHING
+        chain, unjudged = HookChain(event, context, candidates), []
+        for hooks in chain.steps():
+            outcomes = [self.outcome(hook, chain.context) for hook in hooks]
+            unjudged += [hook.name for hook, outcome in zip(hooks, outcomes, strict=True) if outcome is None]
+            chain.record(hooks, [outcome or _silent() for outcome in outcomes])
+        if contexts.is_cut(context):
+            unjudged += ["(arguments that were cut off)"]
+        verdict = chain.combine()
+        deciding = (run.name for run in chain.runs if run.verdict.action == verdict.action != "continue")
+        return Judged(
+            verdict.action,
+            tuple(dict.fromkeys(deciding)),
+            verdict.message or "",
+            verdict.modified_args,
+            tuple(dict.fromkeys(unjudged)),
+        )
+
+    def _candidates(self, event: str, data: Mapping[str, object]) -> HooksOfTool:
+        possible = data.get("possible_tool_names")
+        about = (data.get(name) for name in ("tool_name", "agent_tool_name", "agent", "fired_through"))
+        key = (event, *about, None if possible is None else str(possible))
+        if (known := self._kept.get(key)) is None:
+            view = ConditionEvaluator(data)
+            hooks = [hook for hook in self._hooks if event in hook.events]
+            known = HooksOfTool([hook for hook in hooks if view.mismatch(hook.matcher, agents=hook.agents) is None])
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = known
+        return known
+
+    def outcome(self, hook: Hook, context: Mapping[str, object]) -> Outcome | None:
+        """Return what a recipe says of a context, None where it is not judged."""
+        check = self._check(hook)
+        if check is None:
+            return None
+        seen = {name: value for name, value in context.items() if name != "payload" or hook.payload}
+        environment = HookEnvironment(
+            context, project=self._project, request_id="replay", settings=self._settings, home=self._home
+        )
+        try:
+            with _as_in_a_run(environment.variables(hook, b"")):
+                text = answer(check, {"hook": hook.name, **seen}, dumps)
+        except (Exception, SystemExit):  # a wrong option, a bug, or it wants to ask git
+            return None
+        outcome = _silent()
+        outcome.stdout = (text or "").encode()
+        return outcome
+
+    def _check(self, hook: Hook) -> Check | None:
+        target = str(hook.target)
+        if not is_usual(hook, b""):
+            return None
+        if target not in self._checks:
+            functions = functions_of(target)
+            self._checks[target] = functions[1] if functions is not None and not _keeps_state(functions[1]) else None
+        return self._checks[target]
+
+
+def _silent() -> Outcome:
+    outcome = Outcome()
+    outcome.exit_code = 0
+    return outcome
+
+
+def _keeps_state(function: Check) -> bool:
+    """Return whether a recipe's function is in a module that stores data between its runs."""
+    used = getattr(function, "__globals__", {}).values()
+    return any(value is recipe_state or value is recipe_state.LockedState for value in used)
+
+
+@contextmanager
+def _as_in_a_run(variables: Mapping[bytes, bytes]) -> Iterator[None]:
+    """Have recipes read a hook's variables, and ask git about settings only."""
+    with ENVIRONMENT:
+        before = os.environ
+        decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()}
+        os.environ = decoded  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
+        git_query.kept_answers = ANSWERS
+        try:
+            yield
+        finally:
+            os.environ = before  # noqa: B003
+            git_query.kept_answers = None
