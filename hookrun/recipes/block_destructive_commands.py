@@ -6,7 +6,7 @@ import os
 
 from hookrun.core.files import is_within
 from hookrun.core.globs import glob
-from hookrun.recipes import git_losses, unseen_code
+from hookrun.recipes import further_losses, git_losses, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, block, line_of, may, parse, physical, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
@@ -63,9 +63,16 @@ RECIPE = Recipe(
         - Fork bombs.
         - It asks before a tree outside the project is removed (`rm -rf ../x`), and before downloaded code is run (`curl
           ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If the agent cannot ask, the command is blocked.
+        - It asks before what else only a backup brings back: files anywhere in `/` or the home directory (`find ~ ...
+          -delete`), volumes (`zfs destroy`, `lvremove`), accounts, timed jobs (`crontab -r`), settings such as
+          `~/.zshrc` that are written anew, databases and backups that are named so, trees moved to where they do not
+          last; before `kill -9 -1` and `shutdown`; and before `rm -rf "$DIR"/*` where nothing sets `DIR`.
+        - `Remove-Item -Recurse`, `rd /s`, `rimraf`, `trash`, and `rm -r` in a container of a directory that it mounts.
+          Caches (`~/.cache`, `~/.npm`) are not asked about.
         - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs`, `uv run`, `npx` and similar, in `bash -c`,
-          `eval`, `ssh`, `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped into a shell
-          (also through `base64 -d`), and with any quoting.
+          `powershell -Command` (also encoded), `cmd /c`, `eval`, `ssh`, `tmux send-keys`, an editor's or client's
+          escape (`vim -c '!...'`), `$(...)`, backticks, functions, aliases, arrays, loops and here-documents, piped
+          into a shell (also through `base64 -d`), and with any quoting.
         - The same commands in files that the line runs, with the file and its line in the reason: scripts of at most 64
           KiB (`bash x.sh`, `./x.sh`, `source x`), also one that the line has just written, and those that they run; the
           lines of a target of `make`, `just`, `task` and `rake`, or of a script of `npm`, `pnpm`, `yarn`, `bun`, `deno`
@@ -80,16 +87,15 @@ RECIPE = Recipe(
           that hide typed input from hooks.
     """,
     misses="""
-        - What other programs do: larger scripts, modules that code imports, `rimraf`, `trash`, `crontab`, databases,
-          clouds, containers, MCP tools.
+        - What other programs do: larger scripts, modules that code imports, databases, clouds, MCP tools, `unzip -o`.
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
-        - Paths that only the shell knows: `rm -rf "$DIR"/*` where the line does not set `DIR`, command output,
-          `${DIR%/*}`.
+        - Paths that only the shell knows: `rm -rf "$DIR"/x`, command output, `${DIR%/*}`.
         - Symbolic links to a protected directory.
         - Commits that the reflog keeps: `git rebase`, `git commit --amend`, `git reset --hard HEAD~1` in a clean tree.
-        - Commands read by a loop, or run by programs it does not know (`expect`, `nix-shell --run`, `fd -x`).
+        - Commands read by a loop, or run by programs it does not know (`dsh`, `aws ssm send-command`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
-        - Aliases and functions from your shell's settings; commands of PowerShell (`Remove-Item`).
+        - Aliases and functions from your shell's settings; what PowerShell and cmd write otherwise than a shell, besides
+          removals, lists piped into one and downloads; their scripts.
     """,
 )
 
@@ -151,11 +157,13 @@ def _may_destroy(line: str) -> bool:
             (
                 *RULES,
                 *REMOVERS,
+                *further_losses.PROGRAMS,
                 *unseen_code.DOWNLOADERS,
                 *git_losses.OTHER_SYSTEMS,
                 *git_programs(git_losses.COMMANDS),
             ),
         )
+        or further_losses.may_replace(line)
         or "/dev/" in line.translate(QUOTES)
         or any(name in line.translate(BARE).lower() for name in FORMATTING)
         or (("(" in line or "function" in line) and ("|" in line or "&" in line))  # a fork bomb
@@ -236,6 +244,7 @@ class Guard:
         for path, directory in self._removed(command, git):
             if (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This removes {outside}, which is outside the project"
+        yield from further_losses.questions(command, self._line, self._protected)
 
     def _removed(self, command: SimpleCommand, git: GitCall | None) -> list[tuple[str, str | None]]:
         """Return the trees that a command removes, each with its path's starting directory."""
@@ -287,7 +296,8 @@ HOME = (
     "Library", "Movies", "Music", "Pictures", "Videos",
 )  # fmt: skip
 
-TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
+# Directories that nobody expects to last.
+TEMPORARY = further_losses.TEMPORARY
 
 
 class ProtectedPaths:
@@ -306,6 +316,11 @@ class ProtectedPaths:
         for path in extra:
             self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
 
+    @property
+    def home(self) -> str:
+        """The user's home directory."""
+        return self._home
+
     def is_large(self, path: str) -> bool:
         """Return whether a path is a system directory or the home directory."""
         return path in SYSTEM or path == self._home
@@ -315,7 +330,8 @@ class ProtectedPaths:
         full = absolute(path.removesuffix("/*") or "/", directory)
         if full is None or self._project == "/":
             return None
-        return None if self._is_in_project(full) or self.is_temporary(full) else full
+        cached = any(is_within(full, f"{self._home}/{each}") for each in further_losses.CACHES)
+        return None if cached or self._is_in_project(full) or self.is_temporary(full) else full
 
     def is_temporary(self, full: str) -> bool:
         """Return whether an absolute path is in a temporary directory, and not in the project."""
@@ -383,6 +399,7 @@ def _synchronised(command: SimpleCommand) -> list[str]:
 # Program -> the trees that it removes.
 REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
     "find": _found,
+    **further_losses.REMOVERS,
     "rm": _trees,
     "rsync": _synchronised,
     "srm": _trees,

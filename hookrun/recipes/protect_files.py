@@ -118,6 +118,8 @@ GLOB_ARGUMENTS = ("glob", "include")
 READING = frozenset({"read", "grep", "glob"})
 
 ADVICE = "Ask the user if you need this."
+# Commands of package managers that write a lock file anew: it may be removed before.
+REMAKING = frozenset({"generate-lockfile", "i", "install", "lock", "sync", "update"})
 # Programs that take a directory with all in it.
 COPYING = frozenset({"tar", "zip", *having("onto_last")})
 
@@ -186,9 +188,11 @@ class Files:
         from hookrun.shell.named_files import named_files
 
         parsed = parse(self._context, line)
+        made_anew = any(not REMAKING.isdisjoint(command.operands[:1]) for command in parsed.commands)
         for command in parsed.commands:
             for file in named_files(command):
-                if not self._spares(command, file):
+                remade = made_anew and command.program == "rm" and _is(f"/{file.path}", self._locked)
+                if not remade and not self._spares(command, file):
                     reasons = self._of_named(file, command.directory)
                     yield from (f"{reason}{command.place}. {ADVICE}" for reason in reasons)
             for word in command.words[1:] if command.program in COPYING and not self._readable else ():

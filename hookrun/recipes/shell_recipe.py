@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from hookrun.shell.simple_command import ParsedLine
+    from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
 # Variables with the same value in an agent's shell and this process.
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
@@ -138,6 +138,27 @@ class LinkedFiles:
         except (OSError, ValueError):  # no directory, or no name of one
             pass
         return found
+
+
+def rows_of(text: str) -> dict[str, list[list[list[str]]]]:
+    """Return for each program the rows of a table: `PROGRAM|PROGRAM OPERAND|OPERAND --option|-o`, with globs."""
+    rows: dict[str, list[list[list[str]]]] = {}
+    for programs, *words in (line.split() for line in text.strip().split("\n")):
+        for program in programs.split("|"):
+            rows.setdefault(program, []).append([word.split("|") for word in words])
+    return rows
+
+
+def matching_row(command: SimpleCommand, rows: Mapping[str, list[list[list[str]]]]) -> list[list[str]] | None:
+    """Return the row of which a command has the operands, in order, and the options; None without one."""
+    for row in rows.get(command.program, ()):
+        waiting = iter(command.operands)
+        places = (command.arguments if word[0][0] == "-" else waiting for word in row)
+        if all(
+            any(glob(each, text) for text in place for each in word) for word, place in zip(row, places, strict=True)
+        ):
+            return row
+    return None
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] | str) -> Iterator[str]:

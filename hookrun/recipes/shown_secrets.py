@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hookrun.core.globs import glob
+from hookrun.recipes.shell_recipe import matching_row, rows_of
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN
@@ -81,33 +81,14 @@ def shown(commands: list[SimpleCommand], line: str) -> Iterator[tuple[SimpleComm
     for index, command in enumerate(commands):
         what = _of_environment(command, line) if command.words else None
         if what is None and command.words:
-            matching = any(_matches(command, row) for row in ROWS.get(command.program, ()))
+            matching = NAMES_ONLY.isdisjoint(command.arguments) and matching_row(command, ROWS) is not None
             what = f"what `{command.program} {' '.join(command.operands[:3])}` prints" if matching else None
         if what is not None and _reaches(commands, index, everything=what == ALL):
             yield command, what
 
 
-def _rows() -> dict[str, list[list[list[str]]]]:
-    rows: dict[str, list[list[list[str]]]] = {}
-    for programs, *words in (line.split() for line in PROGRAMS.strip().split("\n")):
-        for program in programs.split("|"):
-            rows.setdefault(program, []).append([word.split("|") for word in words])
-    return rows
-
-
-ROWS = _rows()
+ROWS = rows_of(PROGRAMS)
 ALL = "all variables of the environment"
-
-
-def _matches(command: SimpleCommand, row: list[list[str]]) -> bool:
-    """Return whether a command has the row's operands, in order, and its options."""
-    texts = command.arguments
-    if not NAMES_ONLY.isdisjoint(texts):
-        return False
-    waiting = iter(command.operands)
-    return all(
-        any(glob(each, text) for text in (texts if words[0][0] == "-" else waiting) for each in words) for words in row
-    )
 
 
 def _of_environment(command: SimpleCommand, line: str) -> str | None:

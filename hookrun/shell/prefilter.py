@@ -15,6 +15,9 @@ MADE_UP = ("$", "`", "{", "\0")
 # Shells: they run their input, which any program may have written.
 READERS = frozenset(name for name, how in having("line").items() if how == "shell")
 
+# Programs whose line is in other words than what it runs: base64, or a language that is read as if it were shell's.
+REWRITING = frozenset(name for name, how in having("line").items() if how in {"cmd", "powershell"})
+
 # Wrappers that add words they read to a command.
 WITH_WORDS = having("adds_words")
 
@@ -72,9 +75,9 @@ def may_run(line: str, names: Iterable[str]) -> bool:
         return True
     names = tuple(names)
     # The end of a word counts: `su -crm` runs rm.
-    return any(program in READERS or word.endswith(names) for word, program in _programs(line)) or _may_match(
-        line, names
-    )
+    return any(
+        program in READERS or program in REWRITING or word.endswith(names) for word, program in _programs(line)
+    ) or _may_match(line, names)
 
 
 def may_run_input(line: str) -> bool:
@@ -96,7 +99,7 @@ def _programs(line: str) -> Iterator[tuple[str, str]]:
     """Yield each word of a line in lower case, without quotes, and the program it names as a command."""
     bare = line.replace("\\\n", "").translate(QUOTES).lower()
     for word in bare.translate(ENDS).split():
-        yield word, word.rstrip("/").rpartition("/")[2].lstrip("!")  # `git -c alias.x=!sh`
+        yield word, word.rstrip("/").rpartition("/")[2].lstrip("!").removesuffix(".exe")  # `git -c alias.x=!sh`
 
 
 def _may_match(line: str, names: tuple[str, ...]) -> bool:

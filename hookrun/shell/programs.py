@@ -27,6 +27,7 @@ from __future__ import annotations
 ROWS = r"""
 # Shells and what runs lines
 dash sh :: line=shell input posix flags=aefuvx
+nix :: launches=-c,--command
 ksh zsh :: line=shell input flags=aefuvx
 ash :: line=shell input posix
 csh fish mksh tcsh :: line=shell input
@@ -48,14 +49,21 @@ sudo :: line=sudo input wraps assigns directory=-D,--chdir
     valued=-u,--user,-g,--group,-h,--host,-p,--prompt,-C,--close-from,-R,--chroot,-r,--role,-t,--type,-T,-U
     never=-l,--list,-v,--validate,-k,-K,-e,--edit data
 tmux :: line=tmux opens valued=-F,-c,-e,-n,-s,-t,-x,-y
-    line_after=new,new-session,new-window,neww,respawn-pane,run,run-shell,split-window,splitw
+    line_after=new,new-session,new-window,neww,respawn-pane,run,run-shell,split-window,splitw,send,send-keys
 trap :: line=trap in_shell builtin data
+ansible :: line=argument apart
+cmd :: line=cmd
+concurrently :: line=each
+crontab :: line=timed input
+nix-shell :: line=option
 watch :: line=wrapped wraps valued=-n,--interval
 xargs :: input wraps
     valued=-a,--arg-file,-d,--delimiter,-E,-I,-L,--max-lines,-n,--max-args,-P,--max-procs,-s,--max-chars adds_words data
 parallel :: input wraps valued=-j,--jobs,-I,-a,--arg-file adds_words data
 # Interpreters, and other programs that take code
-elvish expect guile nu octave r racket sbcl scala tclsh xonsh :: interprets script=-e,-c,--eval,-Command
+guile octave r racket sbcl scala tclsh xonsh :: interprets script=-e,-c,--eval,-Command
+elvish nu :: line=option interprets script=-e,-c,--eval,-Command
+expect :: line=escape interprets script=-e,-c,--eval,-Command
 ghci iex irb jshell :: interprets reads_on
 bpython erl groovysh pry ptpython swipl utop :: interprets
 ipython ipython3 :: interprets interactive=-i code=py
@@ -67,7 +75,7 @@ bun :: carries interprets runs_code script=-e,--eval,-p,--print,-pe node resolve
 php :: carries interprets runs_code interactive=-a script=-r,-B,-R,-E,--run versioned flags=nq code=php
 lua :: interprets runs_code interactive=-i script=-e,-c,--eval,-Command versioned flags code=lua
 osascript :: interprets runs_code script=-e,-c,--eval,-Command code=scpt
-powershell pwsh :: interprets runs_code script=-e,-c,--eval,-Command
+powershell pwsh :: line=powershell interprets runs_code script=-e,-c,--eval,-Command
 nodejs :: interprets runs_code interactive=-i script=-e,--eval,-p,--print,-pe node
 perl :: interprets runs_code script=-e,-E versioned flags=wWXTt code=pl in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     pattern_first=-e,-E
@@ -75,7 +83,7 @@ julia luajit :: interprets interactive=-i script=-e,-c,--eval,-Command
 ruby :: carries interprets runs_code script=-e,-c,--eval,-Command versioned flags=w
     in_place=-(?:[acnpstuwWSUl]|0[0-7]*)*i
     code=rb pattern_first=-e,-E
-gdb :: evaluates script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
+gdb :: line=escape evaluates script=-e,-c,--eval,-Command wraps valued=-x,--command,-ex,-eval-command,-d,--directory
 gsed sed :: text=-f,--file,-e,--expression in_place=-[EnrsuzlH]*i|--in-p
     pattern_first=-e,-f,--expression,--file
 awk gawk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source pattern_first=-f,--file
@@ -93,7 +101,7 @@ rscript :: script=-e,-c,--eval,-Command code=r
 nawk original-awk :: code=awk evaluates text=-f,--file,-i,--include,-l,--load,-E,--exec,-e,--source
 ssed :: text=-f,--file,-e,--expression
 gojq jaq :: text=-f,--from-file,-L
-duckdb mariadb mysql psql sqlite3 :: evaluates queries=-init,-f,--file,-cmd,-c,--command,-e,--execute
+duckdb mariadb mysql psql sqlite3 :: line=escape evaluates queries=-init,-f,--file,-cmd,-c,--command,-e,--execute
 # Wrappers: their remaining words are a command
 screen :: opens wraps valued=-S,-c,-e,-h,-p,-s,-t,-T
 unshare :: opens wraps apart valued=-R,--root,-w,--wd
@@ -103,6 +111,7 @@ busybox chronic dbus-launch dumb-init eatmydata entr fakechroot linux32 linux64 
 coproc :: wraps builtin
 firejail :: wraps apart
 nohup :: wraps prefix
+wsl :: wraps valued=-d,--distribution,-u,--user,--cd
 doas :: wraps assigns valued=-u,-C
 env :: wraps assigns directory=-C,--chdir valued=-u,--unset,-S,--split-string prefix data
 gtimeout timeout :: wraps=1 valued=-s,--signal,-k,--kill-after
@@ -185,7 +194,8 @@ which :: prints=path data unseen
 mktemp :: prints=directory data
 pwd :: builtin prints=directory data unseen
 shred sponge touch truncate :: data changes
-ed emacs ex vi vim :: evaluates changes
+ed emacs :: evaluates changes
+ex nvim vi vim :: line=escape evaluates changes
 nano sudoedit :: changes
 srm trash unlink :: changes removes
 patch :: changes output=-o,--output
@@ -207,7 +217,7 @@ kill :: builtin data unseen ends
 killall pkill :: data ends
 fusermount fusermount3 mount umount :: covers
 cd :: builtin enters data unseen
-fd :: passes_on unseen
+fd :: passes_on unseen launches=-x,-X,--exec,--exec-batch
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
 docker nerdctl podman :: mounts carries hosts

@@ -139,7 +139,7 @@ class ParsedLine:
 
 def program_name(word: str) -> str:
     """Return a program's name from the word that runs it, `UNKNOWN` if unknown."""
-    return UNKNOWN if UNKNOWN in word else word.rstrip("/").rpartition("/")[2].lower()
+    return UNKNOWN if UNKNOWN in word else word.rstrip("/").rpartition("/")[2].lower().removesuffix(".exe")
 
 
 class Streams:

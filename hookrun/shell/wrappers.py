@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from hookrun.shell.prefilter import RUN_INPUT
@@ -161,9 +162,9 @@ def _after_c(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     for index, word in enumerate(argv[1:], 1):
         option, equals, value = word.text.partition("=")
         short = option[:1] == "-" and option[1:2] != "-"
-        if option == "--command" and equals:
+        if option in {"--command", "--run"} and equals:
             return NestedLine(Word(value))
-        if (option == "--command" or (short and option[-1] == "c")) and argv[index + 1 :]:
+        if (option in {"--command", "--run"} or (short and option[-1] == "c")) and argv[index + 1 :]:
             return NestedLine(argv[index + 1])
         if option[:2] == "-c":
             return NestedLine(Word(word.text[2:]))
@@ -259,18 +260,87 @@ def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
     return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
 
 
+# What begins a shell's line in the commands of other programs: `\\!` of psql, `.shell` of sqlite3, `spawn` of expect.
+ESCAPES = re.compile(r"(?:^|[\s;|+:])(?:\\?!|\.shell\b|\.system\b|shell\b|spawn\b)\s*([\w/~.].*)", re.DOTALL)
+
+
+def _of_escape(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    found = [match[1] for word in argv[1:] if (match := ESCAPES.search(word.text)) is not None]
+    return NestedLine(Word("\n".join(found))) if found else None
+
+
+def _of_each(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`concurrently LINE LINE`."""
+    texts = [re.sub("^npm:", "npm run ", word.text) for word in argv[1:] if word.text[:1] != "-"]
+    return NestedLine(Word("\n".join(texts))) if texts else None
+
+
+def _of_argument(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`ansible HOSTS -m shell -a LINE`."""
+    pairs = {before.text: after for before, after in pairwise(argv)}
+    module = next((pairs[name].text for name in ("-m", "--module-name") if name in pairs), "command")
+    line = next((pairs[name] for name in ("-a", "--args") if name in pairs), None)
+    return NestedLine(line) if line is not None and module.rpartition(".")[2] in {"command", "raw", "shell"} else None
+
+
+def _of_timed(argv: Argv, stdin: Word | None) -> NestedLine | None:
+    """`crontab -` reads lines with a time before each."""
+    if stdin is None or any(word.text not in STDIN for word in argv[1:]):
+        return None
+    return NestedLine(Word(re.sub(r"(?m)^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", "", stdin.text)))
+
+
+# What PowerShell removes of a list, and code that it downloads and runs.
+LISTED = re.compile(r"(?i)\b(?:get-childitem|gci|ls|dir)\s+([^\s|;-]\S*)[^|;]*\|\s*(remove-item|ri|rm|del)\b")
+DOWNLOADED = re.compile(
+    r"(?i)\b(?:iex|invoke-expression)\b.*\b(?:iwr|irm|curl|wget|invoke-(?:web|rest)\w+|download\w+)\b"
+)
+
+
+def _of_powershell(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`powershell -Command LINE`, `-EncodedCommand BASE64`; options may be shortened."""
+    for index, word in enumerate(argv[1:-1], 2):
+        option = word.text.lower()
+        if option in {"-e", "-ec"} or (len(option) > len("-e") and "-encodedcommand".startswith(option)):
+            import base64
+
+            data = base64.b64decode(argv[index].text.encode("ascii", "replace") + b"==")
+            return _of_windows(data.decode("utf-16-le", "replace"))
+        if option[:2] == "-c" and "-command".startswith(option):
+            return _of_windows(" ".join(each.text for each in argv[index:]))
+    return None
+
+
+def _of_windows(text: str) -> NestedLine:
+    """Return a line of PowerShell or cmd as a shell's, with `/` in paths; a download that is run stands for itself."""
+    text = LISTED.sub(r"\2 -Recurse \1", text.replace("`\n", " ").replace("\\", "/"))
+    return NestedLine(Word(f"{text}\ncurl u | sh" if DOWNLOADED.search(text) else text))
+
+
+def _of_cmd(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    at = next((index for index, word in enumerate(argv) if word.text.lower() in {"/c", "/k"}), len(argv))
+    rest = argv[at + 1 :]
+    return _of_windows(" ".join(word.text for word in rest)) if rest else None
+
+
 # How a program gives a line to a shell (`line` of its row) -> the line in its words, or that it reads.
 LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
+    "argument": _of_argument,
     "call": _of_npx,
+    "cmd": _of_cmd,
+    "each": _of_each,
+    "escape": _of_escape,
     "git": _of_git,
     "input": _of_stdin,
     "joined": _of_eval,
     "login": lambda argv, stdin: _after_c(argv, None) or NestedLine(stdin),
     "option": _after_c,
+    "powershell": _of_powershell,
     "remote": _of_ssh,
     "shell": _of_shell,
     "sourced": _of_source,
     "sudo": _of_sudo,
+    "timed": _of_timed,
     "tmux": _of_tmux,
     "trap": _of_trap,
     "wrapped": _of_watch,

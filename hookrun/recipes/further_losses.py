@@ -1,0 +1,176 @@
+"""What else than a tree a command takes away: volumes, accounts, settings; and trees that other programs remove."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from hookrun.core.files import is_within
+from hookrun.recipes.shell_recipe import matching_row, rows_of
+from hookrun.shell.prefilter import QUOTES
+from hookrun.shell.words import absolute
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    from hookrun.shell.simple_command import SimpleCommand
+
+    class Protected(Protocol):
+        """The directories that are protected."""
+
+        @property
+        def home(self) -> str:
+            """The user's home directory."""
+
+        def is_large(self, path: str) -> bool:
+            """Return whether a path is a system directory or the home directory."""
+
+
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
+
+# The user's settings that hold what he has written; caches below the home directory, which their programs make anew.
+_PERSONAL = (
+    ".bash_profile .bashrc .gitconfig .profile .ssh/authorized_keys .ssh/config .tmux.conf .vimrc .zprofile .zshenv "
+    ".zshrc .config/fish/config.fish .config/git/config"
+)
+PERSONAL = frozenset(_PERSONAL.split())
+CACHES = (
+    ".bun/install/cache", ".cache", ".cargo/git", ".cargo/registry", ".composer/cache", ".gradle/caches",
+    ".local/share/pnpm/store", ".m2/repository", ".npm", ".nuget/packages", ".pnpm-store", ".yarn/cache", "go/pkg/mod",
+    "Library/Caches",
+)  # fmt: skip
+# What takes away volumes, accounts, timed jobs, running programs and the running system, from the tools' manuals.
+LOSING = rows_of("""
+diskutil erase*|partitionDisk|zeroDisk|randomDisk|secureErase|reformat
+zfs destroy
+zpool destroy|labelclear
+lvremove|vgremove|pvremove *
+btrfs subvolume delete
+mdadm --zero-superblock
+crontab -r
+userdel -r|--remove
+deluser --remove-home|--remove-all-files
+halt|poweroff|reboot|shutdown
+init 0|6
+systemctl poweroff|reboot|halt
+tmutil delete*
+vssadmin delete shadows
+clear-disk|format-volume|initialize-disk|remove-partition
+format ?:*
+""")
+PROGRAMS = (*LOSING, "kill")
+# Options with which they only say something, or call it off.
+HARMLESS = frozenset({"--dry-run", "--help", "--show", "--version", "-c"})
+# An emptied directory of which the name may be empty.
+UNSET = re.compile(
+    r"\brm\s+(?:-\w*[rR]\w*|--recursive)\s+(?:-\S+\s+)*[\"']?\$\{?(\w+)\}?[\"']?/[\"']?\*?[\"']?(?=\s|[;&|)]|$)"
+)
+# Databases and backups, by their names.
+DATA = re.compile(
+    r"(?i)(?:^|[/_.-])(?:prod|production|live)(?:[/_.-].*)?\.(?:db|sqlite3?|sql|dump|rdb)(?:\.gz)?$"
+    r"|(?:^|[/_.-])backups?[/_.-].*\.(?:db|sqlite3?|sql|dump|bak|rdb|tar|tgz|gz|zip|zst)$"
+    r"|(?:^|/)(?:data|volumes?|\.docker)/(?:postgres|postgresql|pgdata|mysql|mariadb|mongo|mongodb|redis)/?$"
+)
+
+
+def may_replace(line: str) -> bool:
+    """Return whether a line may write one of the user's settings anew. False is certain."""
+    bare = line.translate(QUOTES)
+    return ">" in line and any(each.rpartition("/")[2] in bare for each in PERSONAL)
+
+
+def questions(command: SimpleCommand, line: str, protected: Protected) -> Iterator[str]:
+    """Yield why a command is asked about."""
+    texts = [command.program, *command.operands[:2]]
+    words = command.arguments
+    if not HARMLESS.isdisjoint(words):
+        return
+    everyone = command.program == "kill" and len(words) > 1 and words[-1] == "-1"
+    emptied = texts == ["crontab", "-"] and command.stdin is not None and not command.stdin.text.strip()
+    if matching_row(command, LOSING) is not None or emptied or everyone:
+        yield f"`{' '.join(texts)}` takes away what only a backup brings back, or ends the running system"
+    for path in searched(command):
+        full = absolute(path, command.directory)
+        if full is not None and protected.is_large(full):
+            yield f"This removes files anywhere in {full}"
+    for path in replaced(command):
+        full = absolute(path, command.directory)
+        if full is not None and full.removeprefix(f"{protected.home}/") in PERSONAL:
+            yield f"This replaces {full}, which may exist nowhere else"
+    if command.program in {"rm", "shred", "truncate"}:
+        yield from (f"This takes away {path}, a database or a backup" for path in command.operands if DATA.search(path))
+    unset = UNSET.search(line) if command.program == "rm" and not command.script else None
+    if unset is not None and not _is_set(unset[1], line):
+        yield f"This removes everything in / if ${unset[1]} is not set. Write ${{{unset[1]}:?}}"
+
+
+def searched(command: SimpleCommand) -> list[str]:
+    """Return the directories in which `find` removes what a filter lets through."""
+    if command.program != "find" or "-delete" not in command.arguments:
+        return []
+    from hookrun.shell.wrappers import start_directories
+
+    return [start.text for start in start_directories(command.words)]
+
+
+def replaced(command: SimpleCommand) -> Iterator[str]:
+    """Yield the files that a command writes anew."""
+    yield from (each.target.text for each in command.redirections if each.writes and each.operator in {">", ">|", "&>"})
+    if command.program in {"tee", "truncate"} and "-a" not in command.arguments:
+        yield from command.operands
+    elif command.program == "cp" and "/dev/null" in command.operands[:-1]:
+        yield command.operands[-1]
+
+
+def _is_set(name: str, line: str) -> bool:
+    """Return whether a line sets a variable, or the environment has it."""
+    return (
+        bool(os.environ.get(name)) or re.search(rf"\b{name}=|\b(?:for|read(?:\s+-\w+)*)\s+{name}\b", line) is not None
+    )
+
+
+def moved_away(command: SimpleCommand) -> list[str]:
+    """Return what `mv` takes to where it does not last."""
+    *paths, last = command.operands or [""]
+    full = absolute(last, command.directory) or ""
+    return paths if full == "/dev/null" or any(is_within(full, each) for each in TEMPORARY) else []
+
+
+def of_windows(command: SimpleCommand) -> list[str]:
+    """Return the trees that PowerShell's and cmd's own commands remove; a drive stands for a directory of the root."""
+    texts = [text.lower() for text in command.arguments]
+    if any(text.startswith("-wh") for text in texts) or not any(
+        text == "/s" or text.startswith("-r") for text in texts
+    ):
+        return []
+    paths = [
+        text.strip(",").removeprefix("//?/") for text in command.operands if not re.fullmatch("/[a-z]", text.lower())
+    ]
+    return [f"/{path}" if path[1:2] == ":" else path for path in paths]
+
+
+# An outside directory, and where a container sees it, unless only to read.
+MOUNTED = re.compile(r"(?:(?<=-v )|(?<=-v=)|(?<=--volume )|(?<=--volume=))([^\s:=,]+):(/[^\s:]*)(?!:ro)(?=[\s:]|$)")
+
+
+def of_container(command: SimpleCommand) -> list[str]:
+    """Return the outside trees that `rm` removes in a container."""
+    text = " ".join(command.arguments)
+    removed = re.search(r"\brm\s+(?:-\w+\s+)*-\w*[rR]\w*\s(.*)", text)
+    inside = removed[1].split() if removed is not None else []
+    return [
+        path.replace(there, here.rstrip("/"), 1)
+        for here, there in MOUNTED.findall(text)
+        for path in (each.strip("'\";&|") for each in inside)
+        if is_within(path, there)
+    ]
+
+
+REMOVERS: dict[str, Callable[[SimpleCommand], list[str]]] = {
+    "mv": moved_away,
+    **dict.fromkeys(("docker", "nerdctl", "podman"), of_container),
+    **dict.fromkeys(("del", "erase", "rd", "remove-item", "ri", "rmdir"), of_windows),
+    **dict.fromkeys(("del-cli", "rimraf", "shred", "trash", "trash-put"), lambda command: command.operands),
+}
