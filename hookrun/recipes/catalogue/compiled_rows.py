@@ -48,7 +48,7 @@ class Catalogue:
 
 
 def _line(text: str, name: str) -> str:
-    """Return what a name has in the compiled form, "" if it is not there."""
+    """Return what a name has in the compiled form, "" if there is no such line."""
     start = text.find(f"\n{name}\t")
     return "" if start < 0 else text[start + len(name) + 2 : text.index("\n", start + 1)]
 
