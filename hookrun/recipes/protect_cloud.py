@@ -36,7 +36,8 @@ RECIPE = Recipe(
           http://localhost:4566`, `test_pgdata`), nor dry runs.
     """,
     misses="""
-        - Tools that the catalogue does not know (add them with the option `catalogues`), and libraries of clouds in programs (`boto3`).
+        - Tools that the catalogue does not know (add them with the option `catalogues`), and libraries of clouds in
+          programs (`boto3`).
         - What scripts, `make` and `npm run` do. SQL and commands given to databases: see `protect-data`.
         - Single objects (`aws s3 rm s3://b/key`), messages, tags, stopped machines, images and caches.
         - `kubectl apply` and `helm upgrade` where the cluster is unknown.

@@ -69,9 +69,13 @@ CONTEXTS = [
     ({"fly.toml": "app = 'shop-prod'\n"}, "fly volumes destroy vol_1 -y -a shop-dev", "continue"),
     ({".env": "AWS_PROFILE=acme-prod\n"}, "aws rds delete-db-instance --db-instance-identifier shop", "block"),
     ({".env": "AWS_ENDPOINT_URL=http://localhost:4566\n"}, "aws s3 rb s3://prod-uploads --force", "continue"),
+    ({}, "terraform -chdir=envs/dev/eu destroy", "continue"),
+    ({}, "terraform -chdir=envs/prod/eu destroy", "block"),
     ({}, "rclone sync /tmp/empty remote:photos", "ask"),
     ({}, "rclone sync dev/ remote:photos", "ask"),
     ({}, "mc mirror --remove ./test/ minio/site", "ask"),
+    ({}, "ssh prod docker volume rm data", "ask"),
+    ({}, "ssh web1 docker volume rm test_data", "continue"),
 ]
 
 

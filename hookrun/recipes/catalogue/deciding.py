@@ -6,8 +6,8 @@ import os
 
 from hookrun.recipes.catalogue.compiled_rows import Catalogue
 from hookrun.recipes.recipe import Option, fail_option, words
-from hookrun.recipes.shell_recipe import BARE, KNOWN_VARIABLES, line_directory, line_of, parse, unreadable
-from hookrun.shell.prefilter import ENDS, READERS, may_run
+from hookrun.recipes.shell_recipe import KNOWN_VARIABLES, line_directory, line_of, parse, unreadable
+from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS, may_run, may_run_input
 from hookrun.shell.programs import having
 from hookrun.shell.simple_command import program_name
 from hookrun.shell.words import absolute
@@ -56,25 +56,35 @@ HOSTING = having("hosts")
 
 def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
     """Return whether a call may lose something that the recipe's part of the catalogue knows. False is certain."""
-    catalogue = _catalogue(recipe)
-    names = catalogue.known("names")
+    programs = _catalogue(recipe).programs()
     if _mcp_tool(context):
-        return "mcp" in names
+        return "mcp" in programs
     line = line_of(context)
     if line is None:
         return False
-    if may_run(line.replace("@", " "), names):  # `npx prisma@6`
-        return True
-    bare, coded = line.translate(BARE).lower(), catalogue.known("coded")
-    if not any(word in bare for word in catalogue.known("words")):
-        return False
-    return any(name in bare for name in coded) or may_run(line, coded)  # `python3.11`
+    bare = " ".join(line.replace("\\\n", "").translate(QUOTES).lower().split())
+    for name, signs in programs.items():
+        if name in bare and (not signs or any(sign in bare for sign in signs)) and _names(bare, name):
+            return True
+    # what is not in the line as it is
+    if any(sign in line for sign in (*MADE_UP, *"*?[")) or may_run_input(line):
+        return may_run(line, tuple(programs))
+    fed = any(sign in line for sign in "|<") and ("\\" in line or "printf" in bare or "base64" in bare)
+    return fed and any(name in bare for name in programs)
+
+
+def _names(line: str, program: str) -> bool:
+    """Return whether a line names a program: not within a word, except after an option, as in `su -cpsql`."""
+    at = line.find(program)
+    while at > 0 and line[at - 1].isalnum() and line[at - 2] != "-":
+        at = line.find(program, at + 1)
+    return at >= 0
 
 
 def _catalogue(recipe: Recipe) -> Catalogue:
     try:
         catalogue = Catalogue(recipe.name, words(recipe, "catalogues"))
-        catalogue.known("names")
+        catalogue.programs()
     except (OSError, LookupError, ValueError) as error:
         fail_option(recipe, "catalogues", f"readable catalogues ({error})")
     return catalogue
@@ -171,7 +181,7 @@ class CatalogueGuard:
                 return
             if programs[0] == "npm" and texts[start - 1] in SCRIPT:
                 continue
-            known = name if start else command.one_of(self._catalogue.known("names")) or name
+            known = name if start else command.one_of(self._catalogue.programs()) or name
             inner = [
                 ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
                 for row in self._catalogue.rows(known)
@@ -260,7 +270,7 @@ class CatalogueGuard:
         """Return whether a part of a line that cannot be read as shell may be a call that loses something."""
         from hookrun.recipes.catalogue.tool_call import ToolCall
 
-        texts, names = part.translate(ENDS).split(), set(self._catalogue.known("names"))
+        texts, names = part.translate(ENDS).split(), self._catalogue.programs()
         places = [(start, name) for start, name in enumerate(map(_program, texts), 1) if name in names]
         if len(places) > MAX_PLACES:
             return True

@@ -25,17 +25,19 @@ def cloud(call: ToolCall) -> Target:
     """
     row = call.row
     names = [each for each in row.get("names", ()) if each != "*"]
-    contexts = [_of_path(value) for name, value in call.options if any(glob(each, name) for each in names)]
+    values = (value for name, value in call.options if any(glob(each, name) for each in names))
+    contexts = [part for value in values for part in _parts(value)]
     contexts += (variable(call, each) for each in row.get("variables", ()))
     contexts += _current(call)
-    here = [each for each in contexts if Target([each]).kind([], [])[0] == "local"]
-    operands = call.named() if "*" in row.get("names", ()) else ()
-    return Target(here[:1] or [*contexts, *(each for each in operands if each[:1] not in {"/", ".", "~"})])
+    here = [each for each in contexts if Target([each], remote=call.is_remote).kind([], [])[0] == "local"]
+    operands = [each for each in call.named() if "*" in row.get("names", ()) and each[:1] not in {"/", ".", "~"}]
+    return Target(here[:1] or [*contexts, *call.hosts, *operands], remote=call.is_remote)
 
 
-def _of_path(value: str) -> str:
-    """Return a file's name without the temporary directory that it is in; another value as it is."""
-    return next((value[len(each) + 1 :] for each in TEMPORARY if value.startswith(f"{each}/")), value)
+def _parts(value: str) -> list[str]:
+    """Return a name, and the directories in a path, of which a temporary one says nothing."""
+    path = next((value[len(each) + 1 :] for each in TEMPORARY if value.startswith(f"{each}/")), value)
+    return [path] if "://" in path or path[:1] == "/" else [path, *path.split("/")[:-1]]
 
 
 def _current(call: ToolCall) -> Iterator[str]:
