@@ -145,7 +145,7 @@ class Evaluator:
         printed = (
             _directory_of(command, scope)
             if prints == "directory"
-            else _output_of(program, command.words, command.stdin)
+            else output_of(program, command.words, command.stdin)
         )
         if prints == "path" and printed is not None and printed.text in scope.functions:
             return None  # the program, not the function of that name
@@ -341,7 +341,7 @@ def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Wo
     elif program == "alias":
         scope.variables.update((f"alias {name}", value) for name, _, value in (each.partition("=") for each in texts))
     elif texts[:2] == ["printf", "-v"] and len(texts) > len(("printf", "-v", "NAME")):
-        printed = _output_of("printf", [words[0], *words[3:]], None)
+        printed = output_of("printf", [words[0], *words[3:]], None)
         scope.variables[texts[2]] = UNKNOWN if printed is None else printed.text
     else:
         return False
@@ -359,7 +359,8 @@ def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
 # --- what a few programs print, to read input piped into a shell or inserted by `$(...)`
 
 
-def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
+def output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
+    """Return what a program prints, if that is known."""
     prints = having("prints").get(program)
     return OUTPUTS[prints](argv[1:], stdin) if prints in OUTPUTS else None
 

@@ -1,8 +1,8 @@
 """Find what the catalogue says of a program, in its compiled form: no YAML is read in a call.
 
-Its first line is JSON: by a guard's name the `names` of the programs that it knows, and those that take code in some
-language, `coded`, with the `words` one of which harmful code has. Then come lines `NAME<tab>#1 #2`, and of each number
-a line `#1<tab>ROW`, in JSON.
+Its first line is JSON: by a guard's name the names of the programs that it knows, each with words, one of which a
+harmful line has; none are known where it has none. Then come lines `NAME<tab>#1 #2`, and of each number a line
+`#1<tab>ROW`, in JSON.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ class Catalogue:
         self._guard = guard
         self._more = tuple(more)
 
-    def known(self, what: str) -> tuple[str, ...]:
-        """Return the `names` of programs, those `coded`, or the `words`, of all catalogues."""
-        heads = [_shipped_head(), *(loads(text.partition("\n")[0]) for text in self._others())]
-        return tuple(each for head in heads for each in head.get(self._guard, {}).get(what, ()))
+    def programs(self) -> dict[str, list[str]]:
+        """Return the programs that the guard knows, with words of which a harmful line has one; [] if it has none."""
+        found: dict[str, list[str]] = {}
+        for head in (_shipped_head(), *(loads(text.partition("\n")[0]) for text in self._others())):
+            for name, words in head.get(self._guard, {}).items():
+                before = found.get(name)
+                found[name] = [] if not words or before == [] else [*(before or ()), *words]
+        return found
 
     def rows(self, name: str) -> list[Row]:
         """Return this guard's rows of a program; a language, `language NAME`, is of all guards."""
