@@ -74,6 +74,7 @@ STEPS: tuple[Step, ...] = (
     ("why", ("why",), ()),
     ("log", ("log",), ()),
     ("stats", ("stats",), ()),
+    ("undo", ("undo",), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
     ("deny", ("deny", "notes"), ()),
