@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
     from hookrun.agents import (
         agent_events as agent_events,
+        can_ask as can_ask,
         sends_typed_input as sends_typed_input,
         settings_globs as settings_globs,
     )
@@ -62,7 +63,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
 
 # Module -> its public names.
 PUBLIC = {
-    "hookrun.agents": "agent_events sends_typed_input settings_globs",
+    "hookrun.agents": "agent_events can_ask sends_typed_input settings_globs",
     "hookrun.trust.guarded": "guarded_files",
     "hookrun.library.embedded_engine": "DeclarationError Engine",
     "hookrun.library.registration": "Bundle",

@@ -128,6 +128,16 @@ def settings_globs() -> tuple[str, ...]:
     return tuple(each for globs in SETTINGS_GLOBS.values() for each in globs)
 
 
+def can_ask(agent: str, agent_event: str) -> bool:
+    """Return whether an agent can ask the user at its event; True if that is unknown.
+
+    >>> can_ask("claude", "PreToolUse"), can_ask("gemini", "BeforeTool")
+    (True, False)
+    """
+    form = load(agent).RESPONSE_FORMATS.get(agent_event) if agent in AGENTS else None
+    return form is None or "ask" in form.capabilities
+
+
 def sends_typed_input(agent: str) -> bool:
     """Return whether hooks see all input that the model types into a running program."""
     return agent != "codex"  # its `write_stdin` fires no hook

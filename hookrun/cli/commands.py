@@ -50,6 +50,7 @@ GROUPS = {
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
         "explain": ("explain", "Show which hooks would run for an event, and why."),
+        "undo": ("undo", "List snapshots of uncommitted work, and bring one back."),
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
         "report": ("report_page", "Write a page about the runs: times, blocks, failures."),

@@ -22,6 +22,8 @@ QUIET = (
     "-c", "core.quotePath=false",
     "-c", "color.ui=false",
 )  # fmt: skip
+# Commands that compare files.
+COMPARING = ("status", "diff-index")
 ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "GIT_TERMINAL_PROMPT": "0",
@@ -56,9 +58,9 @@ def _run(directory: str, arguments: tuple[str, ...], path: str | None) -> str | 
         environment["PATH"] = path
         places = (f"{each}/git" for each in path.split(":"))
         program = next((each for each in places if os.access(each, os.X_OK)), "/nowhere/git")
-    if arguments[0] == "status":
+    if arguments[0] in COMPARING:
         environment |= _without_filters(directory)
-        arguments = ("status", "--ignore-submodules=all", *arguments[1:])  # their settings are other ones
+        arguments = (arguments[0], "--ignore-submodules=all", *arguments[1:])  # their settings are other ones
     output, write_end = os.pipe()
     try:
         # Not `subprocess`: its import costs four times as much as git's answer.

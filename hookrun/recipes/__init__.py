@@ -22,6 +22,7 @@ RECIPES: tuple[str, ...] = (
     "require_plan",
     "run_tests_at_stop",
     "secret_scan",
+    "snapshot_before",
     "ticket_from_branch",
 )
 

@@ -147,10 +147,11 @@ def concerns(context: Mapping[str, object]) -> bool:
     if line is None:
         return False
     refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
-    return refuses or may(context, _may_destroy)
+    return refuses or may(context, may_destroy)
 
 
-def _may_destroy(line: str) -> bool:
+def may_destroy(line: str) -> bool:
+    """Return whether a line may remove or overwrite something. False is certain."""
     return (
         may_run(
             line,
@@ -240,7 +241,9 @@ class Guard:
         if self._downloads.runs(command) and "download" in self._ask:
             yield "This downloads code and runs it without review"
         if loss is not None and loss.kind in self._ask:
-            yield f"This discards {loss.text}"
+            kept, decides = snapshot_of(self._context, loss.directory)
+            if kept is None or not decides:
+                yield f"This discards {loss.text}" + (f"; `hookrun undo {kept}` brings it back" if kept else "")
         for path, directory in self._removed(command, git):
             if (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This removes {outside}, which is outside the project"
@@ -298,6 +301,22 @@ HOME = (
 
 # Directories that nobody expects to last.
 TEMPORARY = further_losses.TEMPORARY
+
+
+def snapshot_of(context: Mapping[str, object], directory: str | None) -> tuple[str | None, bool]:
+    """Return the id of the snapshot that snapshot-before has just taken around a directory, and whether it decides."""
+    metadata = context.get("metadata")
+    taken = metadata.get("snapshots") if isinstance(metadata, dict) else None
+    if directory is None or not isinstance(metadata, dict) or not isinstance(taken, dict):
+        return None, False
+    from hookrun.recipes.work_snapshots import SnapshotError, root_of, snapshots
+
+    try:
+        root = root_of(directory)
+    except SnapshotError:
+        return None, False
+    known = any(each.id == taken.get(root) and each.root == root for each in snapshots(root))
+    return (taken[root], metadata.get("snapshot_decides") is True) if known else (None, False)
 
 
 class ProtectedPaths:

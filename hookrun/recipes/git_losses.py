@@ -91,11 +91,12 @@ class GitLosses:
             return Loss(kind, "changes in submodules")
         if self._ran("stash", lambda each: _stashes(each.texts)) and not self._ran("stash", _brings_back):
             return None
-        untracked = self._ran("add")
-        changed = None if self._ran("stash", _brings_back) else changes(git, paths, untracked=untracked)
+        stashed = self._ran("stash", _brings_back)  # what was stashed is lost, too
+        changed = None if stashed else changes(git, paths, untracked=self._ran("add"))
         if changed == []:
             return None
-        return Loss(kind, f"changes{_named(changed)} that are not committed", git.directory)
+        where = None if stashed or git.elsewhere else git.directory
+        return Loss(kind, f"changes{_named(changed)} that are not committed", where)
 
     def _of_listed(self, command: SimpleCommand) -> Loss | None:
         """Return the loss of the files that git lists and another program removes: `git ls-files -o | xargs rm`."""
@@ -128,7 +129,8 @@ class GitLosses:
         text = f"files{_named(names)} that git does not have"
         if listed is not None and not names:
             return None
-        return ("clean", text) if _has(git.texts, "xX") or git.directory is None else ("clean", text, git.directory)
+        kept = known and git.directory is not None and not _has(git.texts, "xX")
+        return ("clean", text, git.directory or "") if kept else ("clean", text)
 
     def unstashed(self, git: GitCall) -> tuple[str, ...] | None:
         """Return the stashes that are dropped."""

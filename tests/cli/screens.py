@@ -78,6 +78,7 @@ STEPS: tuple[Step, ...] = (
     ("export", ("export", "--otlp", "http://127.0.0.1:4318", "--dry-run"), ()),
     ("replay", ("replay",), ()),
     ("record", ("record",), ()),
+    ("undo", ("undo",), ()),
     ("disable", ("disable", "guard"), ()),
     ("enable", ("enable", "guard"), ()),
     ("allow", ("allow", "--list"), ()),

@@ -26,6 +26,7 @@ from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS, agents_named
 from hookrun.fire.command import parse_arguments
 from hookrun.fire.invocation import FireError
+from hookrun.recipes.work_snapshots import take
 from hookrun.wiring.plan import InstallRequest
 from hookrun.wiring.targets import InstallLocation
 from hookrun.wiring.wired_command import this_program
@@ -63,7 +64,7 @@ VALUES = {
     "shlex.quote(account)": "/p",
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "' '.join(calls)": "3f2a91", "call": "3f2a91", "recipe.name": "no-force-push",
-    "level": "strict",
+    "level": "strict", **dict.fromkeys(("made.id", "snapshot.id", "chosen.id", "earlier.id", "kept"), "6a0b1c2d3f4e"),
 }  # fmt: skip
 """A value for each word in capitals, and for each expression in a message. A new placeholder needs a value here."""
 
@@ -374,6 +375,20 @@ def _untrusted(project: Project) -> Done:
     return Done(fired.status, fired.stdout.decode().replace("\\n", "\n").encode(), fired.stderr.encode())
 
 
+def _kept(project: Project) -> Done:
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        ("-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "x"),
+    ):
+        subprocess.run(["git", *words], cwd=project.root, check=True)
+    (project.root / "new.txt").write_text("x")
+    made = take(str(project.root), "a test")
+    assert made is not None
+    (project.root / "new.txt").unlink()
+    return hookrun(project, "undo", made.id)
+
+
 SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "codex asks for trust": (_asked("install", "codex"), "hookrun install codex --trust"),
     "of a project": (
@@ -420,6 +435,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "several command lines": (_asked("try", "rm", "x"), "hookrun try 'rm x'"),
     "nothing to try that matches": (_no_match, "hookrun explain pre_tool_use"),
     "not approved": (_untrusted, "hookrun trust"),
+    "a snapshot": (_kept, "hookrun undo "),
 }
 """What brings a message about, and how a command in it begins."""
 

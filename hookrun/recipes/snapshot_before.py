@@ -1,0 +1,122 @@
+"""The recipe `snapshot-before`: keeps uncommitted work before commands that discard it."""
+
+from __future__ import annotations
+
+from hookrun.core.credentials import redact
+from hookrun.core.files import is_within
+from hookrun.recipes.block_destructive_commands import REMOVERS, may_destroy
+from hookrun.recipes.git_losses import GitLosses
+from hookrun.recipes.recipe import Option, Recipe, one_of
+from hookrun.recipes.shell_recipe import line_directory, line_of, parse, project_directory
+from hookrun.shell.words import UNKNOWN, absolute
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hookrun.shell.simple_command import SimpleCommand
+
+# Characters of a line shown.
+MAX_SHOWN = 60
+
+RECIPE = Recipe(
+    "snapshot-before",
+    "Keep uncommitted work before commands that discard it; `hookrun undo` brings it back.",
+    options=(
+        Option(
+            "snapshot",
+            "unasked",
+            "When block-destructive-commands allows what it would ask about if a snapshot keeps it: `unasked` (under "
+            "agents that cannot ask), `instead` (always), or `no`.",
+            choices=("unasked", "instead", "no"),
+        ),
+    ),
+    catches="""
+        - Before git discards changes or files that it does not have (`checkout .`, `restore`, `reset --hard`, `clean
+          -f`), and before a tree in the project is removed (`rm -rf src`), changed and untracked files are kept in the
+          repository, as a commit in `refs/hookrun/`. Index, HEAD and files stay as they are; hooks and filters of the
+          repository do not run.
+        - `hookrun undo` lists the snapshots and brings one back. The newest 30 of the last 30 days stay.
+        - With a snapshot of all that a command discards, block-destructive-commands need not ask: see `snapshot`.
+    """,
+    misses="""
+        - Ignored files, files over 16 MiB, what is beyond 128 MiB or 10,000 files, changes in submodules and in
+          repositories within the repository. Then block-destructive-commands answers as without a snapshot.
+        - Stashes, branches and history: those are asked about.
+        - What scripts and other programs discard, single files that `rm` removes, and files outside a repository.
+        - Which changes were staged: they come back as changes.
+    """,
+)
+
+
+def concerns(context: Mapping[str, object]) -> bool:
+    """Return whether the line may discard work. False is certain."""
+    line = line_of(context)
+    one_of(RECIPE, "snapshot")
+    return line is not None and may_destroy(line)
+
+
+# Without a snapshot the guards answer as ever.
+@RECIPE.hook("pre_tool_use", matcher="bash", priority=5, timeout=30, on_failure="continue", concerns=concerns)
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Take the snapshots that a line needs; return the message that names them."""
+    line = line_of(context)
+    if line is None or not concerns(context):
+        return None
+    from hookrun.recipes.work_snapshots import SnapshotError, root_of, take  # few lines need it
+
+    shown = " ".join(redact(line).split())
+    shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
+    kept: dict[str, str] = {}
+    messages = []
+    for directory in dict.fromkeys(_endangered(context, line)):
+        try:
+            root = root_of(directory)
+        except SnapshotError:  # a tree without git
+            continue
+        try:
+            made = take(root, shown)
+        except SnapshotError as error:
+            messages.append(f"snapshot-before: no snapshot was made: {error}")
+            continue
+        if made is None:
+            continue
+        missing = f", but not {', '.join(made.left_out[:3])}" if made.left_out else ""
+        messages.append(f"the work before this is kept{missing}: `hookrun undo {made.id}` brings it back")
+        if not made.left_out:
+            kept[root] = made.id
+    if not messages:
+        return None
+    answer: dict[str, object] = {"action": "continue", "system_message": "\n".join(dict.fromkeys(messages))}
+    if kept:
+        answer["modified_context"] = {"snapshots": kept, "snapshot_decides": _decides(context)}
+    return answer
+
+
+def _decides(context: Mapping[str, object]) -> bool:
+    wanted = one_of(RECIPE, "snapshot")
+    if wanted == "unasked":
+        from hookrun import can_ask  # loads the agents
+
+        return not can_ask(str(context.get("agent")), str(context.get("agent_event")))
+    return wanted == "instead"
+
+
+def _endangered(context: Mapping[str, object], line: str) -> Iterator[str]:
+    """Yield the directories in whose repositories the line may discard work that a snapshot keeps."""
+    from hookrun.recipes.git_repository import Configuration, calls
+
+    project = project_directory()
+    losses = GitLosses(lambda _: False)  # in temporary trees, too: a snapshot asks nobody
+    for command, git in calls(context, parse(context, line), Configuration()):
+        loss = losses.of(command, git)
+        if loss is not None and loss.directory is not None:
+            yield loss.directory
+        elif any(is_within(each, project) for each in _removed(command)):
+            yield command.directory or line_directory(context)
+
+
+def _removed(command: SimpleCommand) -> list[str]:
+    name = command.one_of(REMOVERS)
+    paths = REMOVERS[name](command) if name is not None and command.program != UNKNOWN else []
+    return [full for each in paths if (full := absolute(each, command.directory)) is not None]
