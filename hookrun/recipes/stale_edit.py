@@ -190,12 +190,9 @@ def _writer(context: Mapping[str, object], path: str, version: str) -> tuple[lis
 
 def _changed(context: Mapping[str, object], path: str, version: str) -> str:
     writer = _writer(context, path, version)
+    clock = time.strftime("%H:%M:%S", time.localtime(os.stat(path).st_mtime if writer is None else writer[1]))
     if writer is None:
-        return f"it changed on disk at {_clock(os.stat(path).st_mtime)}, after this session read it"
-    (session, agent), when = writer
+        return f"it changed on disk at {clock}, after this session read it"
+    session, agent = writer[0]
     who = f"session {session}" if session != session_id(context) else f"agent {agent or 'main'} of this session"
-    return f"{who} changed it at {_clock(when)}, after this one read it"
-
-
-def _clock(seconds: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(seconds))
+    return f"{who} changed it at {clock}, after this one read it"
