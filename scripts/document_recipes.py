@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hookrun.recipes.recipe import Recipe
 
 DIRECTORY = ROOT / "docs" / "reference" / "recipes"
+COSTS: dict[str, dict[str, float]] = json.loads((DIRECTORY / "costs.json").read_text())
 
 GENERATED = "<!-- Written by scripts/document_recipes.py from hookrun/recipes: change those. -->"
 
@@ -42,6 +43,9 @@ hookrun add protect-hooks --user
 `hookrun add guards` adds the guards that suit most projects, `standard`, with one approval; `--level strict` adds more.
 
 {{levels}}
+Times are those of `scripts/measure_recipes.py`, in a running server: medians of `ls`, and of `git push` or an edit.
+Guards share the reading of a line and of git's settings, which are most of it.
+
 ```sh
 hookrun add guards --level strict --dry-run
 hookrun recipes show guards
@@ -91,8 +95,10 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
     recipes = [catalog.find(name) for name in catalog.names()]
     rows = ((f"[{each.name}]({each.name}.md)", each.summary) for each in recipes)
-    levels = ((f"`{level}`", ", ".join(f"[{each}]({each}.md)" for each in catalog.of_level(level))) for level in LEVELS)
-    index = INDEX.format(table=table(("Recipe", "What it does"), rows), levels=table(("Level", "Recipes"), levels))
+    guards = ((level, name) for level, names in LEVELS.items() for name in sorted(names))
+    levels = ((f"[{name}]({name}.md)", f"`{level}`", *_costs(name)) for level, name in guards)
+    header = ("Recipe", "From level", "Other calls, ms", "Calls it looks at, ms")
+    index = INDEX.format(table=table(("Recipe", "What it does"), rows), levels=table(header, levels))
     return {"index.md": index, **{f"{each.name}.md": _page(each) for each in recipes}}
 
 
@@ -103,10 +109,27 @@ def _page(recipe: Recipe) -> str:
         f"# {recipe.name}\n\n{GENERATED}\n\n{recipe.summary}\n\n```sh\nhookrun add {recipe.name}\n```\n",
         _list("What it does", recipe.catches),
         _list("Limits", recipe.misses),
+        _cost(recipe.name),
         f"## Options\n\n{table(('Option', 'Default', 'Meaning'), options)}" if options else "",
         f"## Hooks\n\n```json\n{config}\n```\n",
     ]
     return "\n".join(filter(None, parts))
+
+
+def _costs(name: str) -> tuple[str, str]:
+    """Return a guard's milliseconds for a call that does not concern it, and for one that does."""
+    measured = COSTS.get(name, {})
+    return f"{measured.get('quick', '-')}", f"{measured.get('close', '-')}"
+
+
+def _cost(name: str) -> str:
+    if name not in COSTS:
+        return ""
+    quick, close = _costs(name)
+    return (
+        f"## Cost\n\n{quick} ms for a call that does not concern it, {close} ms for one that it must look at closely,\n"
+        "in a running server ([all guards](index.md#levels)).\n"
+    )
 
 
 def _list(title: str, items: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ RECIPES: tuple[str, ...] = (
     "run_tests_at_stop",
     "secret_scan",
     "snapshot_before",
+    "stale_edit",
     "ticket_from_branch",
 )
 
@@ -30,7 +31,7 @@ RECIPES: tuple[str, ...] = (
 GUARDS = "guards"
 LEVELS: dict[str, tuple[str, ...]] = {
     "standard": ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks", "secret-scan"),
-    "strict": ("no-verify", "protect-branches"),
+    "strict": ("no-verify", "protect-branches", "stale-edit"),
 }
 
 # The values of a yes-or-no option.

@@ -68,8 +68,8 @@ UNINSTALLING = {
     **dict.fromkeys(("pre-commit", "prek", "lefthook", "husky", "pre_commit"), ("uninstall",)),
     "overcommit": ("--uninstall", "-u"),
 }
-# Directories with hooks, and the files in them that are none.
-HOOKS, EXAMPLES = ("*/.git/hooks", "*/.git/hooks/*", "*/.husky", "*/.husky/*"), "*.sample"
+# Files of hooks, and those among them that are none.
+HOOKS, OTHERS = ("*/.git/hooks", "*/.git/hooks/*", "*/.husky", "*/.husky/*"), ("*.sample", "*node_modules/*")
 # Modes that let nobody execute a file.
 NOT_EXECUTABLE = r"[ugoa]*-[rwst]*x[rwst]*|[ugoa]*=[rw]*|0?[0246]{3}"
 
@@ -200,5 +200,7 @@ def _removing(command: SimpleCommand) -> Iterator[str]:
         paths = [file.path for file in named_files(command) if file.removed or (removes and file.written)]
     for path in paths:
         full = os.path.join(command.directory or "/", path)
-        if any(glob(each, name) for name in spellings(full) for each in HOOKS) and not glob(EXAMPLES, path):
+        if any(glob(each, name) for name in spellings(full) for each in HOOKS) and not any(
+            glob(each, path) for each in OTHERS
+        ):
             yield f"{path} belongs to git's hooks"

@@ -51,6 +51,7 @@ RECIPE = Recipe(
         - Files changed by shell commands; `git reset`, which moves a branch.
         - What a host does by its own programs: `gh pr merge`, `gh api`. Protect the branch there too.
         - `git push` of a branch whose upstream has another name (`push.default=upstream`).
+        - `git --git-dir` and GIT_DIR without a work tree: the branch is that of the working directory.
         - Other programs: `jj`, `git svn`, `git subtree`, scripts that the line runs.
     """,
 )
@@ -104,7 +105,7 @@ def _of_line(context: Mapping[str, object], line: str) -> Iterator[str]:
     for command, git in calls(context, parsed, configuration):
         if git is None or command.program == UNKNOWN:
             continue
-        on = branches.at(git.directory)
+        on = branches.at(git.start)
         if git.command in COMMITTING and _is_protected(on) and not _is_harmless(git, on, configuration):
             yield f"`git {git.command}` would change the branch {on.replace(UNKNOWN, '?')}. {ADVICE}"
         yield from (f"This would {how}. {ADVICE}" for how in _changes(git, on, configuration))
@@ -119,7 +120,7 @@ def _is_harmless(git: GitCall, on: str, configuration: Configuration) -> bool:
     given = not_options(git.texts)
     if git.command == "pull":
         return {*given[1:]} <= {on}
-    own = {*UPSTREAM, f"{configuration.remote(git.directory)}/{on}", f"origin/{on}"}
+    own = {*UPSTREAM, on, f"{configuration.remote(git.directory)}/{on}", f"origin/{on}"}
     return git.command in {"merge", "rebase"} and {*given} <= own
 
 

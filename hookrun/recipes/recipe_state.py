@@ -32,7 +32,7 @@ class LockedState:
     """The object stored under a key, to change in place in a `with`, locked against other processes.
 
     It is empty at first, or if the file holds something else, and written back at the end, unless an exception is
-    raised. The hook fails, with the reason, if the file cannot be used.
+    raised. `is_lost`: the file held something else. The hook fails, with the reason, if the file cannot be used.
     """
 
     def __init__(self, recipe: str, *key: str) -> None:
@@ -48,6 +48,7 @@ class LockedState:
         try:
             self._before = _read(self._fd)
             self._data = _object(self._before)
+            self.is_lost = bool(self._before) and not self._data and self._before.strip() != b"{}"
         except BaseException:
             os.close(self._fd)
             raise
