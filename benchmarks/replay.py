@@ -95,7 +95,7 @@ def main() -> int:
         lines = log.read_bytes().splitlines()
         contexts = [orjson.loads(line)["context"] for line in lines]
         parts = list(traffic.file_ranges(traffic.AUDIT, str(log), home))
-        plan = work.Plan(twenty, None, "/home/dev/shop", home, {}, frozenset())
+        plan = work.Plan(twenty, None, "/home/dev/shop", home, {})
         judge = Judge(twenty, "/home/dev/shop", home, {})
         cases: dict[str, Callable[[], int]] = {
             "replay: read and judge": lambda: sum(work.replay(plan, parts, None).unjudged.values()),
