@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -141,7 +141,6 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         loaded.project,
         at.home,
         loaded.declarations.settings,
-        traffic.known_calls(at.home) if not options.sources else frozenset(),
         since.strftime(TIME_FORMAT) if since is not None else "",
         options.agent,
         options.hook,
@@ -152,7 +151,12 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
     executor = _executor(options, parts, stack)
     with ProgressBar("replay") as bar:
         bar.begin(len(parts))
-        report = work.replay(plan, parts, executor, lambda _bytes: bar.step())
+        try:
+            report = work.replay(plan, parts, executor, lambda _bytes: bar.step())
+        except BrokenExecutor:
+            raise click.ClickException("a process of the replay was ended\nhint: `--workers 1` needs none") from None
+        except ModuleNotFoundError as error:
+            raise click.ClickException(f"a worker of the cluster has no {error.name}\nhint: install it there") from None
     if not report.events:
         raise click.ClickException(_no_calls(at, options, report))
     return report
@@ -204,12 +208,13 @@ def _parts(at: Workspace, options: ReplayOptions, scratch: str, since: float) ->
     if not options.sources:
         yield from traffic.audit_ranges(at.home)
         meant = agents.AGENTS if options.agent is None else [options.agent]
-        yield from traffic.transcript_ranges(map(agents.load, meant), at.home, scratch, since)
+        found = traffic.transcript_ranges(map(agents.load, meant), at.home, scratch, since)
+        yield from traffic.without_known(found, traffic.known_calls(at.home))
         return
     for path in options.sources:
         directory = os.path.isdir(path)
-        found = sorted(f"{top}/{name}" for top, _, names in os.walk(path) for name in names) if directory else [path]
-        for each in found:
+        names = sorted(f"{top}/{name}" for top, _, files in os.walk(path) for name in files) if directory else [path]
+        for each in names:
             source = traffic.source_of(each)
             if source is not None:
                 yield from traffic.file_ranges(source, each, scratch)

@@ -55,7 +55,7 @@ class _InterruptedError(BaseException):
     """A signal to end came during a call. No recipe catches this."""
 
 
-class _Variables(Mapping[str, str]):
+class Variables(Mapping[str, str]):
     """A hook's environment in the form of `os.environ`; decoding all of it would take longer than a test."""
 
     def __init__(self, variables: Mapping[bytes, bytes]) -> None:
@@ -101,7 +101,7 @@ class RecipeCalls:
         try:
             context: Context = loads(stdin.decode())  # type: ignore[assignment]  # an object
             variables = self._environment.variables(hook, self._environment.new_marker())
-            os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
+            os.environ = Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
             child, answer = self._child, lambda: python_hook.answer(check, context, dumps)
             if self._watch is not None:
                 outcome = self._checked(hook, self._watch, answer)
@@ -174,7 +174,7 @@ def _answer(target: str, stdin: bytes, variables: Mapping[bytes, bytes]) -> str 
     functions = functions_of(target)
     if functions is None:
         raise LookupError(target)
-    os.environ = _Variables(variables)  # type: ignore[assignment]  # noqa: B003  # this process is for recipes only
+    os.environ = Variables(variables)  # type: ignore[assignment]  # noqa: B003  # this process is for recipes only
     return python_hook.answer(functions[1], loads(stdin.decode()), dumps)  # type: ignore[arg-type]  # an object
 
 

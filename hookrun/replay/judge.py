@@ -20,13 +20,13 @@ from hookrun.core.model import LAYERS, Hook, Outcome
 from hookrun.process import git_query
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.python_hook import answer
-from hookrun.process.recipe_calls import functions_of, is_usual
+from hookrun.process.recipe_calls import Variables, functions_of, is_usual
 from hookrun.recipes import recipe_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Check = Callable[[Mapping[str, object]], object]
+    Check = tuple[Callable[[Mapping[str, object]], bool], Callable[[Mapping[str, object]], object]]
 
 # Sets of hooks that are kept: the names of tools come from outside.
 MOST_KEPT = 1024
@@ -154,7 +154,8 @@ class Judge:
         )
         try:
             with _as_in_a_run(environment.variables(hook, b"")):
-                text = answer(check, {"hook": hook.name, **seen}, dumps)
+                concerns, function = check
+                text = answer(function, {"hook": hook.name, **seen}, dumps) if concerns(context) else None
         except (Exception, SystemExit):  # a wrong option, a bug, or it wants to ask git
             return None
         outcome = _silent()
@@ -167,7 +168,8 @@ class Judge:
             return None
         if target not in self._checks:
             functions = functions_of(target)
-            self._checks[target] = functions[1] if functions is not None and not _keeps_state(functions[1]) else None
+            judges = functions is not None and not _keeps_state(functions[1])
+            self._checks[target] = functions[:2] if functions is not None and judges else None
         return self._checks[target]
 
 
@@ -177,7 +179,7 @@ def _silent() -> Outcome:
     return outcome
 
 
-def _keeps_state(function: Check) -> bool:
+def _keeps_state(function: object) -> bool:
     """Return whether a recipe's function is in a module that stores data between its runs."""
     used = getattr(function, "__globals__", {}).values()
     return any(value is recipe_state or value is recipe_state.LockedState for value in used)
@@ -188,8 +190,7 @@ def _as_in_a_run(variables: Mapping[bytes, bytes]) -> Iterator[None]:
     """Have recipes read a hook's variables, and ask git about settings only."""
     with ENVIRONMENT:
         before = os.environ
-        decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()}
-        os.environ = decoded  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
+        os.environ = Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
         git_query.kept_answers = ANSWERS
         try:
             yield

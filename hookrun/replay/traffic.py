@@ -28,15 +28,15 @@ BEGINNING = 1 << 16
 
 # Agents whose hooks get other ids of calls than their transcripts have.
 OWN_IDS = frozenset(name for name, format_ in transcripts.FORMATS.items() if format_.own_ids)
-# A call, by its session, event and tool use; without the latter, all of the session's.
-Known = frozenset[tuple[str, str, str]]
+# The calls of a session that are known: each an event and a tool use; without the latter, all of them.
+Known = frozenset[tuple[str, str]]
 
 
 class Range(NamedTuple):
     """Lines of a file, from a byte to another: of the audit, or of an agent (`source`) in a session.
 
     `state` identifies the file, so that another one of the same name on another machine is not read in its place;
-    `data` are the lines where they had to be sent.
+    `data` are the lines where they had to be sent. `known` calls, by their sessions, are left out.
     """
 
     source: str
@@ -46,6 +46,7 @@ class Range(NamedTuple):
     state: tuple[int, ...]
     about: Mapping[str, object]
     data: bytes | None = None
+    known: Mapping[str, Known] = {}
 
     def read(self) -> bytes | None:
         """Return the lines, None if the file is not here."""
@@ -157,9 +158,9 @@ def _ranges(
             begin = end
 
 
-def known_calls(home: str) -> Known:
-    """Return the calls that the audit has whole: they are not taken from a transcript once more."""
-    known = set()
+def known_calls(home: str) -> dict[str, Known]:
+    """Return the calls that the audit has whole, by session: they are not taken from a transcript once more."""
+    known: dict[str, set[tuple[str, str]]] = {}
     for path in audit_reader.paths(home):
         with open(path, "rb") as file:
             for line in file:
@@ -167,30 +168,40 @@ def known_calls(home: str) -> Known:
                     context = as_object(record.get("context"))
                     own_ids = context.get("agent") in OWN_IDS
                     use = context.get("tool_use_id") if not own_ids else None
-                    session, event = str(record.get("session_id")), str(record.get("event"))
-                    known.add((session, event, use if isinstance(use, str) else ""))
-    return frozenset(known)
+                    calls = known.setdefault(str(record.get("session_id")), set())
+                    calls.add((str(record.get("event")), use if isinstance(use, str) else ""))
+    return {session: frozenset(calls) for session, calls in known.items()}
+
+
+def without_known(parts: Iterable[Range], known: Mapping[str, Known]) -> Iterator[Range]:
+    """Yield the parts, each with what is known of its sessions: those that its path or its beginning names."""
+    for part in parts:
+        format_ = transcripts.FORMATS.get(part.source)
+        several = format_ is not None and format_.sign == transcripts.DATABASE
+        its = (each for each in known if several or each in part.path or each == part.about.get("session_id"))
+        yield part._replace(known={each: known[each] for each in its}) if format_ is not None else part
 
 
 # --- what they are
 
 
-def read(lines: bytes, source: str, about: Mapping[str, object], known: Known) -> Iterator[Past | None]:
+def read(part: Range, lines: bytes) -> Iterator[Past | None]:
     """Yield the calls in a range's lines; None for what cannot be read, or has no context."""
-    if source == AUDIT:
+    if part.source == AUDIT:
         yield from _from_audit(lines)
         return
-    for entry in transcripts.entries(source, lines.splitlines(), about):
+    for entry in transcripts.entries(part.source, lines.splitlines(), part.about):
         if entry is None:
             yield None
             continue
         try:
-            messages = list(transcripts.messages(source, entry))
+            messages = list(transcripts.messages(part.source, entry))
         except (UnreadableMessageError, RecursionError):
             yield None
             continue
+        known = part.known.get(entry.session_id, frozenset())
         for event, message in messages:
-            if not known.isdisjoint({(entry.session_id, event, entry.call_id), (entry.session_id, event, "")}):
+            if not known.isdisjoint({(event, entry.call_id), (event, "")}):
                 continue
             for call in message.calls:
                 call.fields["timestamp"] = entry.time

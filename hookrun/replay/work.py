@@ -18,7 +18,7 @@ from hookrun.core.model import Hook
 from hookrun.replay import traffic
 from hookrun.replay.differences import Report, difference
 from hookrun.replay.judge import Judge, Judged
-from hookrun.replay.traffic import Known, Past, Range
+from hookrun.replay.traffic import Past, Range
 from hookrun.testing.case_runner import CaseRunner
 from hookrun.testing.sandbox import CaseConfig, Sandbox, expand_placeholders
 
@@ -39,7 +39,6 @@ class Plan(NamedTuple):
     root: str
     home: str
     settings: Mapping[str, object]
-    known: Known
     since: str = ""
     agent: str | None = None
     hook: str | None = None
@@ -56,7 +55,7 @@ def replay_range(packed: bytes, part: Range) -> Report | None:
         return None
     report = Report(plan.examples)
     with _programs(plan) as run:
-        for past in traffic.read(lines, part.source, part.about, plan.known):
+        for past in traffic.read(part, lines):
             if past is None:
                 report.without_context += part.source == traffic.AUDIT
                 report.unreadable += part.source != traffic.AUDIT

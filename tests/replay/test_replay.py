@@ -200,6 +200,7 @@ def test_a_call_that_the_log_has_whole_is_not_taken_from_a_transcript_again(proj
     for agent, own in (("claude", "call_8_0"), ("qwen", "toolu_1")):
         path = place(agent, project.home)
         (session,) = {json.loads(line)["sessionId"] for line in path.read_text().splitlines() if '"sessionId"' in line}
+        path.rename(path.with_name(f"{session}.jsonl"))  # as the agents name it
         context = {**FORCED, "session_id": session, "tool_use_id": own, "agent": agent}
         record(project, context)
     counted: Any = hookrun(project, "replay", "--all-projects", "--json").json["events"]

@@ -32,7 +32,7 @@ def replayed(agent: str, home: Path) -> list[Past]:
     place(agent, home)
     found: list[Past] = []
     for part in traffic.transcript_ranges([load(agent)], str(home), str(home), 0):
-        for past in traffic.read(part.read() or b"", part.source, part.about, frozenset()):
+        for past in traffic.read(part, part.read() or b""):
             assert past is not None
             found.append(past)
     return found

@@ -38,7 +38,7 @@ def plan(project: Project) -> work.Plan:
     (project.root / "coder.json").write_text(json.dumps({"hooks": hooks}))
     declarations = load_config(find(str(project.root), str(project.home))).declarations
     root = str(project.root)
-    return work.Plan(declarations.hooks, None, root, str(project.home), declarations.settings, frozenset())
+    return work.Plan(declarations.hooks, None, root, str(project.home), declarations.settings)
 
 
 @pytest.fixture
