@@ -292,8 +292,8 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4400, "launch": 2040, "config": 5700, "agents": 5130, "shell": 3270, "process": 3700, "trust": 2310,
-    "fire": 2140, "wiring": 1900, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3320, "cli": 7420,
+    "core": 4425, "launch": 2040, "config": 5700, "agents": 5130, "shell": 3270, "process": 3700, "trust": 2310,
+    "fire": 2140, "wiring": 1900, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3320, "cli": 7475,
     "testing": 1950, "recipes": 5780, "compat": 3400, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
