@@ -126,7 +126,12 @@ class RunFilter:
     @property
     def is_off(self) -> bool:
         """Whether new runs are not logged: the log's latest may not be the last."""
-        return self._at.load().declarations.settings.get("audit") is False
+        return self.setting is False
+
+    @property
+    def setting(self) -> object:
+        """The setting `audit`."""
+        return self._at.load().declarations.settings.get("audit")
 
     def missing_notes(self) -> list[str]:
         """Return a line for each guard that was approved here and is no longer configured."""
