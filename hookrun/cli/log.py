@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from operator import ne
@@ -17,7 +19,7 @@ from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
 from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs, shortened
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
-from hookrun.core.files import relative_path
+from hookrun.core.files import Locked, beyond, relative_path
 from hookrun.core.gate import with_end
 from hookrun.core.model import Failure, as_object
 from hookrun.core.text import diff, quote
@@ -83,8 +85,15 @@ TEXTS = (("additional_context", "model"), ("system_message", "user"))
 @filter_options
 @click.option("--follow", is_flag=True, help="Keep showing new runs, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are, one per line.")
-def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> None:
+@click.option("--prune", is_flag=True, help="Remove rotated logs beyond the settings audit.max_size and audit.max_age.")
+@click.option("--dry-run", is_flag=True, help="With --prune: show what would be removed.")
+def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool, prune: bool, dry_run: bool) -> None:
     """Show the latest runs of this project, newest last: the call, the result, and what each hook answered."""
+    if dry_run and not prune:
+        raise click.UsageError("--dry-run is only for --prune")
+    if prune:
+        _prune(runs, as_json=as_json, dry_run=dry_run)
+        return
     last = next(audit_reader.newest_first(runs.home), None)
     found = runs.latest(limit)
     if not found and not follow and not as_json:
@@ -98,6 +107,29 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool) -> 
     for run in _ended_runs(runs.home, last) if follow else ():
         if runs.selects(run) and (run.fire is None or run.request_id not in seen):
             _show(run, as_json=as_json)
+
+
+def _prune(runs: RunFilter, *, as_json: bool, dry_run: bool) -> None:
+    """Remove the rotated logs that are beyond the limits, as each rotation does, and report them."""
+    limits = as_object(runs.setting)
+    size, age = (limit if isinstance(limit := limits.get(name), int) else None for name in ("max_size", "max_age"))
+    if size is None and age is None:
+        hint = 'in your own config, such as `"audit": {"max_age": 90}`'
+        raise click.ClickException(f"no limit is set\nhint: set `audit.max_size` or `audit.max_age` {hint}")
+    path = audit.path(runs.home)
+    with nullcontext() if dry_run else Locked(path.removesuffix(".jsonl") + ".lock"):
+        found = [(each, os.stat(each)) for each in beyond(path, size, age)]
+        for each, _ in () if dry_run else reversed(found):
+            os.unlink(each)
+    if as_json:
+        print_json({"removed": [each for each, _ in found], "dry_run": dry_run})
+        return
+    for each, status in found:
+        last = local_time(datetime.fromtimestamp(status.st_mtime, UTC).isoformat(), with_date=True)
+        verb = "would remove" if dry_run else "removed"
+        click.echo(f"{verb} {relative_path(each)}: {status.st_size / 1e6:.1f} MB, last written {last}")
+    if not found:
+        click.echo("nothing to remove")
 
 
 def _note_gaps(runs: RunFilter, found: Sequence[FireRecords]) -> None:

@@ -32,6 +32,9 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
 # How much older than its successors a record may be after the clock was set back.
 DISORDER = timedelta(hours=1)
 
+# Filters whose value is that of the record's field.
+EQUAL = ("agent", "event", "action")
+
 OPTIONS = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
     click.option("--until", metavar="WHEN", help="Only runs until then, in the same form."),
@@ -105,24 +108,30 @@ class RunFilter:
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
         header = run.header
-        if not any_project and (header.get("proof") or not self._in_project(header)):
+        if not any_project and (header.get("proof") or (self._project is not None and not self._in_project(header))):
             return False
         filters, when = self._filters, str(header.get("time"))[: len("2026-11-22T14:30:00")]
         if when < self.since or (self._until and when > self._until):
             return False
-        if any(filters.get(name, header.get(name)) != header.get(name) for name in ("agent", "event", "action")):
-            return False
+        for name in EQUAL:  # a generator for each run would take as long as reading it
+            if name in filters and filters[name] != header.get(name):
+                return False
         return (
             str(header.get("session_id", "")).startswith(filters.get("session", ""))
             and ("tool" not in filters or _matches(filters["tool"], header.get("tool")))
-            and ("hook" not in filters or any(_matches(filters["hook"], each.get("hook")) for each in run.hooks))
+            and ("hook" not in filters or _ran(filters["hook"], run))
             and ("failures" not in filters or run.failed)
         )
 
     @property
     def is_off(self) -> bool:
         """Whether new runs are not logged: the log's latest may not be the last."""
-        return self._at.load().declarations.settings.get("audit") is False
+        return self.setting is False
+
+    @property
+    def setting(self) -> object:
+        """The setting `audit`."""
+        return self._at.load().declarations.settings.get("audit")
 
     def missing_notes(self) -> list[str]:
         """Return a line for each guard that was approved here and is no longer configured."""
@@ -214,6 +223,14 @@ def _midnight(day: datetime) -> datetime:
     return datetime(day.year, day.month, day.day).astimezone()  # local time
 
 
+def _ran(pattern: str, run: FireRecords) -> bool:
+    for each in run.hooks:  # as above
+        if _matches(pattern, each.get("hook")):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
 def _matches(pattern: str, name: object) -> bool:
     return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
 

@@ -124,7 +124,7 @@ class HookStats:
 
     def add(self, ms: object, failure: object) -> None:
         """Add a run, with the kind of its failure if it failed."""
-        if isinstance(ms, int | float):
+        if isinstance(ms, (int, float)):  # half as long as for a union
             self.times[ms] = self.times.get(ms, 0) + 1
         if failure:
             self.failures[str(failure)] = self.failures.get(str(failure), 0) + 1
@@ -168,9 +168,10 @@ class AllHookStats:
         """Add a record; those of hooks that did not end count for nothing."""
         kind = record.get("kind")
         if kind == audit_reader.FIRE and "own_ms" in record:
-            self.own.add(record["own_ms"], next(filter(record.get, ("error", "problems")), None))
-        started_only = kind == audit_reader.HOOK and "background" in record  # its end has its own record
-        if kind not in (audit_reader.HOOK, audit_reader.BACKGROUND) or started_only or "interrupted" in record:
+            failure = "error" if record.get("error") else "problems" if record.get("problems") else None
+            self.own.add(record["own_ms"], failure)
+        background = kind == audit_reader.BACKGROUND  # the other record of a hook in the background is of its start
+        if not (background or (kind == audit_reader.HOOK and "background" not in record)) or "interrupted" in record:
             return
         name, source = record.get("hook"), record.get("source")
         stats = self._hooks.get((name, source))  # with the line
@@ -196,7 +197,7 @@ def _hook_stats(
     wanted = {name: value for name, value in (*filters.items(), ("session_id", session_id)) if value is not None}
     earliest = earliest[:19]
     for record in audit_reader.newest_first(home):
-        if record.get("proof") or (earliest and str(record.get("time"))[:19] < earliest):
+        if record.get("proof") or (earliest and str(record.get("time"))[: len(earliest)] < earliest):
             continue
         if not wanted or all(record.get(name) == value for name, value in wanted.items()):
             table.add(record)

@@ -237,6 +237,10 @@ AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=audit.MAX_BYTES),
     Field("keep", Integer(1), "Number of rotated logs to keep.", default=audit.KEEP),
     Field(
+        "max_size", Integer(65536), "Size in bytes of the log and the rotated ones, of which the oldest are removed."
+    ),
+    Field("max_age", Integer(1), "Days after the last record of a rotated log, after which it is removed."),
+    Field(
         "details",
         Choice((audit.NONE, audit.SUMMARY, audit.FULL)),
         "How much of a call to log: `none`, only the tool's name; `summary`, its file and the first 200 characters of "
@@ -250,7 +254,7 @@ AUDIT_FIELDS = (
     ),
 )
 
-AUDIT = Record(AUDIT_FIELDS, "an object of max_bytes, keep, details and full_until")
+AUDIT = Record(AUDIT_FIELDS, "an object of max_bytes, keep, max_size, max_age, details and full_until")
 
 # A config in a git repository, which `hookrun update` fetches.
 GIT_INCLUDE = Record(

@@ -272,7 +272,7 @@ def _redacted(text: str) -> str:
 def write(home: str, records: Iterable[Mapping[str, object]], settings: object = None) -> str | None:
     """Append the records to the account's audit in one write; return any error, raise nothing.
 
-    `settings` is the `audit` setting: False writes nothing, an object may hold `max_bytes` and `keep`.
+    `settings` is the `audit` setting: False writes nothing, an object may hold limits.
     """
     if settings is False:
         return None
@@ -309,7 +309,8 @@ class Log:
             if size > most:
                 from hookrun.core.files import rotate  # rare
 
-                rotate(self._path, most, self._settings.get("keep", KEEP))
+                limits = self._settings.get("max_size"), self._settings.get("max_age")
+                rotate(self._path, most, self._settings.get("keep", KEEP), *limits)
         except OSError as error:
             return self._lost(f"{error.filename or self._path}: {error.strerror}")
         return None

@@ -77,19 +77,21 @@ class FireRecords:
     @property
     def failed(self) -> bool:
         """Whether a hook or hookrun itself failed, or the run was cut short."""
-        return (
-            self.unfinished
-            or any(each.get("failure") for each in self.hooks)
-            or any(self.header.get(key) for key in ("problems", "error", "interrupted"))
-        )
+        for each in self.hooks:  # a generator for each run would take as long as reading it
+            if "failure" in each:
+                return True
+        header = self.header
+        return bool(self.unfinished or header.get("problems") or header.get("error") or header.get("interrupted"))
 
     @property
     def may_have_more(self) -> bool:
         """Whether older records may belong to it: its start, or a background hook's end."""
+        background = 0
+        for each in self.hooks:
+            if "background" in each or each.get("kind") == BACKGROUND:
+                background += 1 if each.get("kind") == HOOK else -1
         ms = self.header.get("ms")
-        started = [each for each in self.hooks if each.get("background") and each.get("kind") == HOOK]
-        ended = [each for each in self.hooks if each.get("kind") == BACKGROUND]
-        return len(ended) < len(started) or (self.start is None and isinstance(ms, int | float) and ms > START_AFTER)
+        return background > 0 or (self.start is None and isinstance(ms, int | float) and ms > START_AFTER)
 
 
 def paths(home: str) -> list[str]:
@@ -103,11 +105,11 @@ def parse(line: bytes) -> Record | None:
     """Return a line's record, None if this version cannot read it."""
     try:
         record = orjson.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(record, dict) or not isinstance(version := record.get("v"), int) or version > audit.VERSION:
-        return None
-    return record
+        if record["v"] <= audit.VERSION and isinstance(record, dict):
+            return record
+    except (ValueError, LookupError, TypeError):
+        pass
+    return None
 
 
 def local_time(time: object, *, with_date: bool = False) -> str:
@@ -137,7 +139,7 @@ def newest_first(home: str) -> Iterator[Record]:
         if file is None:
             continue
         try:
-            yield from (record for line in _lines_backwards(file) if (record := parse(line)) is not None)
+            yield from filter(None, map(parse, _lines_backwards(file)))
         finally:
             os.close(file)
 
@@ -198,8 +200,11 @@ def fires(home: str) -> Iterator[FireRecords]:
     given: dict[str, FireRecords] = {}
     last: FireRecords | None = None
     for record in newest_first(home):
-        name = str(record.get("request_id"))
-        kind = record.get("kind")
+        name = record.get("request_id")
+        if last is not None and name == last.request_id and record.get("kind") == HOOK:  # most of them
+            last.hooks.insert(0, record)
+            continue
+        name, kind = str(name), record.get("kind")
         if last is not None and name != last.request_id:
             if last.may_have_more:
                 given[last.request_id] = last

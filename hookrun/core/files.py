@@ -174,8 +174,8 @@ def sync_directory(directory: str) -> None:
         os.close(fd)
 
 
-def rotate(path: str, max_bytes: int, keep: int) -> None:
-    """Rename a log `.jsonl` to .1, .1 to .2, and so on, if it is larger than `max_bytes`.
+def rotate(path: str, max_bytes: int, keep: int, max_size: int | None = None, max_age: int | None = None) -> None:
+    """Rename a log `.jsonl` to .1, .1 to .2, and so on, if it is larger than `max_bytes`; remove those `beyond`.
 
     Does nothing if another process is doing, or just did, so. Raises OSError.
     """
@@ -192,7 +192,29 @@ def rotate(path: str, max_bytes: int, keep: int) -> None:
         for number in range(aside, 0, -1):
             os.replace(f"{path}.{number}", f"{path}.{number + 1}")
         os.replace(path, f"{path}.1")
+        for old in beyond(path, max_size, max_age):
+            remove_if_there(old)
     except (BlockingIOError, FileNotFoundError):  # another process is rotating it, or just did
         return
     finally:
         os.close(fd)
+
+
+def beyond(path: str, max_size: int | None, max_age: int | None) -> list[str]:
+    """Return the rotated logs that make all more than `max_size` bytes, or were last written `max_age` days ago."""
+    from time import time
+
+    total, number, found = 0, 0, list[str]()
+    while True:
+        name = f"{path}.{number}" if number else path
+        number += 1
+        try:
+            status = os.stat(name)
+        except FileNotFoundError:
+            if number > 1:
+                return found
+            continue  # just rotated
+        total += status.st_size
+        too_old = max_age is not None and time() - status.st_mtime > max_age * 86_400
+        if name != path and (found or too_old or (max_size is not None and total > max_size)):
+            found.append(name)
