@@ -293,7 +293,7 @@ COUNTED_TOGETHER = {
 
 BUDGETS = {
     "core": 4330, "launch": 2040, "config": 5770, "agents": 5140, "shell": 3270, "process": 3700, "trust": 2430,
-    "fire": 2260, "wiring": 1900, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3320, "cli": 7010,
+    "fire": 2260, "wiring": 1900, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3320, "cli": 7030,
     "testing": 1950, "recipes": 5780, "compat": 3400, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
