@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import click
 
-from hookrun.cli.commands import Workspace, command, home_option, hook_filters
-from hookrun.cli.log_filter import hook_meant, resolve_names
+from hookrun.cli.commands import command
+from hookrun.cli.log_filter import RunFilter, filter_options, matches
 from hookrun.cli.printing import print_json, print_table, shortened
 from hookrun.cli.try_times import percentile
-from hookrun.core import audit, audit_reader
+from hookrun.core import audit_reader
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
-from hookrun.observe.context_fields import iso, start_of_last_days
+from hookrun.observe.context_fields import iso
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.error_chains import ErrorChain
@@ -26,17 +26,6 @@ Row = tuple[str, ...]
 # A table's title, columns and rows.
 Section = tuple[str, Row, list[Row]]
 
-NOTHING = """\
-nothing recorded yet: no hook runs in {audit}, no metrics in {path}
-
-Metrics come from a Python program whose engine has the bundles of hookrun.observe:
-
-  from hookrun import Engine
-  from hookrun.observe import CauseChains, ToolTimes, WorkflowMetrics
-
-  engine = Engine()
-  for bundle in (WorkflowMetrics(), ToolTimes(), CauseChains()):
-      engine.use(bundle)"""
 # Limit on the sessions and errors shown; --json has all.
 LATEST = 10
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
@@ -44,73 +33,53 @@ SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST"
 MAX_MESSAGE = 60
 
 
-@command("stats", "stats", "stats --days 7 --json", "stats --format prometheus")
-@click.option("--session", "session_id", metavar="ID", help="Only this session.")
-@click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
-@hook_filters
+# Filters that metrics have, too; with others they are left out.
+OF_METRICS = frozenset({"since", "session", "all_projects"})
+
+
+@command(
+    "stats", "stats", "stats --since 7d --json", "stats --all-projects --agent claude", "stats --format prometheus"
+)
+@filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the same as --format json.")
 @click.option("--format", "form", type=click.Choice(sorted(FORMATS)), help="Print this format; default tables.")
-@home_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
-def stats_command(
-    *,
-    session_id: str | None,
-    days: float | None,
-    form: str | None,
-    at: Workspace,
-    db: str | None,
-    as_json: bool,
-    **filters: str | None,
-) -> None:
+def stats_command(*, runs: RunFilter, form: str | None, db: str | None, as_json: bool) -> None:
     """Show how often each hook ran and failed, and how long it took; then the metrics that Python programs recorded.
 
-    Hook runs come from the log. Metrics are sessions, quality, tools, costs, errors and their fixes; filters leave
-    them out.
+    Hook runs come from the log, those of this project. Metrics are sessions, quality, tools, costs, errors and their
+    fixes, of all projects; filters but --since and --session leave them out.
     """
-    resolve_names(at, filters)
-    filtered = any(filters.values())
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} exclude each other")
-    if form == "prometheus" and (session_id is not None or days is not None or filtered):
+    if form == "prometheus" and runs.given:
         raise click.UsageError("--format prometheus gives totals of all time\nhint: leave the filters out")
     if db is not None and not os.path.lexists(db):
         raise click.ClickException(
             f"--db: no such file: {quote(db)}\nhint: name the file that ObserverDatabase(...) was given"
         )
-    try:
-        earliest = iso(start_of_last_days(days))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--days") from error
-    store = ObserverDatabase(db if db is not None else default_path(at.home))
+    store = ObserverDatabase(db if db is not None else default_path(runs.home))
     metrics: dict[str, object] = {}
     sections: list[Section] = []
-    if not filtered:
+    if runs.given.keys() <= OF_METRICS:
         with store.as_store_errors():
-            report = collect(store, session_id=session_id, days=days)
+            report = collect(store, session_id=runs.given.get("session"), days=runs.days())
             if form == "prometheus":
                 click.echo(FORMATS[form](report), nl=False)
                 return
             metrics = report.to_dict()
             sections = [section for section in _metrics(report) if section[2]]
-    hooks, own = _hook_stats(at.home, session_id, earliest, filters)
-    if session_id is not None and not (hooks or sections):
-        what = "matching runs" if filtered else "runs and no metrics"
-        raise click.ClickException(
-            f"no {what} of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
-        )
+    hooks, own = _hook_stats(runs)
     if as_json or form == "json":
         print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif hooks or sections:
-        _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
+        _print([*([_hooks_section(hooks)] if hooks else []), *sections])
+        if own.times:
+            half, most = (_ms(percentile(own.times, share)) for share in (0.5, 0.95))
+            failed = f", {sum(own.failures.values())} failed" if own.failures else ""
+            click.echo(f"\n{len(own.times)} runs{failed}; hookrun itself took {half} (P50), {most} (P95)")
     else:
-        click.echo(_why_nothing(at, store.path, {**filters, "days": days}))
-
-
-def _why_nothing(at: Workspace, database: str, filters: Mapping[str, object]) -> str:
-    if any(filters.values()) and (audit_reader.paths(at.home) or os.path.exists(database)):
-        hint = hook_meant(at, filters) or "`hookrun stats` without filters shows everything"
-        return f"no matching entries\nhint: {hint}"
-    return NOTHING.format(audit=audit.path(at.home), path=database)
+        click.echo(f"no matching entries\n{runs.why_nothing('stats')}")
 
 
 def _print(sections: Iterable[Section]) -> None:
@@ -152,38 +121,31 @@ class HookStats:
         }
 
 
-def _hook_stats(
-    home: str, session_id: str | None, earliest: str, filters: Mapping[str, str | None]
-) -> tuple[list[HookStats], HookStats]:
+def _hook_stats(runs: RunFilter) -> tuple[list[HookStats], HookStats]:
     """Return each hook's figures, the one with the most time first, and hookrun's own.
 
     A hook is a name in one file: two projects may use the same name.
     """
     hooks: dict[tuple[str, str], HookStats] = {}
     own = HookStats("hookrun", "")
-    for record in audit_reader.newest_first(home):
-        kind = record.get("kind")
-        if (
-            record.get("proof")
-            or session_id not in (None, record.get("session_id"))
-            or str(record.get("time"))[:19] < earliest[:19]
-        ):
-            continue
-        if any(value not in (None, record.get(name)) for name, value in filters.items()):
-            continue
-        if kind == audit_reader.FIRE and "own_ms" in record:
-            own.add(record["own_ms"], next(filter(record.get, ("error", "problems")), None))
-        started_only = kind == audit_reader.HOOK and record.get("background")  # its end has its own record
-        if kind not in (audit_reader.HOOK, audit_reader.BACKGROUND) or started_only or record.get("interrupted"):
-            continue
-        name, source = str(record.get("hook")), str(record.get("source")).rpartition(":")[0]
-        hooks.setdefault((name, source), HookStats(name, source)).add(record.get("ms"), record.get("failure"))
+    for run in runs.selected():
+        if run.fire is not None and "own_ms" in run.fire:
+            own.add(run.fire["own_ms"], next(filter(run.fire.get, ("error", "problems")), None))
+        for record in run.hooks:
+            kind = record.get("kind")
+            started_only = kind == audit_reader.HOOK and record.get("background")  # its end has its own record
+            ran = kind in (audit_reader.HOOK, audit_reader.BACKGROUND) and not record.get("interrupted")
+            if started_only or not ran or not matches(runs.given.get("hook", "*"), record.get("hook")):
+                continue
+            name, source = str(record.get("hook")), str(record.get("source")).rpartition(":")[0]
+            found = hooks.setdefault((name, source), HookStats(name, source))
+            found.add(record.get("ms"), record.get("failure"))
     return sorted(hooks.values(), key=lambda each: -sum(each.times)), own
 
 
-def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
+def _hooks_section(hooks: Iterable[HookStats]) -> Section:
     rows: list[Row] = []
-    for each in (*hooks, *([own] if own.times else [])):
+    for each in hooks:
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
         where = relative_path(each.source) if each.source else "-"
         times = (percentile(each.times, 0.5), percentile(each.times, 0.95), max(each.times, default=None))

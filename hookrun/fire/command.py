@@ -44,8 +44,8 @@ Options:
                       nothing if the user's own settings fire the event
   --probe DIR         with --agent: use only the config in DIR, as
                       hookrun doctor --prove does
-  --proof HOOK        with --agent: run only this hook, as hookrun doctor --prove
-                      does, and mark it in the log
+  --proof HOOK        with --agent: run only this hook, as hookrun doctor
+                      --prove does, and mark the run in the log
   --cold REASON       for the log: why a launcher started Python; may start the
                       server
   --answered STATUS   with --agent: exit with this status instead of 0, which a
