@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from hookrun.agents.base import native_event
 from hookrun.agents.known_tools import message_from_context
+from hookrun.cli.log_filter import RunFilter
+from hookrun.config.approved_guards import is_guard
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords
 from hookrun.core.events import resolve_event
@@ -43,30 +45,41 @@ class GuardState:
     calls: int = 0
     first_call: str | None = None
 
-    def to_json(self, *, state: str, approved: bool, connected: bool) -> dict[str, object]:
-        """Return it as JSON, with the hook's state in this project: it can be silent only if it is `ready`."""
-        about = {"name": self.hook.name, "layer": self.hook.layer, "state": state}
-        times = {"last_run": self.last_run, "last_refusal": self.last_refusal}
-        silent = self.silent_since if state == "ready" else None
-        now = {"approved": approved, "connected": connected, "silent_since": silent, "calls_since": self.calls}
-        return {**about, **times, **now}
 
+def guard_states(hooks: Iterable[tuple[Hook, str, bool]], runs: RunFilter) -> list[dict[str, object]]:
+    """Return what `status --json` has of each guard among hooks, by the newest of these runs. Raises OSError.
 
-def guard_states(hooks: Iterable[Hook], root: str, home: str) -> list[GuardState]:
-    """Return the states of hooks by the runs in the project at `root`. Raises OSError."""
-    states, here = [GuardState(hook) for hook in hooks], {root, os.path.realpath(root)}
+    With each hook come its state, and whether an agent does not call it. Only one that is `ready` can be silent.
+    """
+    given = [each for each in hooks if is_guard(each[0])]
+    states = [GuardState(hook) for hook, _, _ in given]
     changed = {each.hook.source: _changed(each.hook.source) for each in states}
-    for run in islice(audit_reader.fires(home), MOST_RUNS) if states else ():
+    for run in islice(runs.selected(), MOST_RUNS) if states else ():
         header = run.header
-        if run.fire is None or header.get("proof") or header.get("project") not in here:
-            continue
-        for each in states:
+        for each in states if run.fire is not None else ():
             if header.get("event") in each.hook.events and not (each.last_run and each.last_refusal):
                 _take(each, run, str(header.get("time")), changed[each.hook.source])
-    for each in states:
-        if each.last_run is None or each.last_run < changed[each.hook.source]:
-            each.silent_since = each.first_call
-    return states
+    found: list[dict[str, object]] = []
+    for each, (hook, state, unconnected) in zip(states, given, strict=True):
+        has_run = each.last_run is not None and each.last_run >= changed[hook.source]
+        silent = each.silent_since if has_run else each.first_call
+        about = {"name": hook.name, "layer": hook.layer, "state": state, "approved": state.startswith(APPROVED)}
+        times = {"last_run": each.last_run, "last_refusal": each.last_refusal}
+        now = {"silent_since": silent if state == "ready" else None, "calls_since": each.calls}
+        found.append({**about, "connected": not unconnected, **times, **now})
+    return found
+
+
+# How the states of approved guards begin.
+APPROVED = ("ready", "not connected", "paused")
+COLUMNS = ("GUARD", "STATE", "LAST RUN", "LAST REFUSAL", "SILENT")
+
+
+def guard_row(guard: Mapping[str, object]) -> list[str]:
+    """Return a guard's row in a table with these columns."""
+    times = [audit_reader.local_time(guard[name]) if guard[name] else "never" for name in ("last_run", "last_refusal")]
+    since = f"since {audit_reader.local_time(guard['silent_since'])}: {guard['calls_since']} calls without a run"
+    return [str(guard["name"]), str(guard["state"]), *times, since if guard["silent_since"] else "-"]
 
 
 def _take(guard: GuardState, run: FireRecords, time: str, changed: str) -> None:

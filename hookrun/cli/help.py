@@ -77,7 +77,7 @@ SYNONYMS = {
 OPTION_SYNONYMS = {
     "--agent": ("--client", "--tool-name", "--for"),
     "--config": ("--file", "--settings"),
-    "--days": ("--since", "--last", "--age"),
+    "--since": ("--days", "--last", "--age"),
     "--dry-run": ("--check", "--preview", "--no-write", "--simulate", "--diff"),
     "--event": ("--type", "--on", "--events"),
     "--failures": ("--failed", "--errors"),

@@ -16,7 +16,7 @@ import orjson
 
 from hookrun.cli.commands import MAX_ANSWER, command, explain_call, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
-from hookrun.cli.printing import Line, count, print_json, print_message, print_paragraphs, shortened
+from hookrun.cli.printing import Line, count, print_json, print_lines, print_message, print_paragraphs, shortened
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
 from hookrun.core.files import Locked, beyond, relative_path
@@ -79,15 +79,23 @@ TEXTS = (("additional_context", "model"), ("system_message", "user"))
 
 
 @command(
-    "log", "log", "log --since 2h --failures", "log --hook no-force-push --json", "log --action block --all-projects"
+    "log",
+    "log",
+    "log --oneline -n 50",
+    "log --since 2h --failures",
+    "log --hook no-force-push --json",
+    "log --action block --all-projects",
 )
 @click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1), help="Number of runs to show.")
 @filter_options
+@click.option("--oneline", is_flag=True, help="Show one line for each run, with the hook that decided.")
 @click.option("--follow", is_flag=True, help="Keep showing new runs, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are, one per line.")
 @click.option("--prune", is_flag=True, help="Remove rotated logs beyond the settings audit.max_size and audit.max_age.")
 @click.option("--dry-run", is_flag=True, help="With --prune: show what would be removed.")
-def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool, prune: bool, dry_run: bool) -> None:
+def log_command(
+    *, runs: RunFilter, limit: int, follow: bool, as_json: bool, oneline: bool, prune: bool, dry_run: bool
+) -> None:
     """Show the latest runs of this project, newest last: the call, the result, and what each hook answered."""
     if dry_run and not prune:
         raise click.UsageError("--dry-run is only for --prune")
@@ -99,14 +107,14 @@ def log_command(*, runs: RunFilter, limit: int, follow: bool, as_json: bool, pru
     if not found and not follow and not as_json:
         print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
     for run in found:
-        _show(run, as_json=as_json)
+        _show(run, as_json=as_json, oneline=oneline)
     _note_gaps(runs, found)
     for note in () if as_json else runs.missing_notes():
         print_message(note, "note")
     seen = {run.request_id for run in found}
     for run in _ended_runs(runs.home, last) if follow else ():
         if runs.selects(run) and (run.fire is None or run.request_id not in seen):
-            _show(run, as_json=as_json)
+            _show(run, as_json=as_json, oneline=oneline)
 
 
 def _prune(runs: RunFilter, *, as_json: bool, dry_run: bool) -> None:
@@ -140,7 +148,7 @@ def _note_gaps(runs: RunFilter, found: Sequence[FireRecords]) -> None:
         print_message("{}: {}\nhint: {}".format(*gaps), "note")
 
 
-def _show(run: FireRecords, *, as_json: bool) -> None:
+def _show(run: FireRecords, *, as_json: bool, oneline: bool) -> None:
     if as_json:
         for record in (run.start, *run.hooks, run.fire):
             if record is not None:
@@ -151,11 +159,22 @@ def _show(run: FireRecords, *, as_json: bool) -> None:
     about = (local_time(header.get("time")), run.request_id[:SHORT_ID], project, _call(header))
     file = str(header.get("file") or "").removeprefix(f"{header.get('project')}/")
     subject = str(header.get("command") or file)
-    parts = (*about, _result(run), " ".join(subject.split()))
+    by = f" by {', '.join(_deciding(run))}" if oneline and _deciding(run) else ""
+    parts = (*about, f"{_result(run)}{by}", " ".join(subject.split()))
     lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), "error" if run.failed else "bold"))]
+    if oneline:
+        print_lines(lines)
+        return
     for record in run.hooks:
         lines += _hook_lines(record, MAX_LOG_TEXT)
     print_paragraphs([*lines, *((f"  {problem}", "warning") for problem in _problems(header))])
+
+
+def _deciding(run: FireRecords) -> list[str]:
+    """Return the names of the hooks whose action is the run's, unless that is to continue."""
+    verdict = run.header.get("action")
+    found = [str(each.get("hook")) for each in run.hooks if each.get("action") == verdict != "continue"]
+    return list(dict.fromkeys(found))
 
 
 def _call(header: Record) -> str:
@@ -306,7 +325,7 @@ def _decision(run: FireRecords) -> str:
     verdict = str(header.get("action"))
     deciding = [each for each in run.hooks if each.get("action") == verdict and verdict != "continue"]
     if deciding:
-        names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in deciding))
+        names = ", ".join(_deciding(run))
         reason = next(filter(None, map(_reason, deciding)), "")
         return f"{VERBS.get(action, action)} {names}{f': {reason}' if reason else ''}"
     if action in VERBS and action != "allow":

@@ -1,13 +1,14 @@
-"""Select runs of the audit by the options of `hookrun log` and `hookrun why`."""
+"""Select runs of the audit by the options of `hookrun log`, `why`, `stats` and `status`."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,11 +36,16 @@ DISORDER = timedelta(hours=1)
 # Filters whose value is that of the record's field.
 EQUAL = ("agent", "event", "action")
 
-OPTIONS = (
+SCOPE = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
-    click.option("--until", metavar="WHEN", help="Only runs until then, in the same form."),
     click.option("--project", metavar="DIR", help="Only runs in this project, by directory or name; default this one."),
     click.option("--all-projects", is_flag=True, help="Runs in all projects."),
+    home_option,
+)
+OPTIONS = (
+    *SCOPE[:1],
+    click.option("--until", metavar="WHEN", help="Only runs until then, in the same form."),
+    *SCOPE[1:-1],
     click.option("--agent", metavar="NAME", help="Only runs for this agent."),
     click.option("--session", metavar="ID", help="Only runs of sessions whose id begins with this."),
     click.option("--event", metavar="EVENT", help="Only runs for this event, by any of its names."),
@@ -51,42 +57,67 @@ OPTIONS = (
 )
 
 
-def filter_options(function: Callable[..., None]) -> Callable[..., None]:
+NAMES = ("since", "until", "project", "all_projects", "agent", "session", "event", "tool", "hook", "action", "failures")
+
+
+def filter_options(
+    function: Callable[..., int | None], options: Sequence[Callable[..., Any]] = OPTIONS
+) -> Callable[..., int | None]:
     """Add the options to a command, passed as the RunFilter `runs`."""
 
     @wraps(function)
-    def with_filter(*, at: Workspace, **arguments: object) -> None:
-        names = ("since", "until", "project", "all_projects", "agent", "session", "event", "tool", "hook", "action")
-        filters = {name: arguments.pop(name) for name in (*names, "failures")}
-        function(runs=RunFilter(at, filters), **arguments)
+    def with_filter(*, at: Workspace, **arguments: object) -> int | None:
+        filters = {name: arguments.pop(name) for name in NAMES if name in arguments}
+        return function(runs=RunFilter(at, filters), **arguments)
 
-    for option in reversed(OPTIONS):
+    for option in reversed(options):
         with_filter = option(with_filter)
     return with_filter
+
+
+# Adds those of the scope only.
+scope_options = partial(filter_options, options=SCOPE)
 
 
 NOT_LOGGED = "runs are not logged: the setting `audit` is false"
 
 
 class RunFilter:
-    """The options' selection; `home` is where the audit is. Raises click.UsageError and UserError."""
+    """The options' selection: `given` are the options by name, `home` is where the audit is.
+
+    Raises click.UsageError and UserError.
+    """
 
     def __init__(self, at: Workspace, filters: dict[str, object]) -> None:
         self.home = at.home
-        self._at = at
+        self.at = at
         resolve_names(at, filters)
-        self._filters = {name: str(value) for name, value in filters.items() if value not in (None, False)}
-        if "project" in self._filters and "all_projects" in self._filters:
+        self.given = {name: str(value) for name, value in filters.items() if value not in (None, False)}
+        if "project" in self.given and "all_projects" in self.given:
             raise click.UsageError("--project and --all-projects exclude each other")
         times = ("since", "until")
-        self.since, self._until = (utc_text(self._filters.get(each, ""), f"--{each}") for each in times)
-        self._project = None if "all_projects" in self._filters else self._project_root()
+        self.since, self._until = (utc_text(self.given.get(each, ""), f"--{each}") for each in times)
+        self._project = None if "all_projects" in self.given else self._project_root()
+
+    def selected(self, *, any_project: bool = False) -> Iterator[FireRecords]:
+        """Yield the selected runs, the newest first. Raises OSError."""
+        stop = self.not_before
+        for run in audit_reader.fires(self.home):
+            if str(run.header.get("time")) < stop:
+                return
+            if self.selects(run, any_project=any_project):
+                yield run
+
+    def days(self) -> float | None:
+        """Return how many days the runs may be old, None if any."""
+        if not self.since:
+            return None
+        since = datetime.strptime(self.since, TIME_FORMAT).replace(tzinfo=UTC)
+        return max((datetime.now(UTC) - since) / timedelta(days=1), 1e-9)
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
-        return audit_reader.latest_fires(
-            self.home, lambda run: self.selects(run, any_project=any_project), limit, not_before=self.not_before
-        )
+        return list(islice(self.selected(any_project=any_project), limit))[::-1]
 
     @property
     def not_before(self) -> str:
@@ -96,21 +127,21 @@ class RunFilter:
     @property
     def described(self) -> str:
         """What is selected, in words."""
-        filters = {name: value for name, value in self._filters.items() if name not in ("project", "all_projects")}
+        filters = {name: value for name, value in self.given.items() if name not in ("project", "all_projects")}
         where = f"project {self._project}" if self._project is not None else "all projects"
         return ", ".join([where, *(f"{name} {value}" for name, value in filters.items())])
 
     @property
     def configured(self) -> Sequence[Hook]:
         """The hooks that are configured here."""
-        return self._at.load().declarations.hooks
+        return self.at.load().declarations.hooks
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
         header = run.header
         if not any_project and (header.get("proof") or (self._project is not None and not self._in_project(header))):
             return False
-        filters, when = self._filters, str(header.get("time"))[: len("2026-11-22T14:30:00")]
+        filters, when = self.given, str(header.get("time"))[: len("2026-11-22T14:30:00")]
         if when < self.since or (self._until and when > self._until):
             return False
         for name in EQUAL:  # a generator for each run would take as long as reading it
@@ -118,7 +149,7 @@ class RunFilter:
                 return False
         return (
             str(header.get("session_id", "")).startswith(filters.get("session", ""))
-            and ("tool" not in filters or _matches(filters["tool"], header.get("tool")))
+            and ("tool" not in filters or matches(filters["tool"], header.get("tool")))
             and ("hook" not in filters or _ran(filters["hook"], run))
             and ("failures" not in filters or run.failed)
         )
@@ -131,11 +162,11 @@ class RunFilter:
     @property
     def setting(self) -> object:
         """The setting `audit`."""
-        return self._at.load().declarations.settings.get("audit")
+        return self.at.load().declarations.settings.get("audit")
 
     def missing_notes(self) -> list[str]:
         """Return a line for each guard that was approved here and is no longer configured."""
-        return self._at.project().missing_notes()
+        return self.at.project().missing_notes()
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
         """Return the hints if no run is shown: a command that shows some, or why none."""
@@ -145,13 +176,13 @@ class RunFilter:
             return "hint: nothing is recorded yet; `hookrun doctor` checks whether agents call hookrun"
         if not any_project and self._project is not None and self.latest(1, any_project=True):
             options = ""
-            for name, value in self._filters.items():
+            for name, value in self.given.items():
                 if name not in ("project", "all_projects"):
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
-            there = self._at.next_command(f"hookrun {command}{options} --all-projects")
+            there = self.at.next_command(f"hookrun {command}{options} --all-projects")
             return f"hint: other projects have some: `{there}`"
-        latest = self._at.next_command("hookrun log --all-projects")
-        return f"hint: {hook_meant(self._at, self._filters) or f'`{latest}` shows the latest runs'}"
+        latest = self.at.next_command("hookrun log --all-projects")
+        return f"hint: {hook_meant(self.at, self.given) or f'`{latest}` shows the latest runs'}"
 
     def _in_project(self, header: Record) -> bool:
         project = header.get("project")
@@ -163,12 +194,12 @@ class RunFilter:
 
     def _project_root(self) -> str:
         """Return the root of the selected project, or the name given by `--project`."""
-        directory = self._filters.get("project")
+        directory = self.given.get("project")
         if directory is not None and not os.path.isdir(directory):
             if "/" in directory:
                 raise click.BadParameter(f"no such directory: {quote(directory)}", param_hint="--project")
             return directory
-        return _real(self._at.load(directory and os.path.abspath(directory)).project)
+        return _real(self.at.load(directory and os.path.abspath(directory)).project)
 
 
 def utc_text(text: str, option: str) -> str:
@@ -187,14 +218,14 @@ def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:
 
     Programs may name agents that hookrun does not know: these are known by their runs.
     """
-    event, agent = filters["event"], filters["agent"]
+    event, agent = filters.get("event"), filters.get("agent")
     if event is not None:
         try:
             filters["event"] = resolve_event(event)
         except UnknownEventError:
             filters["event"] = resolve_event(event, at.load().declarations.events)
     runs = audit_reader.newest_first(at.home)
-    if agent not in (None, *AGENTS) and all(agent != each.get("agent") for each in runs):
+    if agent is not None and agent not in AGENTS and all(agent != each.get("agent") for each in runs):
         load(agent)
 
 
@@ -225,13 +256,14 @@ def _midnight(day: datetime) -> datetime:
 
 def _ran(pattern: str, run: FireRecords) -> bool:
     for each in run.hooks:  # as above
-        if _matches(pattern, each.get("hook")):
+        if matches(pattern, each.get("hook")):
             return True
     return False
 
 
 @lru_cache(maxsize=256)
-def _matches(pattern: str, name: object) -> bool:
+def matches(pattern: str, name: object) -> bool:
+    """Return whether one of the globs, separated by `|`, matches a name."""
     return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import click
 
-from hookrun.cli.commands import Workspace, command, home_option, hook_filters, json_option
-from hookrun.cli.log_filter import hook_meant, resolve_names
+from hookrun.cli.commands import command, json_option
+from hookrun.cli.log_filter import RunFilter, filter_options, matches
 from hookrun.cli.printing import print_json, print_table, shortened
-from hookrun.core import audit, audit_reader
+from hookrun.core import audit_reader
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
-from hookrun.observe.context_fields import iso, start_of_last_days
+from hookrun.observe.context_fields import iso
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase, default_path
 from hookrun.observe.error_chains import ErrorChain
@@ -25,17 +25,6 @@ Row = tuple[str, ...]
 # A table's title, columns and rows.
 Section = tuple[str, Row, list[Row]]
 
-NOTHING = """\
-nothing recorded yet: no hook runs in {audit}, no metrics in {path}
-
-Metrics come from a Python program whose engine has the bundles of hookrun.observe:
-
-  from hookrun import Engine
-  from hookrun.observe import CauseChains, ToolTimes, WorkflowMetrics
-
-  engine = Engine()
-  for bundle in (WorkflowMetrics(), ToolTimes(), CauseChains()):
-      engine.use(bundle)"""
 # Limit on the sessions and errors shown; --json has all.
 LATEST = 10
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
@@ -43,64 +32,43 @@ SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST"
 MAX_MESSAGE = 60
 
 
-@command("stats", "stats", "stats --days 7 --json")
-@click.option("--session", "session_id", metavar="ID", help="Only this session.")
-@click.option("--days", type=float, metavar="N", help="Only the last N days; default all.")
-@hook_filters
-@home_option
+# Filters that metrics have, too; with others they are left out.
+OF_METRICS = frozenset({"since", "session", "all_projects"})
+
+
+@command("stats", "stats", "stats --since 7d --json", "stats --all-projects --agent claude")
+@filter_options
 @json_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
-def stats_command(
-    *,
-    session_id: str | None,
-    days: float | None,
-    at: Workspace,
-    db: str | None,
-    as_json: bool,
-    **filters: str | None,
-) -> None:
+def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
     """Show how often each hook ran and failed, and how long it took; then the metrics that Python programs recorded.
 
-    Hook runs come from the log. Metrics are sessions, quality, tools, costs, errors and their fixes; filters leave
-    them out.
+    Hook runs come from the log, those of this project. Metrics are sessions, quality, tools, costs, errors and their
+    fixes, of all projects; filters but --since and --session leave them out.
     """
-    resolve_names(at, filters)
-    filtered = any(filters.values())
     if db is not None and not os.path.lexists(db):
         raise click.ClickException(
             f"--db: no such file: {quote(db)}\nhint: name the file that ObserverDatabase(...) was given"
         )
-    try:
-        earliest = iso(start_of_last_days(days))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--days") from error
-    store = ObserverDatabase(db if db is not None else default_path(at.home))
+    store = ObserverDatabase(db if db is not None else default_path(runs.home))
     metrics: dict[str, object] = {}
     sections: list[Section] = []
-    if not filtered:
+    if runs.given.keys() <= OF_METRICS:
         with store.as_store_errors():
-            report = collect(store, session_id=session_id, days=days)
+            report = collect(store, session_id=runs.given.get("session"), days=runs.days())
             metrics = report.to_dict()
             sections = [section for section in _metrics(report) if section[2]]
-    hooks, own = _hook_stats(at.home, session_id, earliest, filters)
-    if session_id is not None and not (hooks or sections):
-        what = "matching runs" if filtered else "runs and no metrics"
-        raise click.ClickException(
-            f"no {what} of session {quote(session_id)}\nhint: `hookrun log --json` shows session ids"
-        )
+    hooks, own = _hook_stats(runs)
     if as_json:
         print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif hooks or sections:
-        _print([*([_hooks_section(hooks, own)] if hooks else []), *sections])
+        _print([*([_hooks_section(hooks)] if hooks else []), *sections])
+        if own.times:
+            half, most = (_ms(own.percentile(share)) for share in (0.5, 0.95))
+            failed = f", {sum(own.failures.values())} failed" if own.failures else ""
+            click.echo(f"\n{own.runs} runs{failed}; hookrun itself took {half} (P50), {most} (P95)")
     else:
-        click.echo(_why_nothing(at, store.path, {**filters, "days": days}))
-
-
-def _why_nothing(at: Workspace, database: str, filters: Mapping[str, object]) -> str:
-    if any(filters.values()) and (audit_reader.paths(at.home) or os.path.exists(database)):
-        hint = hook_meant(at, filters) or "`hookrun stats` without filters shows everything"
-        return f"no matching entries\nhint: {hint}"
-    return NOTHING.format(audit=audit.path(at.home), path=database)
+        click.echo(f"no matching entries\n{runs.why_nothing('stats')}")
 
 
 def _print(sections: Iterable[Section]) -> None:
@@ -189,24 +157,22 @@ class AllHookStats:
         return sorted(each, key=lambda it: -sum(ms * count for ms, count in it.times.items()))
 
 
-def _hook_stats(
-    home: str, session_id: str | None, earliest: str, filters: Mapping[str, str | None]
-) -> tuple[list[HookStats], HookStats]:
+def _hook_stats(runs: RunFilter) -> tuple[list[HookStats], HookStats]:
     """Return each hook's figures, the one with the most time first, and hookrun's own."""
     table = AllHookStats()
-    wanted = {name: value for name, value in (*filters.items(), ("session_id", session_id)) if value is not None}
-    earliest = earliest[:19]
-    for record in audit_reader.newest_first(home):
-        if record.get("proof") or (earliest and str(record.get("time"))[: len(earliest)] < earliest):
-            continue
-        if not wanted or all(record.get(name) == value for name, value in wanted.items()):
-            table.add(record)
+    wanted = runs.given.get("hook")
+    for run in runs.selected():
+        if run.fire is not None:
+            table.add(run.fire)
+        for record in run.hooks:
+            if wanted is None or matches(wanted, record.get("hook")):
+                table.add(record)
     return table.sorted(), table.own
 
 
-def _hooks_section(hooks: Iterable[HookStats], own: HookStats) -> Section:
+def _hooks_section(hooks: Iterable[HookStats]) -> Section:
     rows: list[Row] = []
-    for each in (*hooks, *([own] if own.times else [])):
+    for each in hooks:
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
         where = relative_path(each.source) if each.source else "-"
         times = (each.percentile(0.5), each.percentile(0.95), max(each.times, default=None))

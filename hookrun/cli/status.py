@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ from hookrun.cli.commands import (
 )
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
+from hookrun.cli.log_filter import RunFilter, scope_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
@@ -63,7 +65,6 @@ from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
-GUARD_COLUMNS = ("GUARD", "STATE", "LAST RUN", "LAST REFUSAL", "SILENT")
 # Hook states that `hookrun trust` asks about.
 TO_APPROVE = ("not approved", "changed")
 # The state of a hook whose event an agent does not send to hookrun.
@@ -225,18 +226,27 @@ def _matcher(hook: Hook) -> str:
 # --- hookrun status
 
 
-@command("status", "status", "status --json", note="Exit status: 0 shown, 1 the config or the approvals have errors.")
+@command(
+    "status",
+    "status",
+    "status --since 7d",
+    "status --json",
+    note="Exit status: 0 shown, 1 the config or the approvals have errors.",
+)
 @json_option
-@home_option
-def status_command(at: Workspace, *, as_json: bool) -> int:
-    """Show agents, hooks, approvals, pauses and the last run on one screen. Runs no hook."""
-    project = at.project()
+@scope_options
+def status_command(runs: RunFilter, *, as_json: bool) -> int:
+    """Show agents, hooks, approvals, pauses, the last run and each guard on one screen. Runs no hook."""
+    at = runs.at
+    if (directory := runs.given.get("project")) is not None:
+        at.directory = os.path.abspath(directory)
+    project = at.project(at.directory)
     hooks = project.declarations.hooks
     errors = [*project.declarations.problems, *(each.error for each in hooks if each.error)]
     known = _inspected(at)
     agents = [agent for agent in known if agent.is_here or agent.scopes]
     unconnected = [where_unconnected(each, known) for each in hooks]
-    decisions, states_of, _ = _inspect_hooks(hooks, project, unconnected)
+    states_of = _inspect_hooks(hooks, project, unconnected)[1]
     by_state = Counter(states_of)
     by_state += Counter({"kept as approved": len(project.kept() - {hook.name for hook in hooks})})  # if there are any
     try:
@@ -245,19 +255,17 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         pauses = []
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
-    last, shown = None, "unknown"
-    guards: list[dict[str, object]] = []
-    from hookrun.cli.guards import guard_states  # reads tests as well, which takes longer than `list`
+    last, shown, guards = None, "unknown", []
+    from hookrun.cli.guards import (
+        COLUMNS,
+        guard_row,
+        guard_states,
+    )  # reads tests as well, which takes longer than `list`
 
     try:
-        last = _last_run(at.home)
+        last = _last_run(runs)
         shown = _run(last)
-        number = {id(hook): index for index, hook in enumerate(hooks)}
-        for guard in guard_states(filter(is_guard, hooks), project.root, at.home):
-            index = number[id(guard.hook)]
-            is_approved = guard.hook.layer not in UNTRUSTED_LAYERS or decisions[index].get("trust") == "approved"
-            found = guard.to_json(state=states_of[index], approved=is_approved, connected=not unconnected[index])
-            guards.append(found)
+        guards = guard_states(zip(hooks, states_of, map(bool, unconnected), strict=True), runs)
     except OSError as error:
         errors.append(f"cannot read {error.filename}: {error.strerror}; correct its permissions")
     if as_json:
@@ -288,16 +296,9 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         print_lines([(f"last run   {shown}", "")])
         if guards:
             print_lines([("", "")])
-            print_table(GUARD_COLUMNS, [*map(_guard_row, guards)], styles=STATE_STYLES)
+            print_table(COLUMNS, [*map(guard_row, guards)], styles=STATE_STYLES)
         print_problems(errors)
     return FAILED if errors else 0
-
-
-def _guard_row(guard: Mapping[str, object]) -> list[str]:
-    last, refused, silent = (guard[name] for name in ("last_run", "last_refusal", "silent_since"))
-    times = [audit_reader.local_time(each) if each else "never" for each in (last, refused)]
-    calls = f"since {audit_reader.local_time(silent)}: {guard['calls_since']} calls without a run" if silent else "-"
-    return [str(guard["name"]), str(guard["state"]), *times, calls]
 
 
 def _connection_to_json(agent: AgentState) -> dict[str, object]:
@@ -306,8 +307,8 @@ def _connection_to_json(agent: AgentState) -> dict[str, object]:
     return {**agent.to_json(), "connected": agent.scopes, **more}
 
 
-def _last_run(home: str) -> dict[str, object] | None:
-    for run in audit_reader.latest_fires(home, lambda each: each.fire is not None and not each.header.get("proof"), 1):
+def _last_run(runs: RunFilter) -> dict[str, object] | None:
+    for run in filter(lambda each: each.fire is not None, runs.selected()):
         header = run.header
         deciding = [each.get("hook") for each in run.hooks if each.get("action") == header.get("action")]
         fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}

@@ -346,11 +346,13 @@ class EventHooks:
         A condition that did not match is the field's name, for `when` with the path.
         """
         found: dict[str, list[str]] = {}
-        for index, layer in enumerate(self.layers[:MOST_NAMED]):
-            unmet = self._mismatches.get(layer, {}).get(index) or ("not reached", "")
-            status = statuses.get(index) or " ".join(unmet).strip().removeprefix("claude ")
-            if not status.startswith("ran"):
-                found.setdefault(status.removeprefix("not run: "), []).append(self._rows[index]["name"])
+        for index, row in enumerate(self._rows[:MOST_NAMED]):
+            if (why := statuses.get(index)) is None:
+                unmet = self._mismatches[row["layer"]][index] if row["layer"] in self._mismatches else None
+                condition, more = unmet or ("not reached", "")
+                why = condition if not more else more if condition == "claude" else f"{condition} {more}"
+            if why[:3] != "ran":
+                found.setdefault(why.removeprefix("not run: "), []).append(row["name"])
         return found
 
     def hook(self, index: int) -> Hook:

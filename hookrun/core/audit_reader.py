@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
-from itertools import count, takewhile
+from itertools import count, islice, takewhile
 from typing import BinaryIO
 
 import orjson
@@ -225,22 +225,9 @@ def fires(home: str) -> Iterator[FireRecords]:
     yield from begun.values()
 
 
-def latest_fires(
-    home: str, wanted: Callable[[FireRecords], bool], limit: int, *, not_before: str = ""
-) -> list[FireRecords]:
-    """Return the newest wanted requests, at most `limit`, oldest first; reading stops before `not_before`.
-
-    Raises OSError.
-    """
-    found: list[FireRecords] = []
-    for fired in fires(home):
-        if str(fired.header.get("time")) < not_before:
-            break
-        if wanted(fired):
-            found.append(fired)
-            if len(found) == limit:
-                break
-    return found[::-1]
+def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:
+    """Return the newest wanted requests, at most `limit`, oldest first. Raises OSError."""
+    return list(islice(filter(wanted, fires(home)), limit))[::-1]
 
 
 # Bytes of a batch that a cursor reads, at least, and of a file's text by which it is known again.

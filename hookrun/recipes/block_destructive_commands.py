@@ -94,8 +94,8 @@ RECIPE = Recipe(
         - Commits that the reflog keeps: `git rebase`, `git commit --amend`, `git reset --hard HEAD~1` in a clean tree.
         - Commands read by a loop, or run by programs it does not know (`dsh`, `aws ssm send-command`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
-        - Aliases and functions from your shell's settings; what PowerShell and cmd write otherwise than a shell, besides
-          removals, lists piped into one and downloads; their scripts.
+        - Aliases and functions from your shell's settings. What PowerShell and cmd write otherwise than a shell,
+          besides removals, lists piped into one and downloads; their scripts.
     """,
 )
 

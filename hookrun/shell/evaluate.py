@@ -143,9 +143,7 @@ class Evaluator:
         program = command.program
         prints = having("prints").get(program)
         printed = (
-            _directory_of(command, scope)
-            if prints == "directory"
-            else output_of(program, command.words, command.stdin)
+            _directory_of(command, scope) if prints == "directory" else output_of(program, command.words, command.stdin)
         )
         if prints == "path" and printed is not None and printed.text in scope.functions:
             return None  # the program, not the function of that name

@@ -85,7 +85,10 @@ def test_a_guard_that_no_call_reaches_is_silent(project: Project) -> None:
 @pytest.fixture
 def connected(project: Project) -> Project:
     """Return a project in which Claude Code is connected, with a guard and its tests."""
-    project.user_hooks(GUARD, {"recipe": "no-force-push"}, {**GUARD, "name": "untested"})
+    guard = {"event": "pre_tool_use", **GUARD}
+    path = project.home / ".config" / "hookrun" / "hooks.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"hooks": [guard, {"recipe": "no-force-push"}, {**guard, "name": "untested"}]}))
     (project.root / "guard.hooktest.yaml").write_text(TESTS)
     assert hookrun(project, "install", "claude").status == 0
     return project

@@ -259,6 +259,45 @@ def test_following_shows_what_is_fired_from_now_on(project: Project) -> None:
     assert shown == [first, first, second, second]
 
 
+def test_one_line_for_each_run(project: Project) -> None:
+    """With the hook that decided."""
+    three_fires(project)
+    lines = hookrun(project, "log", "--oneline").stdout.splitlines()
+    results = [re.split(r"  +", line)[4] for line in lines]
+    assert results == ["modify by dry", "continue", "block by guard"]
+    assert hookrun(project, "log", "--oneline", "-n", "1").stdout.splitlines() == lines[-1:]
+
+
+def test_why_has_a_line_for_each_hook_as_it_was_then(project: Project) -> None:
+    """Also where none ran, and after the config has changed."""
+    project.hooks(
+        {"name": "other tool", "matcher": "write", "command": "true"},
+        {"name": "deploys", "when": {"tool_args.command": "*deploy*"}, "command": "true"},
+        {"name": "lists", "unless": {"tool_args.command": "l*"}, "command": "true"},
+        {"name": "elsewhere", "agents": "claude", "command": "true"},
+        {"name": "off", "mode": "off", "command": "true"},
+        {"name": "guard", "command": "exit 2"},
+        {"name": "late", "command": "true"},
+    )
+    project.fire()
+    project.hooks({"name": "new", "command": "true"})
+    shown = hookrun(project, "why").stdout
+    for line in (
+        "other tool: did not run: it is for other tools (`matcher`)",
+        "deploys: did not run: `when` did not match: tool_args.command",
+        "lists: did not run: `unless` matched",
+        "elsewhere: did not run: it is for other agents",
+        "off: did not run: mode is off",
+        "late: did not run: guard already ended the chain",
+    ):
+        assert f"  {line}\n" in shown
+    assert shown.count("  guard: block") == 1
+    assert "explain" not in shown
+    project.hooks({"name": "other tool", "matcher": "write", "command": "true"})
+    project.fire()
+    assert "other tool: did not run: it is for other tools" in hookrun(project, "why").stdout
+
+
 def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
     """The hook that blocked, with its reason, and those that changed or failed; by id, its beginning, or the last."""
     ids = three_fires(project)

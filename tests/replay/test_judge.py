@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hookrun.config.document import Document, errors_in
 from hookrun.config.recipe_entries import hooks_from_data
-from hookrun.core.conditions import matching
+from hookrun.core.conditions import mismatches
 from hookrun.core.globs import glob, matcher_of_any
 from hookrun.core.model import Hook
 from hookrun.process import git_query
@@ -66,7 +66,8 @@ def test_the_hooks_that_match_are_those_that_fire_would_select(command: str, age
     hooks = declared(*({**each, "command": "true"} for each in CONDITIONS))
     context = {"event": "pre_tool_use", **bash(command, agent=agent), "tool_name": tool, "file_path": "/p/src/x"}
     fields = ("matcher", "when", "unless", "agents")
-    selected = matching({n: {name: getattr(each, name) for name in fields} for n, each in enumerate(hooks)}, context)
+    conditions = {n: {name: getattr(each, name) for name in fields} for n, each in enumerate(hooks)}
+    selected = [number for number, missed in mismatches(conditions, context).items() if missed is None]
     found = Judge(hooks, "/p", "/h", {}).verdict("pre_tool_use", context)
     assert set(found.unjudged) == {hooks[number].name for number in selected}
 
