@@ -295,7 +295,7 @@ COUNTED_TOGETHER = {
 BUDGETS = {
     "core": 4300, "launch": 2040, "config": 5700, "agents": 5130, "shell": 3290, "process": 3700, "trust": 2310,
     "fire": 2140, "wiring": 1900, "doctor": 1120, "scaffold": 860, "edit": 800, "library": 3320, "cli": 6640,
-    "testing": 1950, "recipes": 6860, "compat": 3400, "rest": 90,
+    "testing": 1950, "recipes": 6920, "compat": 3400, "rest": 90,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 
