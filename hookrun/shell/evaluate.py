@@ -103,7 +103,7 @@ class Evaluator:
         if _changes_shell(program, words, scope, streams.stdin):
             return Word("")
         prints = having("prints").get(program)
-        printed = _directory_of(command, scope) if prints == "directory" else _output_of(program, words, streams.stdin)
+        printed = _directory_of(command, scope) if prints == "directory" else output_of(program, words, streams.stdin)
         if printed is not None and printed.text in scope.functions and prints == "path":
             printed = None  # the program, not the function of that name
         return _kept(printed, streams)
@@ -226,7 +226,7 @@ def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Wo
     elif program == "alias":
         scope.variables.update((f"alias {name}", value) for name, _, value in (each.partition("=") for each in texts))
     elif texts[:2] == ["printf", "-v"] and len(texts) > len(("printf", "-v", "NAME")):
-        printed = _output_of("printf", [words[0], *words[3:]], None)
+        printed = output_of("printf", [words[0], *words[3:]], None)
         scope.variables[texts[2]] = UNKNOWN if printed is None else printed.text
     else:
         return False
@@ -244,7 +244,8 @@ def _read(texts: list[str], scope: ShellScope, stdin: Word | None) -> None:
 # --- what a few programs print, to read input piped into a shell or inserted by `$(...)`
 
 
-def _output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
+def output_of(program: str, argv: list[Word], stdin: Word | None) -> Word | None:
+    """Return what a program prints, if that is known."""
     prints = having("prints").get(program)
     return OUTPUTS[prints](argv[1:], stdin) if prints in OUTPUTS else None
 

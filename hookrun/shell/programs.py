@@ -139,7 +139,7 @@ asdf aws-vault bundle mise pdm pyenv rbenv :: launches=exec,x
 yarn :: carries launches=exec,x,dlx finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
 conda doppler dotenvx hatch infisical mamba micromamba op pipenv pipx poetry railway rye uv :: launches=run
 bunx :: launches finds=package.json,.npmrc,pnpm-workspace.yaml,.yarnrc.yml
-dotenv env-cmd uvx :: launches
+dotenv dotenv-cli env-cmd uvx :: launches
 # Programs that find their files
 bmake gmake make :: finds=GNUmakefile,makefile,Makefile
 just :: finds=justfile,Justfile,.justfile,JUSTFILE

@@ -34,6 +34,8 @@ OTHER_OPTIONS = {
     "no-force-push": ("lease=yes", "branches=none", "kept=none"),
     "notify": ("via=bell", "style=slack", "level=error"),
     "package-manager": ("node=bun", "python=no"),
+    "protect-cloud": ("production=x", "tests=x"),
+    "protect-data": ("production=x", "tests=x"),
     "protect-files": ("secrets=x", "examples=*", "locked=x", "settings=x", "read=yes"),
     "rate-limit": ("calls=1", "seconds=1", "tools=x"),
     "require-plan": ("file=OTHER.md", "free=*"),

@@ -20,6 +20,8 @@ from hookrun.recipes import (
     no_force_push,
     package_manager,
     path_prefilter,
+    protect_cloud,
+    protect_data,
     protect_files,
     protect_hooks,
     secret_scan,
@@ -132,6 +134,8 @@ MODULES: dict[str, Any] = {
         commit_message_check,
         no_force_push,
         package_manager,
+        protect_cloud,
+        protect_data,
         protect_files,
         protect_hooks,
         secret_scan,
@@ -378,6 +382,7 @@ def test_odd_patterns_cost_no_comparison(monkeypatch: pytest.MonkeyPatch, line: 
 COMMANDS = (
     "rm -rf /", "git push -f", "git reset --hard", "hookrun trust", "cat .env", "rm .git/hooks/x", "npm install x",
     "git commit -m bad", "mkfs.ext4 /dev/sda", "echo x > coder.json", "python3 -i", "bash", "cat ~/.aws/credentials",
+    "npx prisma@6 migrate reset", "psql a -c 'DROP TABLE a'", "terraform destroy", "python3.11 -c 'db.drop_all()'",
     "cat x", "cat sub/y", "touch 'my link'", "cat gone > hk/a", "cd sub; cp a=b 'my dir/z'",
 )  # fmt: skip
 FORMS_OF_A_LINE = (

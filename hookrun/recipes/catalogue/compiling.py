@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _OF_TOOL = (
     "tool language guard valued target names variables modes source harms caught passes code words strings uses server "
@@ -17,6 +18,8 @@ _OF_TOOL = (
 _OF_HARM = "verbs matches unless place would loses undo do production anywhere instead caught passes"
 OF_TOOL, OF_HARM = frozenset(_OF_TOOL.split()), frozenset(_OF_HARM.split())
 CHOICES = {"undo": ("no", "backup", "redo"), "do": ("block", "ask", "allow"), "production": ("block", "ask", "allow")}
+# Letters of a word by which a line may be harmful.
+SHORTEST = 2
 # Fields that are for readers and tests.
 LEFT_OUT = frozenset({"source", "caught", "passes", "tool", "language"})
 
@@ -69,7 +72,7 @@ def compiled(files: Iterable[str]) -> str:
     """Return the compiled form of these files. Raises OSError and ValueError."""
     rows: list[str] = []
     numbers: dict[str, list[str]] = defaultdict(list)
-    heads: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    heads: dict[str, dict[str, set[str] | None]] = defaultdict(dict)
     for number, entry in enumerate(entries(files)):
         row = {name: value for name, value in entry.items() if name not in LEFT_OUT}
         row["harms"] = [
@@ -80,11 +83,33 @@ def compiled(files: Iterable[str]) -> str:
         for name in tools:
             numbers[name].append(f"#{number}")
             if "guard" in entry:
-                heads[entry["guard"]]["coded" if "words" in row else "names"].add(name)
-                heads[entry["guard"]]["words"].update(row.get("words", ()))
-    head = _dumped({guard: {what: sorted(each[what]) for what in sorted(each)} for guard, each in heads.items()})
+                words, before = _words(entry), heads[entry["guard"]].get(name, set())
+                heads[entry["guard"]][name] = None if words is None or before is None else words | before
+    first = (
+        "\t".join((f"guard {guard}", *("|".join((name, *sorted(each[name] or ()))) for name in sorted(each))))
+        for guard, each in sorted(heads.items())
+    )
     named = (f"{name}\t{' '.join(numbers[name])}" for name in sorted(numbers))
-    return "".join(f"{line}\n" for line in (head, *named, *rows))
+    return "".join(f"{line}\n" for line in (*first, *named, *rows))
+
+
+def _words(entry: Mapping[str, Any]) -> set[str] | None:
+    """Return words of which a line has one if it has a harm of an entry, in lower case; None if there are none."""
+    if "words" in entry:
+        return {*entry["words"]}
+    verbs = [verb for harm in entry.get("harms", ()) for verb in harm["verbs"]]
+    found = None if "code" in entry else {word for verb in verbs for word in _literals(verb)}
+    return None if not found or "" in found else found
+
+
+def _literals(verb: str) -> list[str]:
+    """Return the literal parts of the alternatives of one word in a verb, [""] if it has no such word."""
+    for word in sorted(verb.split(), key=lambda each: each[0] == "-"):  # operands first
+        parts = [max(re.split(r"[*?\[\]\0]+", each.partition("=")[0]), key=len) for each in word.lower().split("|")]
+        shortest = len("-xy") if word[0] == "-" else SHORTEST  # `-x` may be within `-yx`
+        if word not in {"...", "$"} and min(map(len, parts)) >= shortest:
+            return parts
+    return [""]
 
 
 def _listed(value: object) -> list[str]:

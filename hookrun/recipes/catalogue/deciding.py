@@ -6,10 +6,11 @@ import os
 
 from hookrun.recipes.catalogue.compiled_rows import Catalogue
 from hookrun.recipes.recipe import Option, fail_option, words
-from hookrun.recipes.shell_recipe import BARE, KNOWN_VARIABLES, line_directory, line_of, parse, unreadable
-from hookrun.shell.prefilter import ENDS, may_run
+from hookrun.recipes.shell_recipe import KNOWN_VARIABLES, line_directory, line_of, parse, unreadable
+from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS, may_run, may_run_input
 from hookrun.shell.programs import having
 from hookrun.shell.simple_command import program_name
+from hookrun.shell.words import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hookrun.recipes.catalogue.tool_call import ToolCall
     from hookrun.recipes.recipe import Recipe
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
+    from hookrun.shell.words import Word
 
 PRODUCTION = "prod production prd live prod[0-9]*"
 TESTS = (
@@ -45,31 +47,45 @@ MAX_PLACES, MAX_WORDS = 16, 64
 ADVICE = "Ask the user to run it, or run it on a copy."
 # Programs whose name may end in a version, and those whose words may be another program's: `docker exec db psql`.
 VERSIONED, CARRYING = having("versioned"), having("carries")
+LAUNCHING = having("launches")
+# Words before the name of a script, which is no program's.
+SCRIPT = frozenset({"run", "run-script"})
 # Those whose command runs in a container or on another machine.
 HOSTING = having("hosts")
 
 
 def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
     """Return whether a call may lose something that the recipe's part of the catalogue knows. False is certain."""
-    catalogue = _catalogue(recipe)
-    names = catalogue.known("names")
+    programs = _catalogue(recipe).programs()
     if _mcp_tool(context):
-        return "mcp" in names
+        return "mcp" in programs
     line = line_of(context)
     if line is None:
         return False
-    if may_run(line.replace("@", " "), names):  # `npx prisma@6`
-        return True
-    bare, coded = line.translate(BARE).lower(), catalogue.known("coded")
-    if not any(word in bare for word in catalogue.known("words")):
-        return False
-    return any(name in bare for name in coded) or may_run(line, coded)  # `python3.11`
+    bare = " ".join(line.replace("\\\n", "").translate(QUOTES).lower().split())
+    from_file = "<" in line.replace("<<", "") or ("|" in line and "cat" in bare)  # its code is not in the line
+    for name, signs in programs.items():
+        if name in bare and (not signs or from_file or any(sign in bare for sign in signs)) and _names(bare, name):
+            return True
+    # what is not in the line as it is
+    if any(sign in line for sign in (*MADE_UP, *"*?[")) or may_run_input(line):
+        return may_run(line, tuple(programs))
+    fed = any(sign in line for sign in "|<") and ("\\" in line or "printf" in bare or "base64" in bare)
+    return fed and any(name in bare for name in programs)
+
+
+def _names(line: str, program: str) -> bool:
+    """Return whether a line names a program: not within a word, except after an option, as in `su -cpsql`."""
+    at = line.find(program)
+    while at > 0 and line[at - 1].isalnum() and line[at - 2] != "-":
+        at = line.find(program, at + 1)
+    return at >= 0
 
 
 def _catalogue(recipe: Recipe) -> Catalogue:
     try:
         catalogue = Catalogue(recipe.name, words(recipe, "catalogues"))
-        catalogue.known("names")
+        catalogue.programs()
     except (OSError, LookupError, ValueError) as error:
         fail_option(recipe, "catalogues", f"readable catalogues ({error})")
     return catalogue
@@ -84,6 +100,17 @@ def _mcp_tool(context: Mapping[str, object]) -> str:
         *(possible if isinstance(possible, list) else ()),
     )
     return next((each for each in names if isinstance(each, str) and each.startswith(MCP)), "")
+
+
+def _written(command: SimpleCommand) -> Iterator[tuple[str, str]]:
+    """Yield the files that a command writes a known text to, absolute, with the text."""
+    from hookrun.shell.evaluate import output_of
+
+    files = [each.target.text for each in command.redirections if each.writes]
+    files += command.operands if command.program == "tee" else []
+    text = output_of(command.program, command.words, command.stdin) if files and command.words else None
+    if text is not None:
+        yield from ((absolute(each, command.directory) or "", text.text) for each in files)
 
 
 def _listed(value: object) -> list[object]:
@@ -131,10 +158,17 @@ class CatalogueGuard:
 
     def _of_commands(self, parsed: ParsedLine) -> Iterator[tuple[str, str]]:
         before: SimpleCommand | None = None
+        launchers: dict[str, list[str]] = {}
+        written: dict[str, str] = {}
         for command in parsed.commands:
             for call in self._calls(command):
+                call.around = [word for each in command.wrappers for word in launchers.get(each, ())]
+                call.written = written
                 yield from self._of_call(call, command, before)
+            written.update(_written(command))
             before = command
+            if command.program in LAUNCHING:
+                launchers[command.program] = command.arguments
 
     def _calls(self, command: SimpleCommand) -> Iterator[ToolCall]:
         """Yield a command as a call of a program in the catalogue, and the calls that its words may be."""
@@ -142,15 +176,31 @@ class CatalogueGuard:
 
         texts = [word.text for word in command.words]
         programs = [_program(text) for text in texts]
+        hosts = programs[:1] if HOSTING.keys() & programs[:1] else []
         for start, name in enumerate(programs):
             if start and programs[0] not in CARRYING:
                 return
-            known = name if start else command.one_of(self._catalogue.known("names")) or name
-            for row in self._catalogue.rows(known):
-                call = ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
-                call.hosts = texts[1:start] if programs[0] in HOSTING else []
+            if programs[0] == "npm" and texts[start - 1] in SCRIPT:
+                continue
+            known = name if start else command.one_of(self._catalogue.programs()) or name
+            inner = [
+                ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
+                for row in self._catalogue.rows(known)
+            ]
+            if start and hosts and known in READERS:
+                inner += self._in_shell(known, command.words[start:])
+            for call in inner:
+                call.hosts = [*(texts[1:start] if hosts else ()), *call.hosts]
                 call.is_remote = bool(call.hosts) or not HOSTING.keys().isdisjoint(command.wrappers)
                 yield call
+
+    def _in_shell(self, program: str, words: list[Word]) -> Iterator[ToolCall]:
+        """Yield the calls of a line that a shell runs in a container: `docker exec db sh -c LINE`."""
+        from hookrun.shell.wrappers import nested_line
+
+        line = nested_line(program, words, None)
+        if line is not None and line.text is not None:
+            yield from (call for each in parse(self._context, line.text.text).commands for call in self._calls(each))
 
     def _of_call(
         self, call: ToolCall, command: SimpleCommand | None = None, before: SimpleCommand | None = None
@@ -178,8 +228,9 @@ class CatalogueGuard:
         from hookrun.recipes.catalogue.target_kinds import target_of
 
         target = target_of(call)
-        if target is not None and harm.get("place"):
-            target.places.append(name)
+        if target is not None:
+            target.places += [name] if harm.get("place") else []
+            target.around = call.around
         kind, shown = target.kind(self._production, self._tests) if target is not None else ("unknown", "")
         if kind == "production":
             action = harm.get("production", "block")
@@ -220,7 +271,7 @@ class CatalogueGuard:
         """Return whether a part of a line that cannot be read as shell may be a call that loses something."""
         from hookrun.recipes.catalogue.tool_call import ToolCall
 
-        texts, names = part.translate(ENDS).split(), set(self._catalogue.known("names"))
+        texts, names = part.translate(ENDS).split(), self._catalogue.programs()
         places = [(start, name) for start, name in enumerate(map(_program, texts), 1) if name in names]
         if len(places) > MAX_PLACES:
             return True

@@ -37,6 +37,7 @@ MODE_OPTIONS = ("--env", "-e", "--environment", "--settings", "--profile", "-env
 def database(call: ToolCall) -> Target:
     """Return the places of a call's words if they name any, else those of its variables; its modes in any case."""
     modes = [value for name, value in call.options if name in call.row.get("modes", MODE_OPTIONS)]
+    modes += (each.rpartition("/")[2].removeprefix(".env.") for each in call.around if ".env" in each)
     named = [*call.named(), *_addresses(call), *(ADDRESS.findall(call.code) if "words" in call.row else ())]
     mode = modes[-1] if modes else ""
     variables = call.row.get("variables", PLACES)

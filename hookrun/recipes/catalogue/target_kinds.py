@@ -12,7 +12,7 @@ from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hookrun.recipes.catalogue.tool_call import ToolCall
 
@@ -34,8 +34,10 @@ class Target:
     """What a call is aimed at: `places` are hosts, addresses, files, contexts and names; `modes` as of RAILS_ENV.
 
     Modes count where no place is known. Parts that only the shell knows are left out. On a `remote` machine
-    `localhost` is not this one.
+    `localhost` is not this one. `around` are words of the program that launches the call: they may name production.
     """
+
+    around: Sequence[str] = ()
 
     def __init__(self, places: Iterable[str] = (), modes: Iterable[str] = (), *, remote: bool = False) -> None:
         self.places = [each for each in map(_public, places) if each]
@@ -45,7 +47,7 @@ class Target:
     def kind(self, production: list[str], tests: list[str]) -> tuple[str, str]:
         """Return `production`, `local`, `test` or `unknown`, and the name that says so, "" if none does."""
         names = [*self.places, *self.modes]
-        for each in names:
+        for each in (*names, *map(_public, self.around)):
             if _matches(each, production):
                 return "production", each
         for each in self.places or self.modes:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from hookrun.core.globs import glob
-from hookrun.shell.words import UNKNOWN
+from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +26,14 @@ class ToolCall:
     `options` are pairs of name and value, which is the next word where nothing says that there is none. `operands` are
     pairs of word and whether it may be such a value. `variables` are those set in the line; `directory` is where the
     program runs, None if unknown. `hosts` are words that name a container or machine that it runs in, `is_remote` says
-    that there is one. `code` is the code that it was found to be given.
+    that there is one. `around` are the words of the programs that launch it, `written` the texts of files that the line
+    has written before. `code` is the code that it was found to be given.
     """
 
     is_remote = False
     hosts: Sequence[str] = ()
+    around: Sequence[str] = ()
+    written: Mapping[str, str] = {}
     code = ""
 
     def __init__(
@@ -65,6 +66,9 @@ class ToolCall:
                 position += not equals
             elif text[:2] in valued and text[1] != "-":  # `-hdb.example.com`
                 self.options.append((text[:2], text[2:]))
+            elif f"-{text[-1]}" in valued and text[1:].isalpha() and len(text) <= MAX_CLUSTER:  # `-Atc SQL`
+                self.options += ((f"-{letter}", after) for letter in text[1:])
+                position += 1
             else:
                 self.options.append((name, "" if after[:1] == "-" else after))
 
@@ -108,16 +112,19 @@ class ToolCall:
         """Return the places of the operands that these words are, from one on; None if they do not follow."""
         if not tokens:
             return []
-        wanted, ahead = tokens[0], range(start, len(self.operands))
+        wanted, end = tokens[0], len(self.operands)
+        if wanted == "...":
+            follows = (self._follow(tokens[1:], at) for at in range(start, end + 1))
+            return next((each for each in follows if each is not None), None)
         if wanted == "$":
-            return self._follow(tokens[1:], start) if all(self.operands[at][1] for at in ahead) else None
-        for at in ahead:
+            return self._follow(tokens[1:], start) if all(may for _, may in self.operands[start:]) else None
+        for at in range(start, end):
             text, may_be_value = self.operands[at]
-            fits = wanted != "..." and any(glob(each, text.lower()) for each in wanted.split("|"))
-            rest = self._follow(tokens[1:], at + fits) if fits or wanted == "..." else None
+            fits = any(glob(each, text.lower()) for each in wanted.split("|"))
+            rest = self._follow(tokens[1:], at + 1) if fits else None
             if rest is not None:
-                return [at, *rest] if fits else rest
-            if not may_be_value and wanted != "...":
+                return [at, *rest]
+            if not may_be_value:
                 return None
         return None
 
@@ -159,10 +166,14 @@ class ToolCall:
             yield from (text for text, _ in self.operands[given - 1 : given])
 
     def _content(self, path: str) -> Iterator[str]:
-        if UNKNOWN in path or (self.directory is None and path[:1] != "/"):
+        full = absolute(path, self.directory)
+        if full is None:
+            return
+        if full in self.written:
+            yield self.written[full]
             return
         try:
-            with open(os.path.join(self.directory or "/", path), "rb") as file:
+            with open(full, "rb") as file:
                 yield file.read(MAX_FILE).decode(errors="replace")
         except (OSError, ValueError):  # a missing file runs nothing
             return
