@@ -145,7 +145,7 @@ def test_a_catalogue_that_is_not_found_ends_the_guard(named: str, account: Accou
 
 
 def test_a_harmless_line_needs_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of programs are enough, so that most calls cost next to nothing."""
+    """The names of programs are enough, so that most calls cost no parsing."""
     monkeypatch.setattr(compiled_rows, "_shipped", lambda: pytest.fail("the rows were read"))
     for line in ("ls -la", "npm test", "git status", "python -m pytest -q", "make", "node server.js"):
         call = {"event": "pre_tool_use", "tool_name": "bash", "tool_args": {"command": line}}
@@ -156,6 +156,12 @@ def test_a_harmless_line_needs_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_read_as_shell_and_looks_harmful_is_not_allowed(line: str, nobody: Account) -> None:
     """One that looks harmless is."""
     assert (nobody.answer("protect_data", line) is not None) == ("DROP" in line or "reset" in line)
+
+
+@rows("line", ["'#1' a $x", "'guard protect-data' a $x", "'' a $x"])
+def test_no_odd_name_of_a_program_ends_the_guard(line: str, nobody: Account) -> None:
+    """Some are in the compiled form, and mean something else there."""
+    assert nobody.answer("protect_data", line) is None
 
 
 def test_the_compiler_names_what_is_wrong(tmp_path: Path) -> None:

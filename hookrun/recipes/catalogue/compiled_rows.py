@@ -1,7 +1,7 @@
 """Find what the catalogue says of a program, in its compiled form: no YAML is read in a call.
 
-Its first line is JSON: by a guard's name the names of the programs that it knows, each with words, one of which a
-harmful line has; none are known where it has none. Then come lines `NAME<tab>#1 #2`, and of each number a line
+Its first lines are one for each guard, `guard NAME`, with the programs that it knows, and behind each, after `|`, words
+of which a harmful line has one; none where it has none. Then come lines `NAME<tab>#1 #2`, and of each number a line
 `#1<tab>ROW`, in JSON.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COMPILED = os.path.join(os.path.dirname(__file__), "compiled.txt")
 # The entry points of packages with catalogues: a module beside whose file the YAML is.
 GROUP = "hookrun.catalogues"
-_HEADS: dict[object, Any] = {}
+_PROGRAMS: dict[str, dict[str, list[str]]] = {}
 _TEXTS: dict[object, str] = {}
 
 
@@ -34,16 +34,16 @@ class Catalogue:
 
     def programs(self) -> dict[str, list[str]]:
         """Return the programs that the guard knows, with words of which a harmful line has one; [] if it has none."""
-        found: dict[str, list[str]] = {}
-        for head in (_shipped_head(), *(loads(text.partition("\n")[0]) for text in self._others())):
-            for name, words in head.get(self._guard, {}).items():
+        found = _shipped_programs(self._guard)
+        for text in self._others():
+            for name, words in _programs(_line(text, f"guard {self._guard}")).items():
                 before = found.get(name)
-                found[name] = [] if not words or before == [] else [*(before or ()), *words]
+                found = {**found, name: [] if not words or before == [] else [*(before or ()), *words]}
         return found
 
     def rows(self, name: str) -> list[Row]:
         """Return this guard's rows of a program; a language, `language NAME`, is of all guards."""
-        texts = (_shipped(), *self._others())
+        texts = () if name.startswith(("#", "guard ")) else (_shipped(), *self._others())
         found: list[Any] = [loads(_line(text, each)) for text in texts for each in _line(text, name).split()]
         return [row for row in found if row.get("guard", self._guard) == self._guard]
 
@@ -53,15 +53,23 @@ class Catalogue:
 
 def _line(text: str, name: str) -> str:
     """Return what a name has in the compiled form, "" if there is no such line."""
-    start = text.find(f"\n{name}\t")
-    return "" if start < 0 else text[start + len(name) + 2 : text.index("\n", start + 1)]
+    start = f"\n{text}".find(f"\n{name}\t")
+    return "" if start < 0 else text[start + len(name) + 1 : text.index("\n", start)]
 
 
-def _shipped_head() -> Any:
-    if COMPILED not in _HEADS:
-        with open(COMPILED, encoding="utf-8") as file:
-            _HEADS[COMPILED] = loads(file.readline())
-    return _HEADS[COMPILED]
+def _shipped_programs(guard: str) -> dict[str, list[str]]:
+    if guard not in _PROGRAMS:
+        begin, line = f"guard {guard}\t", "guard "
+        with open(COMPILED, encoding="utf-8") as file:  # not the rows
+            while line[:6] == "guard " and not line.startswith(begin):
+                line = file.readline()
+        _PROGRAMS[guard] = _programs(line.removeprefix(begin).rstrip("\n") if line.startswith(begin) else "")
+    return _PROGRAMS[guard]
+
+
+def _programs(line: str) -> dict[str, list[str]]:
+    parted = (each.split("|") for each in line.split("\t") if each)
+    return {name: words for name, *words in parted}
 
 
 def _shipped() -> str:

@@ -85,9 +85,12 @@ def compiled(files: Iterable[str]) -> str:
             if "guard" in entry:
                 words, before = _words(entry), heads[entry["guard"]].get(name, set())
                 heads[entry["guard"]][name] = None if words is None or before is None else words | before
-    head = _dumped({guard: {name: sorted(each[name] or ()) for name in each} for guard, each in heads.items()})
+    first = (
+        "\t".join((f"guard {guard}", *("|".join((name, *sorted(each[name] or ()))) for name in sorted(each))))
+        for guard, each in sorted(heads.items())
+    )
     named = (f"{name}\t{' '.join(numbers[name])}" for name in sorted(numbers))
-    return "".join(f"{line}\n" for line in (head, *named, *rows))
+    return "".join(f"{line}\n" for line in (*first, *named, *rows))
 
 
 def _words(entry: Mapping[str, Any]) -> set[str] | None:

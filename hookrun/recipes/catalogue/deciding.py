@@ -63,8 +63,9 @@ def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
     if line is None:
         return False
     bare = " ".join(line.replace("\\\n", "").translate(QUOTES).lower().split())
+    from_file = "<" in line.replace("<<", "") or ("|" in line and "cat" in bare)  # its code is not in the line
     for name, signs in programs.items():
-        if name in bare and (not signs or any(sign in bare for sign in signs)) and _names(bare, name):
+        if name in bare and (not signs or from_file or any(sign in bare for sign in signs)) and _names(bare, name):
             return True
     # what is not in the line as it is
     if any(sign in line for sign in (*MADE_UP, *"*?[")) or may_run_input(line):
