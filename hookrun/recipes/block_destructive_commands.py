@@ -59,8 +59,7 @@ RECIPE = Recipe(
         - The same with `hg update --clean`, `svn revert`, `jj abandon` and similar.
         - `mkfs`, `wipefs`, `parted`, `sgdisk`, `fdisk` and similar; `dd`, `shred`, `cp`, `tee` and redirections to a
           disk device.
-        - `chmod -R`, `chown -R` and `chgrp -R` on `/` and system directories; `chmod -R` on the home directory.
-        - Fork bombs.
+        - `chmod -R`, `chown -R`, `chgrp -R` on `/` and system directories; `chmod -R` on the home; fork bombs.
         - It asks before a tree outside the project is removed (`rm -rf ../x`), and before downloaded code is run (`curl
           ... | sh`, `bash -c "$(curl ...)"`, `wget ... && sh x.sh`). If the agent cannot ask, the command is blocked.
         - It asks before what else only a backup brings back: files anywhere in `/` or the home directory (`find ~ ...
@@ -89,13 +88,11 @@ RECIPE = Recipe(
     misses="""
         - What other programs do: larger scripts, modules that code imports, databases, clouds, MCP tools, `unzip -o`.
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
-        - Paths that only the shell knows: `rm -rf "$DIR"/x`, command output, `${DIR%/*}`.
-        - Symbolic links to a protected directory.
+        - Paths that only the shell knows: `rm -rf "$DIR"/x`, `${DIR%/*}`; symbolic links to a protected directory.
         - Commits that the reflog keeps: `git rebase`, `git commit --amend`, `git reset --hard HEAD~1` in a clean tree.
         - Commands read by a loop, or run by programs it does not know (`dsh`, `aws ssm send-command`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
-        - Aliases and functions from your shell's settings. What PowerShell and cmd write otherwise than a shell,
-          besides removals, lists piped into one and downloads; their scripts.
+        - Aliases and functions from your shell's settings; what PowerShell and cmd write otherwise than a shell.
     """,
 )
 

@@ -55,14 +55,14 @@ ansible :: line=argument apart
 cmd :: line=cmd
 concurrently :: line=each
 crontab :: line=timed input
-nix-shell :: line=option
+nix-shell :: line=option input
 watch :: line=wrapped wraps valued=-n,--interval
 xargs :: input wraps
     valued=-a,--arg-file,-d,--delimiter,-E,-I,-L,--max-lines,-n,--max-args,-P,--max-procs,-s,--max-chars adds_words data
 parallel :: input wraps valued=-j,--jobs,-I,-a,--arg-file adds_words data
 # Interpreters, and other programs that take code
 guile octave r racket sbcl scala tclsh xonsh :: interprets script=-e,-c,--eval,-Command
-elvish nu :: line=option interprets script=-e,-c,--eval,-Command
+elvish nu :: line=option input interprets script=-e,-c,--eval,-Command
 expect :: line=escape interprets script=-e,-c,--eval,-Command
 ghci iex irb jshell :: interprets reads_on
 bpython erl groovysh pry ptpython swipl utop :: interprets

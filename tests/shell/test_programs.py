@@ -18,7 +18,9 @@ OTHERS = {
     "block_destructive_commands.py": "its rules, each named for the program that it refuses",
     "fire_call.py": "the programs of one kind of line, nothing of their words",
     "git_losses.py": "other systems than git, each with its commands that discard work",
+    "further_losses.py": "its rules, each named for the program that takes something away",
     "package_manager.py": "its rules translate the commands of one program into those of another",
+    "shown_secrets.py": "its rules, each named for the program that shows or sends a secret",
 }
 # Names that have another meaning in most places.
 WORDS = {"[", "else", "false", "git", "http", "https", "if", "on", "rev", "then", "true", "yes", "{"}

@@ -6,7 +6,7 @@ import os
 
 from hookrun.recipes.catalogue.compiled_rows import Catalogue
 from hookrun.recipes.recipe import Option, fail_option, words
-from hookrun.recipes.shell_recipe import KNOWN_VARIABLES, line_directory, line_of, parse, unreadable
+from hookrun.recipes.shell_recipe import KNOWN_VARIABLES, line_directory, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS, may_run, may_run_input
 from hookrun.shell.programs import having
 from hookrun.shell.simple_command import program_name
@@ -59,9 +59,10 @@ def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
     programs = _catalogue(recipe).programs()
     if _mcp_tool(context):
         return "mcp" in programs
-    line = line_of(context)
-    if line is None:
-        return False
+    return may(context, lambda line: _may_lose(programs, line))
+
+
+def _may_lose(programs: Mapping[str, list[str]], line: str) -> bool:
     bare = " ".join(line.replace("\\\n", "").translate(QUOTES).lower().split())
     from_file = "<" in line.replace("<<", "") or ("|" in line and "cat" in bare)  # its code is not in the line
     for name, signs in programs.items():
@@ -205,8 +206,10 @@ class CatalogueGuard:
     def _of_call(
         self, call: ToolCall, command: SimpleCommand | None = None, before: SimpleCommand | None = None
     ) -> Iterator[tuple[str, str]]:
+        place = command.place if command is not None else ""
         for harm, name in self._harms(call, command, before):
-            yield self._decide(call, harm, name)
+            action, reason = self._decide(call, harm, name)
+            yield action, f"{reason}{place}. {ADVICE}"
 
     def _harms(
         self, call: ToolCall, command: SimpleCommand | None, before: SimpleCommand | None
@@ -243,7 +246,7 @@ class CatalogueGuard:
         undo = UNDO[harm.get("undo", "backup")]
         instead = f". Instead, {harm['instead']}" if "instead" in harm else ""
         loses = f"would {harm.get('would', 'delete')} {harm['loses'].format(name=name)}"
-        return action, f"`{call.shown()}` {loses}{which}{where}. {undo}{instead}. {ADVICE}"
+        return action, f"`{call.shown()}` {loses}{which}{where}. {undo}{instead}"
 
     def _of_mcp(self) -> list[tuple[str, str]]:
         """Judge a call of an MCP server: its tool is the operand, its arguments are the options."""
