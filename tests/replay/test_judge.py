@@ -114,7 +114,7 @@ def test_the_environment_is_as_before() -> None:
 
 
 def test_a_recipe_that_does_more_than_judge_is_stopped_and_not_judged(tmp_path: Path) -> None:
-    """Even one that goes on after an error: it neither writes nor starts a program."""
+    """Even one that continues after an error: it neither writes nor starts a program."""
 
     def check(_context: object) -> dict[str, object]:
         for change in (
