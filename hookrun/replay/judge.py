@@ -6,10 +6,12 @@ Recipes that keep a state, and all other hooks, are not judged: they count as ha
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from threading import Lock, local
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.core import context as contexts
 from hookrun.core.conditions import ConditionEvaluator
@@ -21,7 +23,6 @@ from hookrun.process import git_query
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.python_hook import answer
 from hookrun.process.recipe_calls import Variables, functions_of, is_usual
-from hookrun.recipes import recipe_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,6 +105,7 @@ class Judge:
         self._project, self._home, self._settings = project, home, settings
         self._kept: dict[tuple[object, ...], HooksOfTool] = {}
         self._checks: dict[str, Check | None] = {}
+        _refuse_changes()
 
     def verdict(self, event: str, data: Mapping[str, object]) -> Judged:
         """Return the verdict on the context of an event (its canonical name), which may lack fields that are null."""
@@ -158,6 +160,8 @@ class Judge:
                 text = answer(function, {"hook": hook.name, **seen}, dumps) if concerns(context) else None
         except (Exception, SystemExit):  # a wrong option, a bug, or it wants to ask git
             return None
+        if WATCH.has_tried:  # it does more than judge
+            return None
         outcome = _silent()
         outcome.stdout = (text or "").encode()
         return outcome
@@ -168,8 +172,7 @@ class Judge:
             return None
         if target not in self._checks:
             functions = functions_of(target)
-            judges = functions is not None and not _keeps_state(functions[1])
-            self._checks[target] = functions[:2] if functions is not None and judges else None
+            self._checks[target] = functions[:2] if functions is not None else None
         return self._checks[target]
 
 
@@ -179,21 +182,48 @@ def _silent() -> Outcome:
     return outcome
 
 
-def _keeps_state(function: object) -> bool:
-    """Return whether a recipe's function is in a module that stores data between its runs."""
-    used = getattr(function, "__globals__", {}).values()
-    return any(value is recipe_state or value is recipe_state.LockedState for value in used)
+class _Watch(local):
+    """Whether a recipe runs in this thread, and whether it tried to change something."""
+
+    is_on = has_tried = False
+
+
+WATCH = _Watch()
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# The interpreter's events of what a recipe must not do; see `sys.addaudithook`.
+CHANGING = frozenset(
+    {*("os.fork", "os.exec", "os.system", "subprocess.Popen", "socket.connect", "sqlite3.connect", "os.kill")}
+    | {f"os.{name}" for name in ("mkdir", "rename", "remove", "rmdir", "link", "symlink", "truncate", "chmod", "utime")}
+)
+
+
+@cache
+def _refuse_changes() -> None:
+    """Have the interpreter refuse what recipes do beside judging, from now on."""
+
+    def refuse(event: str, args: tuple[Any, ...]) -> None:
+        if WATCH.is_on and (
+            event in CHANGING
+            or (event == "open" and isinstance(args[2], int) and args[2] & WRITING)
+            or (event == "os.posix_spawn" and "config" not in args[1])  # git's settings: see `git_query`
+        ):
+            WATCH.has_tried = True
+            raise PermissionError(f"{event}: not in a replay")
+
+    sys.addaudithook(refuse)
 
 
 @contextmanager
 def _as_in_a_run(variables: Mapping[bytes, bytes]) -> Iterator[None]:
     """Have recipes read a hook's variables, and ask git about settings only."""
     with ENVIRONMENT:
-        before = os.environ
+        before, writes = os.environ, sys.dont_write_bytecode
         os.environ = Variables(variables)  # type: ignore[assignment]  # noqa: B003  # for recipes, which only read
-        git_query.kept_answers = ANSWERS
+        git_query.kept_answers, sys.dont_write_bytecode = ANSWERS, True
+        WATCH.is_on, WATCH.has_tried = True, False
         try:
             yield
         finally:
+            WATCH.is_on = False
             os.environ = before  # noqa: B003
-            git_query.kept_answers = None
+            git_query.kept_answers, sys.dont_write_bytecode = None, writes

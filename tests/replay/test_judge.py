@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -15,6 +16,7 @@ from hookrun.core.conditions import mismatches
 from hookrun.core.globs import glob, matcher_of_any
 from hookrun.core.model import Hook
 from hookrun.process import git_query
+from hookrun.recipes import no_force_push
 from hookrun.replay.judge import Judge, Judged
 
 ALPHABET = "ab*?[]!\n"
@@ -110,3 +112,22 @@ def test_the_environment_is_as_before() -> None:
     before = os.environ
     judge({"recipe": "no-force-push"}).verdict("pre_tool_use", bash("git push -f"))
     assert os.environ is before
+
+
+def test_a_recipe_that_does_more_than_judge_is_stopped_and_not_judged(tmp_path: Path) -> None:
+    """Even one that continues after an error: it neither writes nor starts a program."""
+
+    def check(_context: object) -> dict[str, object]:
+        for change in (
+            lambda: (tmp_path / "made").write_text("x"),
+            (tmp_path / "dir").mkdir,
+            lambda: subprocess.run(["touch", str(tmp_path / "run")], check=False),
+        ):
+            with suppress(OSError):
+                change()
+        return {"action": "block"}
+
+    asked = judge({"recipe": "no-force-push"})
+    with mock.patch.object(no_force_push, "check", check):
+        found = asked.verdict("pre_tool_use", bash("git push -f"))
+    assert (found.action, found.unjudged, list(tmp_path.iterdir())) == ("continue", ("no-force-push",), [])
