@@ -50,7 +50,6 @@ GROUPS = {
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
         "explain": ("explain", "Show which hooks would run for an event, and why."),
-        "undo": ("undo", "List snapshots of uncommitted work, and bring one back."),
         "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
         "report": ("report_page", "Write a page about the runs: times, blocks, failures."),
@@ -61,6 +60,7 @@ GROUPS = {
         "disable": ("user_decisions", "Disable a hook of the project for yourself."),
         "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
         "allow": ("user_decisions", "Let a refused call through once."),
+        "undo": ("undo", "List snapshots of uncommitted work, and bring one back."),
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),

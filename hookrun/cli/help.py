@@ -64,7 +64,6 @@ SYNONYMS = {
     "show": "config show",
     "start": "init",
     "unblock": "enable",
-    "undo": "enable",
     "unpause": "resume",
     "upgrade": "update",
     "upgrade-recipes": "update",

@@ -30,7 +30,10 @@ RECIPES: tuple[str, ...] = (
 # The recipes that `hookrun add guards` adds, by level; each level has those of the levels before it, too.
 GUARDS = "guards"
 LEVELS: dict[str, tuple[str, ...]] = {
-    "standard": ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks", "secret-scan"),
+    "standard": (
+        *("block-destructive-commands", "no-force-push", "protect-cloud", "protect-data", "protect-files"),
+        *("protect-hooks", "secret-scan", "snapshot-before"),
+    ),
     "strict": ("no-verify", "protect-branches", "stale-edit"),
 }
 
