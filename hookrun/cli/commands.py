@@ -58,7 +58,6 @@ GROUPS = {
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),
         "disable": ("user_decisions", "Disable a hook of the project for yourself."),
-        "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
         "allow": ("user_decisions", "Let a refused call through once."),
         "undo": ("undo", "List snapshots of uncommitted work, and bring one back."),
     },
@@ -80,6 +79,7 @@ MORE = {
     "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
     "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
     "deny": ("user_decisions", "Never run a hook of the project."),
+    "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
     "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
     "record": ("replay", "Keep whole calls in the log for a time."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),

@@ -28,7 +28,7 @@ FIRST_PAGE = """
 Get started: init add install status doctor
 Write hooks: new try test
 Look: list explain why log report replay
-Decide: trust disable enable allow undo
+Decide: trust disable allow undo
 Check and share: validate config recipes
 Plumbing: fire
 """
