@@ -236,9 +236,7 @@ NOT_BESIDE = frozenset({"event", "cwd", "serve", *KINDS, *REQUIRES})
 AUDIT_FIELDS = (
     Field("max_bytes", Integer(65536), "Size in bytes at which the log is rotated.", default=audit.MAX_BYTES),
     Field("keep", Integer(1), "Number of rotated logs to keep.", default=audit.KEEP),
-    Field(
-        "max_size", Integer(65536), "Size in bytes of the log and the rotated ones, of which the oldest are removed."
-    ),
+    Field("max_size", Integer(65536), "Size in bytes of all logs together: the oldest are removed."),
     Field("max_age", Integer(1), "Days after the last record of a rotated log, after which it is removed."),
     Field(
         "details",
@@ -265,11 +263,7 @@ GIT_INCLUDE = Record(
             Str("a commit, tag or branch", r"[^\u0000-\u0020-][^\u0000-\u0020]*"),
             "A whole commit id, or with `digest` a tag or branch.",
         ),
-        Field(
-            "digest",
-            Str("a digest as `hookrun update` prints it", DIGEST.pattern),
-            "The digest of the files, as `hookrun update` prints it.",
-        ),
+        Field("digest", Str("a digest as `hookrun update` prints it", DIGEST.pattern), "The digest of the files."),
         Field("path", PATH, "The config file in the repository.", default="coder.json"),
     ),
     "an object of git, rev, digest and path",

@@ -6,6 +6,7 @@ import os
 import re
 
 from hookrun.core.files import is_within
+from hookrun.recipes.protected_paths import TEMPORARY
 from hookrun.recipes.shell_recipe import matching_row, rows_of
 from hookrun.shell.prefilter import QUOTES
 from hookrun.shell.words import absolute
@@ -13,34 +14,16 @@ from hookrun.shell.words import absolute
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Protocol
 
+    from hookrun.recipes.protected_paths import ProtectedPaths
     from hookrun.shell.simple_command import SimpleCommand
 
-    class Protected(Protocol):
-        """The directories that are protected."""
-
-        @property
-        def home(self) -> str:
-            """The user's home directory."""
-
-        def is_large(self, path: str) -> bool:
-            """Return whether a path is a system directory or the home directory."""
-
-
-TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
-
-# The user's settings that hold what he has written; caches below the home directory, which their programs make anew.
+# The user's settings that hold what he has written.
 _PERSONAL = (
     ".bash_profile .bashrc .gitconfig .profile .ssh/authorized_keys .ssh/config .tmux.conf .vimrc .zprofile .zshenv "
     ".zshrc .config/fish/config.fish .config/git/config"
 )
 PERSONAL = frozenset(_PERSONAL.split())
-CACHES = (
-    ".bun/install/cache", ".cache", ".cargo/git", ".cargo/registry", ".composer/cache", ".gradle/caches",
-    ".local/share/pnpm/store", ".m2/repository", ".npm", ".nuget/packages", ".pnpm-store", ".yarn/cache", "go/pkg/mod",
-    "Library/Caches",
-)  # fmt: skip
 # What takes away volumes, accounts, timed jobs, running programs and the running system, from the tools' manuals.
 LOSING = rows_of("""
 diskutil erase*|partitionDisk|zeroDisk|randomDisk|secureErase|reformat
@@ -81,7 +64,7 @@ def may_replace(line: str) -> bool:
     return ">" in line and any(each.rpartition("/")[2] in bare for each in PERSONAL)
 
 
-def questions(command: SimpleCommand, line: str, protected: Protected) -> Iterator[str]:
+def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> Iterator[str]:
     """Yield why a command is asked about."""
     texts = [command.program, *command.operands[:2]]
     words = command.arguments

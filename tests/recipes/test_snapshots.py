@@ -159,7 +159,7 @@ def test_what_is_too_large_is_left_out(dirty: Account, monkeypatch: pytest.Monke
 
 
 def test_what_is_in_the_way_is_not_overwritten(dirty: Account) -> None:
-    """A directory, a file in the place of a directory, and a link that leads elsewhere."""
+    """A directory, a file instead of a directory, and a link that leads elsewhere."""
     dirty.write("deep/x.txt")
     dirty.write("far/y.txt")
     made = taken(dirty.work)

@@ -6,8 +6,8 @@ import os
 import re
 
 from hookrun.core.globs import glob
-from hookrun.recipes.block_destructive_commands import TEMPORARY
 from hookrun.recipes.catalogue.target_kinds import MAX_FILE, Target, variable
+from hookrun.recipes.protected_paths import TEMPORARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 
 from hookrun.core.globs import glob
-from hookrun.recipes.block_destructive_commands import TEMPORARY
+from hookrun.recipes.protected_paths import TEMPORARY
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
