@@ -442,3 +442,11 @@ def test_the_guard_sees_the_snapshot_in_a_real_chain(
     made = snapshots.snapshots(str(root))[0]
     assert answer.get("hookSpecificOutput", answer).get(key) == decision
     assert f"hookrun undo {made.id}" in fired.stdout.decode()
+
+
+def test_what_a_script_discards_is_kept(dirty: Account) -> None:
+    """The cheap test sees that the line runs it."""
+    dirty.write("again", "#!/bin/sh\ngit checkout .\n", 0o755)
+    answer = dirty.answer(BEFORE, "./again")
+    assert answer is not None
+    assert answer["modified_context"]["snapshots"]
