@@ -292,14 +292,16 @@ def snapshot_of(context: Mapping[str, object], directory: str | None) -> tuple[s
     taken = metadata.get("snapshots") if isinstance(metadata, dict) else None
     if directory is None or not isinstance(metadata, dict) or not isinstance(taken, dict):
         return None, False
-    from hookrun.recipes.work_snapshots import SnapshotError, root_of, snapshots
+    from hookrun.recipes.work_snapshots import SnapshotError, root_of, take
 
     try:
         root = root_of(directory)
+        now = take(root, "a command that is judged") if taken.get(root) else None  # the same one, unless work is newer
     except SnapshotError:
         return None, False
-    known = any(each.id == taken.get(root) and each.root == root for each in snapshots(root))
-    return (taken[root], metadata.get("snapshot_decides") is True) if known else (None, False)
+    if now is None or now.id != taken[root] or now.left_out:
+        return None, False
+    return now.id, metadata.get("snapshot_decides") is True
 
 
 def _recursive(command: SimpleCommand, letters: str = "rR") -> bool:

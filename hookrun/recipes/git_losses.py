@@ -27,6 +27,8 @@ KINDS = ("clean", "reset", "restore", "stash", "branch", "worktree", "history")
 VALUED = "bBcCes"
 # Fewest characters of an abbreviated long option: fewer are ambiguous.
 SHORTEST = 4
+# Commands that change no file of the work tree, so no `.gitignore` either.
+KEEPING_RULES = frozenset({"add", "branch", "commit", "diff", "fetch", "log", "ls-files", "push", "show", "status"})
 # Files named in a reason.
 MAX_NAMED = 3
 
@@ -52,10 +54,13 @@ class GitLosses:
     def __init__(self, is_temporary: Callable[[str], bool]) -> None:
         self._is_temporary = is_temporary
         self._before: list[GitCall] = []
+        self._changes_rules = False
 
     def of(self, command: SimpleCommand, git: GitCall | None) -> Loss | None:
         """Return what a command loses, if anything."""
         if git is None:
+            named = (*command.arguments, *(each.target.text for each in command.redirections))
+            self._changes_rules |= any("ignore" in word or "info/exclude" in word for word in named)
             return self._of_listed(command) or _of_other_system(command)
         loss = None if command.program == UNKNOWN or self._spares(git) else self._of_call(command, git)
         self._before.append(git)
@@ -110,7 +115,24 @@ class GitLosses:
         if not listing or (listing[0].directory is not None and self._is_temporary(listing[0].directory)):
             return None
         found = changes(listing[0], [], untracked=True)
-        return None if found == [] else Loss("clean", f"files{_named(found)} that git does not have", command.directory)
+        spared = all(each.command == "status" or "--exclude-standard" in each.texts for each in listing)
+        where = command.directory if spared and all(map(self._leaves_ignored, listing)) else None
+        return None if found == [] else Loss("clean", f"files{_named(found)} that git does not have", where)
+
+    def _leaves_ignored(self, git: GitCall) -> bool:
+        """Return whether a call leaves the files that are ignored now, which a snapshot does not have.
+
+        It may have its own rules; or earlier calls bring other `.gitignore` files, or take changes of these back.
+        """
+        own = _has(git.texts, "xXei") or any(
+            word.startswith(("--exc", "--ign")) and word != "--exclude-standard" for word in git.texts
+        )
+        if own or "core.excludesfile" in git.settings or self._changes_rules:
+            return False
+        before = [each for each in self._before if each.command not in KEEPING_RULES]
+        in_place = all(each.command in DISCARDING and {*not_options(each.texts)} <= {".", "HEAD"} for each in before)
+        rules = changes(git, [":(top,glob)**/.gitignore"], untracked=True) if before else []
+        return in_place and rules == []
 
     def _ran(self, name: str, how: Callable[[GitCall], bool] = lambda _: True) -> bool:
         return any(each.command == name and how(each) for each in self._before)
@@ -129,7 +151,7 @@ class GitLosses:
         text = f"files{_named(names)} that git does not have"
         if listed is not None and not names:
             return None
-        kept = known and git.directory is not None and not _has(git.texts, "xX")
+        kept = known and git.directory is not None and self._leaves_ignored(git)
         return ("clean", text, git.directory or "") if kept else ("clean", text)
 
     def unstashed(self, git: GitCall) -> tuple[str, ...] | None:

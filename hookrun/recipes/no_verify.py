@@ -7,7 +7,7 @@ import os
 from hookrun.core.globs import glob
 from hookrun.recipes.path_prefilter import may_name
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell_recipe import block, line_directory, line_of, parse, spellings, unreadable
+from hookrun.recipes.shell_recipe import block, line_directory, line_of, may, parse, spellings, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.simple_command import SKIPPING_HOOKS
 from hookrun.shell.words import UNKNOWN
@@ -40,12 +40,13 @@ RECIPE = Recipe(
         - `--no-gpg-sign`, and `commit.gpgSign=false` in the same ways.
         - `pre-commit uninstall`, `lefthook uninstall` and the like; removing or renaming files in `.git/hooks` and
           `.husky`, or making them not executable; `git commit-tree`, which makes commits without hooks.
+        - The same in scripts that the line runs, with the script and its line in the reason.
     """,
     misses="""
         - Hooks that are changed, not removed: add `protect-files`, which protects `.git/hooks` and `.husky` from that.
         - Changes to what the hooks run: `.pre-commit-config.yaml` (see `protect-files`), scripts, settings of linters.
         - Variables set outside the line: in the agent's environment, by `direnv`, in `~/.huskyrc`.
-        - Commits by other programs and languages: `gh api`, `jj`, libraries of git, scripts that the line runs.
+        - Commits by other programs and languages: `gh api`, `jj`, libraries of git, scripts over 64 KiB.
     """,
 )
 
@@ -81,11 +82,9 @@ ADVICE = "Let the checks run and fix what they report, or ask the user."
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may be blocked. False is certain."""
-    line = line_of(context)
-    if line is None:
-        return False
-    runs = may_run(line, (*git_programs((*RUNNING, "commit-tree")), *UNINSTALLING))
-    return runs or may_name(line, os.environ.get("HOME", ""), line_directory(context), ("hooks", ".husky"))
+    programs = (*git_programs((*RUNNING, "commit-tree")), *UNINSTALLING)
+    home, directory = os.environ.get("HOME", ""), line_directory(context)
+    return may(context, lambda text: may_run(text, programs) or may_name(text, home, directory, ("hooks", ".husky")))
 
 
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block", concerns=concerns)
@@ -105,7 +104,7 @@ def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
         reasons = [*_uninstalling(command), *_removing(command)]
         if git is not None:
             reasons += [*_of_git(git), *(_by_variables(command) if git.command in RUNNING else ())]
-        yield from (f"{reason.replace(UNKNOWN, '?')}. {ADVICE}" for reason in reasons)
+        yield from (f"{reason.replace(UNKNOWN, '?')}{command.place}. {ADVICE}" for reason in reasons)
     yield from unreadable(parsed, DANGER)
 
 

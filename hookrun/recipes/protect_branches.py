@@ -13,6 +13,7 @@ from hookrun.recipes.shell_recipe import (
     block,
     line_directory,
     line_of,
+    may,
     named_paths,
     parse,
     project_directory,
@@ -43,7 +44,7 @@ RECIPE = Recipe(
           `git branch -D main`, `git branch -f main`, `git update-ref refs/heads/main`.
         - The tools that write, edit and delete files, in a repository that has such a branch checked out.
         - Branches are followed through the line: `git switch -c fix && git commit` is allowed, `git switch main && git
-          merge fix` is not. So are aliases, `sudo`, `bash -c` and the like.
+          merge fix` is not. So are aliases, `sudo`, `bash -c` and the like, and scripts that the line runs.
         - Allowed: what brings the branch up to its own remote (`git pull`, `git merge origin/main`), a repository
           without a commit, a detached HEAD, files that git ignores.
     """,
@@ -52,7 +53,7 @@ RECIPE = Recipe(
         - What a host does by its own programs: `gh pr merge`, `gh api`. Protect the branch there too.
         - `git push` of a branch whose upstream has another name (`push.default=upstream`).
         - `git --git-dir` and GIT_DIR without a work tree: the branch is that of the working directory.
-        - Other programs: `jj`, `git svn`, `git subtree`, scripts that the line runs.
+        - Other programs: `jj`, `git svn`, `git subtree`, scripts over 64 KiB.
     """,
 )
 
@@ -72,8 +73,8 @@ ADVICE = "Work on a branch of your own (`git switch -c NAME`), or ask the user."
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may be blocked. False is certain."""
-    edits, line = any(_of_edits(context)), line_of(context)  # a wrong option always counts
-    return edits or (line is not None and may_run(line, git_programs((*COMMITTING, *PUSHING))))
+    edits = any(_of_edits(context))  # a wrong option always counts
+    return edits or may(context, lambda text: may_run(text, git_programs((*COMMITTING, *PUSHING))))
 
 
 @RECIPE.hook(
@@ -107,8 +108,8 @@ def _of_line(context: Mapping[str, object], line: str) -> Iterator[str]:
             continue
         on = branches.at(git.start)
         if git.command in COMMITTING and _is_protected(on) and not _is_harmless(git, on, configuration):
-            yield f"`git {git.command}` would change the branch {on.replace(UNKNOWN, '?')}. {ADVICE}"
-        yield from (f"This would {how}. {ADVICE}" for how in _changes(git, on, configuration))
+            yield f"`git {git.command}` would change the branch {on.replace(UNKNOWN, '?')}{command.place}. {ADVICE}"
+        yield from (f"This would {how}{command.place}. {ADVICE}" for how in _changes(git, on, configuration))
         branches.follow(git)
     yield from unreadable(parsed, DANGER)
 

@@ -7,7 +7,7 @@ from hookrun.core.files import is_within
 from hookrun.recipes.block_destructive_commands import REMOVERS, may_destroy
 from hookrun.recipes.git_losses import GitLosses
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.recipes.shell_recipe import line_directory, line_of, parse, project_directory
+from hookrun.recipes.shell_recipe import line_directory, line_of, may, parse, project_directory
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
@@ -33,9 +33,9 @@ RECIPE = Recipe(
     ),
     catches="""
         - Before git discards changes or files that it does not have (`checkout .`, `restore`, `reset --hard`, `clean
-          -f`), and before a tree in the project is removed (`rm -rf src`), changed and untracked files are kept in the
-          repository, as a commit in `refs/hookrun/`. Index, HEAD and files stay as they are; hooks and filters of the
-          repository do not run.
+          -f`), and before a tree in the project is removed (`rm -rf src`), also by a script that the line runs, changed
+          and untracked files are kept in the repository, as a commit in `refs/hookrun/`. Index, HEAD and files stay as
+          they are; hooks and filters of the repository do not run.
         - `hookrun undo` lists the snapshots and brings one back. The newest 30 of the last 30 days stay.
         - With a snapshot of all that a command discards, block-destructive-commands need not ask: see `snapshot`.
     """,
@@ -43,7 +43,8 @@ RECIPE = Recipe(
         - Ignored files, files over 16 MiB, what is beyond 128 MiB or 10,000 files, changes in submodules and in
           repositories within the repository. Then block-destructive-commands answers as without a snapshot.
         - Stashes, branches and history: those are asked about.
-        - What scripts and other programs discard, single files that `rm` removes, and files outside a repository.
+        - What scripts over 64 KiB and other programs discard, single files that `rm` removes, and files outside a
+          repository.
         - Which changes were staged: they come back as changes.
     """,
 )
@@ -51,9 +52,8 @@ RECIPE = Recipe(
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may discard work. False is certain."""
-    line = line_of(context)
-    one_of(RECIPE, "snapshot")
-    return line is not None and may_destroy(line)
+    one_of(RECIPE, "snapshot")  # a wrong option always counts
+    return may(context, may_destroy)
 
 
 # Without a snapshot the guards answer as ever.

@@ -38,3 +38,13 @@ def test_a_link_to_the_hooks_is_followed(repository: Account) -> None:
     """The cheap test sees it, and so does the check."""
     (repository.work / "h").symlink_to(repository.work / ".git" / "hooks")
     assert repository.wrong("no_verify", ["rm h/pre-commit", "cd h && rm pre-commit"], "block") == []
+
+
+def test_a_script_that_the_line_runs_counts(repository: Account) -> None:
+    """The cheap test sees it, and the reason names the script and its line."""
+    repository.write("release", "#!/bin/sh\nset -e\ngit commit --no-verify -m x\n", 0o755)
+    repository.write("quiet.sh", "rm .git/hooks/pre-commit\n")
+    repository.write("fine.sh", "git commit -m x\n")
+    assert repository.wrong("no_verify", ["./release", "sh release", "sh ./quiet.sh"], "block") == []
+    assert repository.wrong("no_verify", ["sh fine.sh", "sh missing.sh"], "continue") == []
+    assert (repository.answer("no_verify", "./release") or {})["message"].count("(./release, line 3)") == 1

@@ -109,3 +109,13 @@ def test_git_is_asked_where_its_format_hides_the_branch(
     assert blocked(repository, "git commit -m x")
     program.write_text('#!/bin/sh\n[ "$*" = "${*%symbolic-ref*}" ] || echo fix\n')
     assert not blocked(repository, "git commit -m x")
+
+
+def test_a_script_that_the_line_runs_counts(repository: Account) -> None:
+    """The cheap test sees it, and the reason names the script and its line."""
+    repository.write("release", "#!/bin/sh\ngit tag v1\ngit push origin main\n", 0o755)
+    repository.write("save.sh", "git commit -am x\n")
+    repository.write("aside.sh", "git switch -c aside && git commit -am x\n")
+    assert repository.wrong("protect_branches", ["./release", "sh release", "bash save.sh"], "block") == []
+    assert repository.wrong("protect_branches", ["sh aside.sh", "sh missing.sh"], "continue") == []
+    assert (repository.answer("protect_branches", "./release") or {})["message"].count("(./release, line 3)") == 1

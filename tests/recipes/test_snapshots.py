@@ -362,6 +362,23 @@ NOT_KEPT = [
     "git submodule update --force",
     "git --work-tree=../other checkout -f",
     "git checkout . && git stash clear",
+    "git clean -fd -e '!*.log'",
+    "git clean -fd --exclude='!*.log'",
+    "git -c core.excludesFile=/dev/null clean -fd",
+    "git config core.excludesFile /dev/null && git clean -fd",
+    "rm .gitignore && git clean -fd",
+    "echo > .gitignore; git clean -fd",
+    "git switch main && git clean -fd",
+    "git ls-files -o | xargs rm",
+    "git ls-files -oi --exclude-standard | xargs rm",
+    "git status --porcelain --ignored | cut -c4- | xargs rm -rf",
+]
+KEPT = [
+    "git clean -fd",
+    "git fetch && git clean -ffd",
+    "git ls-files -o --exclude-standard | xargs rm",
+    "git reset --hard && git clean -fd",
+    "git checkout . && git clean -fd .",
 ]
 
 
@@ -370,7 +387,25 @@ def test_what_no_snapshot_keeps_is_asked_about(dirty: Account) -> None:
     dirty.options(snapshot="instead")
     dirty.write(".gitignore", "*.log\n")
     dirty.write("x.log")
+    git(dirty.work, "add", ".gitignore")
+    git(dirty.work, "commit", "-qm", "Ignore", ".gitignore")
     assert [line for line in NOT_KEPT if action(ask(dirty, line, *GEMINI)[1]) != "ask"] == []
+    assert [line for line in KEPT if action(ask(dirty, line, *GEMINI)[1]) != "continue"] == []
+    dirty.write(".gitignore", "*.log\n*.tmp\n")  # an ignored `x.tmp` is one no more after these
+    assert [line for line in KEPT[3:] if action(ask(dirty, line, *GEMINI)[1]) != "ask"] == []
+
+
+def test_a_snapshot_counts_only_while_it_has_all_the_work(dirty: Account) -> None:
+    """Not one of an earlier call, nor if a hook has changed files since, nor one that left a file out."""
+    made = taken(dirty.work)
+    metadata = {"snapshots": {str(dirty.work): made.id}, "snapshot_decides": True}
+    context = {"tool_name": "bash", "tool_args": {"command": "git clean -fd"}, "metadata": metadata}
+    assert action(dirty.call(GUARD, **context)) == "continue"
+    dirty.write("later.txt")
+    assert action(dirty.call(GUARD, **context)) == "ask"
+    git(dirty.work, "init", "-q", "inner")
+    metadata["snapshots"] = {str(dirty.work): taken(dirty.work).id}
+    assert action(dirty.call(GUARD, **context)) == "ask"
 
 
 def test_without_a_whole_snapshot_the_answer_is_as_ever(dirty: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -442,3 +477,11 @@ def test_the_guard_sees_the_snapshot_in_a_real_chain(
     made = snapshots.snapshots(str(root))[0]
     assert answer.get("hookSpecificOutput", answer).get(key) == decision
     assert f"hookrun undo {made.id}" in fired.stdout.decode()
+
+
+def test_what_a_script_discards_is_kept(dirty: Account) -> None:
+    """The cheap test sees that the line runs it."""
+    dirty.write("again", "#!/bin/sh\ngit checkout .\n", 0o755)
+    answer = dirty.answer(BEFORE, "./again")
+    assert answer is not None
+    assert answer["modified_context"]["snapshots"]
