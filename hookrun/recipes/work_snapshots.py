@@ -72,10 +72,11 @@ def take(directory: str, before: str, also: tuple[str, ...] = ()) -> Snapshot | 
     left_out += [name for name in dict.fromkeys((*names, *also)) if not files.add(root, name)]
     if not files.count and not left_out:
         return None
-    now = int(time.time())
+    moment = time.time()
+    now = int(moment)
     about: dict[str, object] = {"time": now, "before": before, "root": root, "files": files.count, "left_out": left_out}
     about["unchanged"] = [each for each in also if each not in names]
-    name = f"{now:x}{os.urandom(2).hex()}"
+    name = f"{int(moment * 65536):x}{os.urandom(1).hex()}"  # names are in the order of time
     message = f"Work before {before}\n\n{json.dumps(about)}\n".encode("utf-8", "replace")
     begin = f"commit {REFS}{name}\ncommitter hookrun <hookrun> {now} +0000\ndata {len(message)}\n".encode()
     parent = f"from {head}\n".encode() if head else b""
