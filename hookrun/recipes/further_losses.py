@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 
 from hookrun.core.files import is_within
 from hookrun.recipes.shell_recipe import matching_row, rows_of
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders")  # noqa: S108
 
+# What removes the files that it is given.
+REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 # The user's settings that hold what he has written; caches below the home directory, which their programs make anew.
 _PERSONAL = (
     ".bash_profile .bashrc .gitconfig .profile .ssh/authorized_keys .ssh/config .tmux.conf .vimrc .zprofile .zshenv "
@@ -108,7 +111,9 @@ def questions(command: SimpleCommand, line: str, protected: Protected) -> Iterat
 
 def searched(command: SimpleCommand) -> list[str]:
     """Return the directories in which `find` removes what a filter lets through."""
-    if command.program != "find" or "-delete" not in command.arguments:
+    words = command.arguments
+    runs = {there.rpartition("/")[2] for here, there in pairwise(words) if here in {"-exec", "-execdir"}}
+    if command.program != "find" or ("-delete" not in words and runs.isdisjoint(REMOVING)):
         return []
     from hookrun.shell.wrappers import start_directories
 
