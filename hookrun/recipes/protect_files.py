@@ -56,7 +56,7 @@ SAYING = {
 PUBLIC = "*chain.pem *cert*.pem ca.pem ca-*.pem *public*.pem .npmrc .yarnrc.yml"
 # What openssl shows of its input without its key, and directories that are not to be copied as a whole.
 SHOWN_OF_KEYS = frozenset({"crl", "crl2pkcs7", "ocsp", "s_client", "verify", "x509"})
-# What makes a key, in a file that is not there yet.
+# What makes a key, in a new file.
 MAKING_KEYS = frozenset({"gendsa", "genpkey", "genrsa", "req"})
 WHOLE = ".aws .gnupg .kube .ssh"
 # Bytes of a file that are looked at, and names of a directory.
