@@ -124,8 +124,6 @@ ERASING = (
     "reencrypt", "sanitize", "write-zeroes",
 )  # fmt: skip
 
-REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
-
 # Matches an unparsed part of a line that may be dangerous: a program with an option or path.
 DANGER = (
     r"(?s)\b(?:s?rm|mv|find|rsync|chmod|chown|chgrp)\b(?=.*\s(?:-\w*[rR]|--recursive|--del|-delete|-exec))"
@@ -330,7 +328,7 @@ def _found(command: SimpleCommand) -> list[str]:
 
     words = command.arguments
     removes = "-delete" in words or any(
-        word.rpartition("/")[2] in REMOVING or re.search(REMOVES_IT, word) for word in words
+        word.rpartition("/")[2] in further_losses.REMOVING or re.search(REMOVES_IT, word) for word in words
     )
     return [start.text for start in start_directories(command.words)] if removes and not has_filter(words) else []
 

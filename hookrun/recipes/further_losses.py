@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 
 from hookrun.core.files import is_within
 from hookrun.recipes.protected_paths import TEMPORARY
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hookrun.recipes.protected_paths import ProtectedPaths
     from hookrun.shell.simple_command import SimpleCommand
 
+# What removes the files that it is given.
+REMOVING = frozenset({"rm", "shred", "srm", "unlink"})
 # The user's settings that hold what he has written.
 _PERSONAL = (
     ".bash_profile .bashrc .gitconfig .profile .ssh/authorized_keys .ssh/config .tmux.conf .vimrc .zprofile .zshenv "
@@ -91,7 +94,9 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
 
 def searched(command: SimpleCommand) -> list[str]:
     """Return the directories in which `find` removes what a filter lets through."""
-    if command.program != "find" or "-delete" not in command.arguments:
+    words = command.arguments
+    runs = {there.rpartition("/")[2] for here, there in pairwise(words) if here in {"-exec", "-execdir"}}
+    if command.program != "find" or ("-delete" not in words and runs.isdisjoint(REMOVING)):
         return []
     from hookrun.shell.wrappers import start_directories
 

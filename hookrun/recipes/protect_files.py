@@ -56,6 +56,8 @@ SAYING = {
 PUBLIC = "*chain.pem *cert*.pem ca.pem ca-*.pem *public*.pem .npmrc .yarnrc.yml"
 # What openssl shows of its input without its key, and directories that are not to be copied as a whole.
 SHOWN_OF_KEYS = frozenset({"crl", "crl2pkcs7", "ocsp", "s_client", "verify", "x509"})
+# What makes a key, in a new file.
+MAKING_KEYS = frozenset({"gendsa", "genpkey", "genrsa", "req"})
 WHOLE = ".aws .gnupg .kube .ssh"
 # Bytes of a file that are looked at, and names of a directory.
 MAX_LOOKED_AT, MAX_NAMES = 1 << 16, 5000
@@ -206,17 +208,18 @@ class Files:
     def _spares(self, command: SimpleCommand, file: NamedFile) -> bool:
         """Return whether a command only makes a file of an example, or shows nothing of it."""
         program, operands = command.program, command.operands
+        path = os.path.join(command.directory or "/", file.path)
         if not file.written:
-            return program in unseen_code.SOURCES or (
-                program == "openssl" and operands[:1] in ([each] for each in SHOWN_OF_KEYS)
-            )
+            there = os.path.lexists(path)
+            spared = SHOWN_OF_KEYS if there else SHOWN_OF_KEYS | MAKING_KEYS
+            shows_none = program == "openssl" and not spared.isdisjoint(operands[:1])
+            return program in unseen_code.SOURCES or shows_none or (program == "mkcert" and not there)
         sources = operands[:-1] if program in having("onto_last") else operands
         copies = (
             bool(sources)
             and program in having("passes_on")
             and all(_is(f"/{each}", self._examples) for each in sources)
         )
-        path = os.path.join(command.directory or "/", file.path)
         return (program == "touch" and self._is_secret(path)) or (copies and not os.path.lexists(path))
 
     def _names_any(self, text: str) -> bool:

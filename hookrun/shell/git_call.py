@@ -25,8 +25,8 @@ VALUED = frozenset(
 
 # Commands of git, which no alias can replace; others are looked up as aliases in the configuration.
 OWN = frozenset({
-    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout",
-    "checkout-index", "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff",
+    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-ignore",
+    "checkout", "checkout-index", "cherry", "cherry-pick", "clean", "clone", "commit", "config", "describe", "diff",
     "diff-tree", "difftool", "fetch", "filter-branch", "filter-repo", "for-each-ref", "format-patch", "fsck", "gc",
     "grep", "hash-object", "help", "init", "log", "ls-files", "ls-remote", "ls-tree", "maintenance", "merge",
     "merge-base", "mergetool", "mv", "notes", "pull", "push", "range-diff", "read-tree", "rebase", "reflog",

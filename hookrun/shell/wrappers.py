@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from hookrun.shell.prefilter import RUN_INPUT
 from hookrun.shell.programs import having, values
@@ -298,7 +298,7 @@ DOWNLOADED = re.compile(
 
 
 def _of_powershell(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    """`powershell -Command LINE`, `-EncodedCommand BASE64`; options may be shortened."""
+    """`powershell -Command LINE`, `powershell LINE`, `-EncodedCommand BASE64`; options may be shortened."""
     for index, word in enumerate(argv[1:-1], 2):
         option = word.text.lower()
         if option in {"-e", "-ec"} or (len(option) > len("-e") and "-encodedcommand".startswith(option)):
@@ -308,7 +308,8 @@ def _of_powershell(argv: Argv, _stdin: Word | None) -> NestedLine | None:
             return _of_windows(data.decode("utf-16-le", "replace"))
         if option[:2] == "-c" and "-command".startswith(option):
             return _of_windows(" ".join(each.text for each in argv[index:]))
-    return None
+    line = [each.text for each in dropwhile(lambda each: each.text[:2].lower() == "-n", argv[1:])]  # -NoProfile
+    return _of_windows(" ".join(line)) if line and line[0][:1] != "-" else None
 
 
 def _of_windows(text: str) -> NestedLine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +27,10 @@ CONTEXTS = [
     ({"~/.kube/config": KUBE.format("prod")}, "kubectl --context kind-a delete namespace shop", "continue"),
     ({"~/.kube/config": KUBE.format("kind-a")}, "kubectl --context prod delete namespace shop", "block"),
     ({"~/.kube/config": KUBE.format("kind-a")}, "kubectl --context eu delete namespace shop", "ask"),
-    ({"~/.kube/config": KUBE.format("kind-a")}, "KUBECONFIG=other kubectl delete ns shop", "continue"),
+    ({"~/.kube/config": KUBE.format("kind-a")}, "KUBECONFIG=other kubectl delete ns shop", "ask"),
+    ({"~/.kube/config": KUBE.format("kind-a")}, "kubectl --kubeconfig other delete ns shop", "ask"),
+    ({"~/.kube/config": KUBE.format("kind-a")}, "KUBECONFIG= kubectl delete ns shop", "continue"),
+    ({"fly.toml": "app = 'shop-dev'\n"}, "fly volumes destroy vol_1 -y -c other.toml", "ask"),
     (
         {"~/.kube/config": KUBE.format("kind-a"), "other": KUBE.format("prod")},
         "KUBECONFIG=other:~/.kube/config kubectl delete ns shop",
@@ -88,3 +92,11 @@ def test_the_current_context_decides(account: Account, files: dict[str, str], li
         path.write_text(text, encoding="utf-8")
     answer = account.answer("protect_cloud", line) or {"action": "continue"}
     assert answer["action"] == expected, answer
+
+
+def test_settings_that_are_no_regular_file_are_not_waited_for(account: Account) -> None:
+    """A FIFO named as the settings has no context, and what the context would say is asked."""
+    os.mkfifo(account.work / "fifo")
+    answer = account.answer("protect_cloud", "KUBECONFIG=fifo kubectl delete namespace shop")
+    assert answer is not None
+    assert answer["action"] == "ask"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
 from hookrun.recipes.catalogue.target_kinds import MAX_FILE, Target, variable
 from hookrun.recipes.protected_paths import TEMPORARY
@@ -53,14 +54,17 @@ def _current(call: ToolCall) -> Iterator[str]:
 
 
 def _texts(call: ToolCall, setting: Row, found: str) -> Iterator[str]:
-    """Yield the texts of the files that are there, named by an option, a variable (also several), or a path."""
+    """Yield the texts of the regular files that are there, of the first that names any: an option, a variable, a path.
+
+    As kubectl does, a variable may name several files, and those of the next are not looked at if none is there.
+    """
     options = dict(call.options)
     directory = os.path.join(call.directory or "/", options.get(setting.get("directory", ""), ""))
     for each in setting["files"]:
         named = options.get(each) or (variable(call, each[1:]) if each[0] == "$" else "" if each[0] == "-" else each)
         for path in named.replace("{}", found).split(os.pathsep):
-            try:
-                with open(os.path.join(directory, os.path.expanduser(path)), "rb") as file:
-                    yield file.read(MAX_FILE).decode("utf-8-sig", errors="replace")
-            except (OSError, ValueError):  # not there: the next may be
-                continue
+            data = read_or_none(os.path.join(directory, os.path.expanduser(path)), MAX_FILE) if path else None
+            if data is not None:
+                yield data.decode("utf-8-sig", errors="replace")
+        if named and each[0] in "-$":
+            return
