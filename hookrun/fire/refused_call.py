@@ -32,6 +32,8 @@ def consider(fire: EventFire, run: HookResult, context: dict[str, object]) -> No
     changes = verdict.modified_args is not None or verdict.args_patch is not None
     if run.failure is not None or is_fixed or changes or is_cut(context) or context.get("tool_name") is None:
         return
+    if invocation.proof is not None:  # the guard itself is asked, and no tool runs
+        return
     run.call = call_digest(hook, context, invocation.project_root())
     if is_permitted(invocation.home, run.call, owners_in(invocation.settings)):
         run.verdict, run.allowed = Verdict(), True

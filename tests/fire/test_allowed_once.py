@@ -184,6 +184,14 @@ def test_a_failure_is_not_allowed(claude: Agent) -> None:
     assert refused(claude) == []
 
 
+def test_a_proof_uses_none(claude: Agent) -> None:
+    """It asks the guard itself, so it is refused, and the user's call may still run."""
+    claude.project.user_hooks(GUARD)
+    allow(claude.project, *refused(claude))
+    assert fire(claude, "rm -r build", "--proof", "guard").refusal is not None
+    assert fire(claude).refusal is None
+
+
 @pytest.mark.only_cold
 def test_a_managed_guard_is_not_the_users_to_lift(claude: Agent, tmp_path: Path) -> None:
     """Unless it says so."""
