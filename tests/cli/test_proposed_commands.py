@@ -247,7 +247,7 @@ def shell(project: Project) -> Shell:
     return Shell(project)
 
 
-REPORTS = ("doctor", "explain", "test", "trust", "validate", "why", "fire")
+REPORTS = ("doctor", "explain", "replay", "test", "trust", "validate", "why", "fire")
 """Commands whose exit status 1 is a finding, not an error."""
 
 
@@ -268,7 +268,7 @@ def fixed() -> list[str]:
     return sorted(each for each in proposed() if not re.search(rf"{MARK}|{{|\b[A-Z]+\b", each) and each != TITLE)
 
 
-DECISIONS = ("hookrun pause",)
+DECISIONS = ("hookrun allow", "hookrun pause")
 """Commands for a terminal of the user's own."""
 
 
@@ -278,6 +278,11 @@ def at_user_terminal(project: Project, line: str) -> Done:
     return Done(session.status, session.screen.encode(), b"")
 
 
+def run_as_proposed(shell: Shell, line: str) -> Done:
+    """Run a command line as printed, a decision at the user's terminal."""
+    return at_user_terminal(shell.project, line) if line.startswith(DECISIONS) else shell.run(line)
+
+
 @pytest.mark.slow
 def test_every_command_without_a_value_runs(shell: Shell) -> None:
     """In a project with a hook, as printed."""
@@ -285,7 +290,7 @@ def test_every_command_without_a_value_runs(shell: Shell) -> None:
     (shell.project.root / "ctx.json").write_text("{}")
     assert len(fixed()) > 8
     for line in fixed():
-        assert_works(at_user_terminal(shell.project, line) if line.startswith(DECISIONS) else shell.run(line), line)
+        assert_works(run_as_proposed(shell, line), line)
 
 
 def _asked(*arguments: str) -> Callable[[Project], Done]:
@@ -504,4 +509,4 @@ def test_it_works_where_it_is_proposed(shell: Shell, situation: str) -> None:
         done.stderr,
     )
     for each in dict.fromkeys(found):
-        assert_works(shell.run(each), each)
+        assert_works(run_as_proposed(shell, each), each)
