@@ -106,7 +106,7 @@ STEPS: tuple[Step, ...] = (
 def screens(width: int) -> dict[str, str]:
     """Return the screen of each step at this width. The directory's name has a fixed length: text is wrapped."""
     directory = Path(tempfile.mkdtemp(prefix="screens-", dir="/tmp"))  # not TMPDIR, for its length
-    tempfile.tempdir = None  # else that of the last width, which is gone
+    usual, tempfile.tempdir = tempfile.tempdir, None  # the account's own is used
     try:
         project = _project(directory)
         found = {}
@@ -125,6 +125,7 @@ def screens(width: int) -> dict[str, str]:
             )
         return found
     finally:
+        tempfile.tempdir = usual
         shutil.rmtree(directory)
 
 
