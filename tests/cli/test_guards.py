@@ -145,4 +145,4 @@ def test_a_proof_runs_only_its_guard(project: Project) -> None:
     (run,) = [each for each in project.audit() if each["kind"] == "fire"]
     assert run["proof"] == "guard"
     assert "other: did not run: another guard is proved" in hookrun(project, "why", str(run["request_id"])).stdout
-    assert json.dumps(told.json).count("hookrun allow") == 1
+    assert "hookrun allow" not in json.dumps(told.json)  # no tool runs: there is nothing to let through
