@@ -32,8 +32,11 @@ TARGETED = having("targeted")
 # Programs that write their files with an option, and its beginning as a regular expression.
 IN_PLACE = having("in_place")
 
-# Programs with an option for a file to write: its short and long name.
-WRITING_OPTIONS = {name: values(name, "output") for name in having("output")}
+# Programs with an option for a file or directory to write: its short and long name.
+WRITING_OPTIONS = {name: (*values(name, "output"), "")[:2] for name in having("output")}
+
+# Those that write files into it whose names only an archive has, and the name that stands for them.
+UNPACKING, UNPACKED = having("unpacks"), "unpacked"
 
 # Programs that show nothing of their files' content.
 NEITHER = having("unseen")
@@ -131,7 +134,8 @@ def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files named in options and sed scripts."""
     program, arguments = command.program, command.arguments
     for path in option_targets(program, arguments):
-        yield NamedFile(path, Word(path), written=True)
+        written = f"{path}/{UNPACKED}" if program in UNPACKING else path
+        yield NamedFile(written, Word(written), written=True)
     for text in arguments if program in {"gsed", "sed"} else ():
         found = SCRIPT_FILE.search(text)
         if found is not None:

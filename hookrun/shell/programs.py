@@ -22,7 +22,8 @@ from __future__ import annotations
 # changes, removes, modes: it writes or removes all its files, or sets who may. onto_last: it writes the last;
 # targeted: or an option's.
 # ends: it ends processes. covers: it mounts one directory over another, or takes such a one away.
-# in_place: the options to write its files; output: to write one; attached: with a file in the same word.
+# in_place: the options to write its files; output: to write one; unpacks: into it; attached: with a
+# file in the same word.
 # pattern_first: its first operand is no file unless these are given.
 ROWS = r"""
 # Shells and what runs lines
@@ -225,7 +226,9 @@ ddev fly flyctl heroku lando oc podman-compose sail :: carries hosts
 kubectl :: data carries hosts
 symfony :: carries
 age base32 bzcat bzip2 column comm cut dos2unix envsubst fold gunzip gzip head iconv join less more nl openssl paste pr
-    rev strings tac tail tar tr uniq unzip xxd xz xzcat zcat zstd :: passes_on
+    rev strings tac tail tr uniq xxd xz xzcat zcat zstd :: passes_on
+bsdtar tar :: passes_on unpacks output=-C,--directory
+unzip :: passes_on unpacks output=-d
 dd :: passes_on writes_last
 http :: data downloads
 aria2c fetch https xh :: downloads
