@@ -345,6 +345,7 @@ BY_NAME = {
 
 FOR_PROGRAMS = {
     "hookrun.compat.oats",
+    "hookrun.compat.session_buddy",
     "hookrun.compat.stackbench",
     "hookrun.integrations.claude_agent_sdk",
     "hookrun.library.fire_fields",

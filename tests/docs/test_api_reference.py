@@ -27,7 +27,12 @@ WITH_EXAMPLES = {
 """The modules with examples in their docstrings."""
 
 HANDLERS = {
-    "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
+    "hookrun.compat.oats": "HookContext HookEngine HookEvent HookHandler HookResult",
+    "hookrun.compat.session_buddy": "Hook HookContext HookResult HookType HooksManager",
+    "hookrun.compat.stackbench": (
+        "AgentLogger HookManager create_agent_hooks create_extraction_validation_hook create_logging_hooks "
+        "create_validation_output_hook extraction_rules validation_rules"
+    ),
     "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
     "hookrun.integrations.hooked": "HookedCall hooked",
     "hookrun.recipes.notify": "Notify",
