@@ -11,8 +11,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self, Unpack
 
 from hookrun.agents.known_tools import with_canonical_tool
-from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import find
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.events import GATES, TOOLS
 from hookrun.core.gate import refuses
@@ -141,6 +139,9 @@ class Engine(HandlerRegistration):
         self._load()
 
     def _take_declarations(self, config: str | None, *, strict: bool | None) -> None:
+        from hookrun.config.cache_writer import load_compiled  # for engines that read files
+        from hookrun.config.discovery import find
+
         services = self._services
         if config is not None:
             config = os.path.normpath(os.path.join(services.directory, config))

@@ -12,10 +12,8 @@ from typing import TypedDict
 from hookrun.agents.known_tools import ARGUMENTS, canonical_tools, is_mcp, tool_by_arguments
 from hookrun.config.document import Diagnostic, Document, Location, errors_in, key_text
 from hookrun.config.parse import KeyPath
-from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
 from hookrun.config.shapes import BOOL, Field, names, texts, validate_into
-from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.context import ContextError
 from hookrun.core.events import TOOLS, UnknownEventError, resolve_event
@@ -138,6 +136,8 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
     if problems:
         raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:
+        from hookrun.config.validate import split_matcher, with_canonical_names  # most of the import of an engine
+
         split_matcher(values)
         values["matcher"] = with_canonical_names(texts(values, "matcher"))
     if options.get("timeout", 0) is None:
@@ -200,6 +200,10 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
 
     They belong to the user layer, as the program defines them; relative paths start at its working directory.
     """
+    if not entries:
+        return []
+    from hookrun.config.recipe_entries import hooks_from_data  # as above
+
     try:
         document = Document.from_data("hooks", list(entries))
     except (TypeError, ValueError) as error:
