@@ -157,10 +157,10 @@ def test_scripts_that_are_missing_or_relative(project: Project) -> None:
     project.script(".claude/hooks/there.sh", "#!/bin/sh\n")
     path = settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/.claude/hooks/none.sh', Stop="sh .claude/hooks/there.sh")
     done = hookrun(project, "validate", path)
-    assert done.status == 0
+    assert done.status == 1
     assert "none.sh` does not exist" in done.stdout
     assert 'write "$CLAUDE_PROJECT_DIR"/.claude/hooks/there.sh' in done.stdout
-    assert done.stdout.endswith("checked 2 hooks in 1 file: 0 errors, 2 warnings\n")
+    assert done.stdout.endswith("checked 2 hooks in 1 file: 1 error, 1 warning\n")
 
 
 @rows(
