@@ -149,6 +149,7 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
     declarations = examined.declarations
     root, settings = declarations.root or "/", declarations.settings
     hook_environment = HookEnvironment({}, project=root, request_id="", settings=settings)
+    lacking: dict[tuple[str, ...], list[Diagnostic]] = {}
     for hook, file, path in examined.written:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
@@ -159,13 +160,17 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
             missing = _missing_file(hook.look, environment, directory)
         if file.document is None:
             continue
-        if missing is not None:
-            yield file.document.problem((*path, hook.kind), *missing[:2], severity=missing[2])
+        if missing is not None and missing[2] == "warning":
+            lacking.setdefault((file.path, *missing), []).append(file.document.problem((*path, hook.kind), *missing))
+        elif missing is not None:
+            yield file.document.problem((*path, hook.kind), *missing)
         elif hook.kind in ("command", "args"):
             look = [resolve(each, environment, directory) or expand(each, environment, directory) for each in hook.look]
             search = os.fsdecode(environment.get(b"PATH", os.defpath.encode()))
             for problem in script_problems(hook, look, directory, search):
                 yield file.document.problem((*path, hook.kind), *problem)
+    for first, *others in lacking.values():  # what the machine lacks is said once a file
+        yield replace(first, message=f"{first.message} ({len(others) + 1} hooks)") if others else first
 
 
 def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], directory: str) -> Missing | None:
