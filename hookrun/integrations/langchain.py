@@ -20,6 +20,7 @@ from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.core.session import MAX_STOP_BLOCKS
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
+from hookrun.integrations.pending import PendingCalls, digest_of
 from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
@@ -29,7 +30,7 @@ try:
     from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
     from langgraph.config import get_config
     from langgraph.errors import GraphBubbleUp
-    from langgraph.types import Command
+    from langgraph.types import Command, interrupt
 except ImportError as error:
     raise ImportError(
         "hookrun.integrations.langchain needs the package langchain, 1.0 or later: pip install 'hookrun[langchain]'"
@@ -57,10 +58,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     """Run an engine's hooks around an agent's prompts, tools and ends of turns.
 
     `session_id` defaults to the thread's ID. `names` translates the tools' names. `approve` is called if a hook asks,
-    and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks.
-    `tell_person` is called with messages for the user. After an internal error of hookrun, `on_error` selects whether
-    the agent continues (the error is logged) or its action is blocked; by default it is where a hook with
-    `on_failure="block"` would have been asked.
+    and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks. With
+    `pending` an `ask` interrupts the graph with the call that waits, as JSON, and `Command(resume=decision)` resumes it
+    without its hooks running again; both are those of hookrun.integrations.pending. A tool that is resumed twice, since
+    it interrupts too, is refused. `tell_person` is called with messages for the user. After an internal error of
+    hookrun, `on_error` selects whether the agent continues (the error is logged) or its action is blocked; by default
+    it is where a hook with `on_failure="block"` would have been asked.
 
     A tool's exception is raised as it would be without hookrun, unless a hook has a message for the model: then the
     model gets the error and the message.
@@ -73,6 +76,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         session_id: str | None = None,
         names: NameMap | None = None,
         approve: Approve | None = None,
+        pending: PendingCalls | None = None,
         tell_person: Callable[[str], object] = log.warning,
         on_error: OnError = None,
         **fields: object,
@@ -87,7 +91,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         check_fields({"session_id": session_id, **fields}, EVENTS)
         self._engine = engine
         self._session_id = session_id
-        self._options: dict[str, Any] = {"names": names, "approve": approve, "on_error": on_error}
+        self._options: dict[str, Any] = {"names": names, "approve": approve, "pending": pending, "on_error": on_error}
         self._on_error: OnError = on_error
         self._tell_person = tell_person
         self._fields = {"agent": AGENT, **fields}
@@ -128,7 +132,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         def call(**args: object) -> Answer:
             return _checked(handler(_with(request, args)))
 
-        return self._answer(request, run_tool_sync(self._engine, call=call, **self._about(request)))
+        return self._answer(request, result_at_once(self._run(request, call, sync=True)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
@@ -138,7 +142,23 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         async def call(**args: object) -> Answer:
             return _checked(await handler(_with(request, args)))
 
-        return self._answer(request, await run_tool(self._engine, call=call, **self._about(request)))
+        return self._answer(request, await self._run(request, call))
+
+    async def _run(self, request: ToolCallRequest, call: Callable[..., Any], *, sync: bool = False) -> ToolOutcome:
+        """Run a tool with its hooks; interrupt the graph for a decision."""
+
+        async def run(**more: Any) -> ToolOutcome:
+            options = {"engine": self._engine, "call": call, **about, **more}
+            return run_tool_sync(**options) if sync else await run_tool(**options)
+
+        about, calls = self._about(request), self._options["pending"]
+        waits = None if calls is None else calls.find(digest_of(about["name"], about["args"], about))
+        if waits is None:  # else it is resumed, and its hooks have run
+            outcome = await run()
+            if (waits := outcome.pending) is None:
+                return outcome
+            self._notify(outcome)
+        return await run(decision=interrupt(waits.to_dict()))
 
     def _about(self, request: ToolCallRequest) -> dict[str, Any]:
         call = request.tool_call
@@ -146,8 +166,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return {**self._fields, **self._options, **about, "text": _text_of, "let_through": (GraphBubbleUp,)}
 
     def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
-        for text in outcome.to_person:
-            self._tell_person(text)
+        self._notify(outcome)
         if outcome.exception is not None and not isinstance(outcome.exception, _ReportedFailure) and not outcome.notes:
             raise outcome.exception
         if outcome.ran and outcome.exception is None:
@@ -158,6 +177,10 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             answer = ToolMessage(outcome.content, tool_call_id=call["id"], name=call["name"], status=status)
             answer.response_metadata.update(_mark(outcome))
         return answer
+
+    def _notify(self, outcome: ToolOutcome) -> None:
+        for text in outcome.to_person:
+            self._tell_person(text)
 
     async def _fire(self, event: str, fields: dict[str, object], *, sync: bool) -> Reply:
         context = {**self._fields, "session_id": self._session(), **fields}
