@@ -5,7 +5,7 @@
     if outcome.pending is not None:  # a hook asks
         save(outcome.pending.to_dict())
     ...  # later, in any process: the hooks before the tool do not run again
-    outcome = await run_tool(engine, name, args, tool, pending=calls, decision=waiting.approve())
+    outcome = await run_tool(engine, name, args, tool, pending=calls, decision=pending.approve())
 
 What counts is the stored record, never the copy that was shown: a decision for another call, for other arguments, one
 that is too late or used already is a refusal.
@@ -17,15 +17,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, TypedDict, cast
 
 from hookrun.core.text import HookrunError
 
-Choice = Literal["approve", "edit", "refuse", "answer"]
 # Seconds that a call waits.
 EXPIRES_IN = 86_400.0
 
@@ -36,43 +35,25 @@ class UndecidedError(HookrunError):
     """A decision that does not let its call run; the message says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Data:
-    """Values with a form in JSON."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the object with these fields. Raises ValueError for one that is unknown, missing or wrong."""
-        kinds: dict[str, Any] = {"arguments": dict, "expires": (int, float), "notes": tuple}
-        try:
-            made = cls(**data) if isinstance(data, Mapping) else None
-        except TypeError as error:
-            raise ValueError(f"not a {cls.__name__}: {error}") from None
-        if made is None or any(not isinstance(getattr(made, f.name), kinds.get(f.name, str)) for f in fields(cls)):
-            raise ValueError(f"not a {cls.__name__}: a field is missing or of the wrong type")
-        return made
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision(_Data):
-    """What was decided about the pending call `id`.
+class Decision(TypedDict):
+    """What was decided about the pending call `id`, as JSON.
 
     `approve` runs it; `edit` runs it with `arguments`, which hooks judge, but for what they ask; `refuse` does not run
     it, for the reason `text`; `answer` gives the model `text` as the result instead.
     """
 
     id: str
-    action: Choice
+    action: Literal["approve", "edit", "refuse", "answer"]
     arguments: dict[str, object]
-    text: str = ""
+    text: str
+
+
+# Field -> type, as they come from elsewhere.
+FIELDS = {"id": str, "action": str, "arguments": dict, "text": str}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending(_Data):
+class Pending:
     """A call that waits: the `tool` and the `arguments` it will run with, under its own names, and the hooks' `reason`.
 
     `expires` is in seconds since 1970; `call` is a digest of the call as it was made, `notes` are the hooks' texts for
@@ -85,26 +66,32 @@ class Pending(_Data):
     reason: str
     expires: float
     call: str
-    notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(self.notes))  # a list in JSON
+    notes: list[str]
 
     def approve(self) -> Decision:
         """Return the decision to run the call."""
-        return Decision(id=self.id, action="approve", arguments={})
+        return {"id": self.id, "action": "approve", "arguments": {}, "text": ""}
 
     def edit(self, arguments: Mapping[str, object]) -> Decision:
         """Return the decision to run it with these arguments instead."""
-        return Decision(id=self.id, action="edit", arguments={**arguments})
+        return {"id": self.id, "action": "edit", "arguments": {**arguments}, "text": ""}
 
     def refuse(self, reason: str = "") -> Decision:
         """Return the decision not to run it."""
-        return Decision(id=self.id, action="refuse", arguments={}, text=reason)
+        return {"id": self.id, "action": "refuse", "arguments": {}, "text": reason}
 
     def answer(self, text: str) -> Decision:
         """Return the decision to give the model this text as the tool's result, without running it."""
-        return Decision(id=self.id, action="answer", arguments={}, text=text)
+        return {"id": self.id, "action": "answer", "arguments": {}, "text": text}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the call of a JSON object. Raises TypeError for one with other fields."""
+        return cls(**data)
 
 
 def digest_of(tool: str, arguments: Mapping[str, object], fields: Mapping[str, object]) -> str:
@@ -133,21 +120,21 @@ class PendingCalls:
         self._clock = clock
 
     def __iter__(self) -> Iterator[Pending]:
-        for name in self._names(""):
+        for name in self._names():
             pending = self._read(name)
             if pending is not None and self._clock() < pending.expires:
                 yield pending
 
-    def add(self, call: str, tool: str, arguments: dict[str, object], reason: str, notes: tuple[str, ...]) -> Pending:
+    def add(self, call: str, tool: str, arguments: dict[str, object], reason: str, notes: list[str]) -> Pending:
         """Keep a call, by its digest; return it. Forgets what has expired. Raises OSError, or TypeError if not JSON."""
-        until = self._clock() + self._expires_in
-        pending = Pending(
-            id=token_hex(16), tool=tool, arguments=arguments, reason=reason, expires=until, call=call, notes=notes
-        )
-        for name in self._names(""):
+        for name in self._names():
             if (old := self._read(name)) is not None and self._clock() >= old.expires:
                 self._claim(name)
-        name, text = f"{call}-{pending.id}", json.dumps(pending.to_dict())
+        until, number = self._clock() + self._expires_in, token_hex(16)
+        pending = Pending(
+            id=number, tool=tool, arguments=arguments, reason=reason, expires=until, call=call, notes=notes
+        )
+        name, text = f"{call}-{number}", json.dumps(pending.to_dict())
         if self._folder is None:
             self._kept[name] = text
         else:
@@ -162,38 +149,30 @@ class PendingCalls:
         """Return the call with this digest, if it waits."""
         return next((each for each in self if each.call == call), None)
 
-    def take(self, call: str, given: Decision | Mapping[str, object]) -> tuple[Pending, Decision]:
+    def take(self, call: str, given: object) -> tuple[Pending, Decision]:
         """Use a decision for a call, once: return the stored call and the decision. Raises UndecidedError."""
-        try:
-            decision = Decision.from_dict(given.to_dict() if isinstance(given, Decision) else given)
-        except ValueError as error:
-            raise UndecidedError(str(error)) from None
-        if decision.action not in get_args(Choice):
-            raise UndecidedError(f"{decision.action!r} is not one of {', '.join(get_args(Choice))}")
-        name = f"{call}-{decision.id}"
-        pending = self._read(name) if name in self._names(call) else None
+        if not isinstance(given, Mapping) or {each: type(value) for each, value in given.items()} != FIELDS:
+            raise UndecidedError(f"a decision has {', '.join(FIELDS)}")
+        decision = cast("Decision", given)
+        if decision["action"] not in ("approve", "edit", "refuse", "answer"):
+            raise UndecidedError(f"{decision['action']!r} is no decision")
+        name = f"{call}-{decision['id']}"
+        pending = self._read(name) if name in self._names() else None
         if pending is None or not self._claim(name):
             raise UndecidedError("the decision is for another call or other arguments, or was used already")
         if self._clock() >= pending.expires:
             raise UndecidedError("the decision came too late")
         return pending, decision
 
-    def _names(self, call: str) -> list[str]:
-        names = [*self._kept] if self._folder is None else self._listed(self._folder)
-        return [name for name in names if name.startswith(call) and not name.startswith(".")]
-
-    def _listed(self, folder: Path) -> list[str]:
-        try:
-            return os.listdir(folder)
-        except FileNotFoundError:
-            return []
+    def _names(self) -> list[str]:
+        return [*self._kept] if self._folder is None else [path.name for path in self._folder.glob("[!.]*")]
 
     def _read(self, name: str) -> Pending | None:
         """Return a stored call, None for one that was used or is not as it was stored."""
         try:
             text = self._kept[name] if self._folder is None else (self._folder / name).read_text(encoding="utf-8")
             pending = Pending.from_dict(json.loads(text))
-        except (KeyError, OSError, ValueError):
+        except (KeyError, OSError, TypeError, ValueError):
             return None
         return pending if name == f"{pending.call}-{pending.id}" else None
 

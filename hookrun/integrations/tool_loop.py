@@ -26,7 +26,7 @@ from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.agents.known_tools import message_of_program
 from hookrun.core.context import ContextError
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
-from hookrun.integrations.pending import Decision, Pending, PendingCalls, UndecidedError, digest_of
+from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, digest_of
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
@@ -50,7 +50,7 @@ async def run_tool(
     text: Callable[[object], str] | None = None,
     on_error: OnError = None,
     pending: PendingCalls | None = None,
-    decision: Decision | Mapping[str, object] | None = None,
+    decision: Mapping[str, object] | None = None,
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
@@ -87,7 +87,7 @@ def run_tool_sync(
     text: Callable[[object], str] | None = None,
     on_error: OnError = None,
     pending: PendingCalls | None = None,
-    decision: Decision | Mapping[str, object] | None = None,
+    decision: Mapping[str, object] | None = None,
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
@@ -163,7 +163,7 @@ class CallEvents:
     attempts: int = 0
     action: str = "continue"
     waiting: PendingCalls | None = None
-    decision: Decision | Mapping[str, object] | None = None
+    decision: Mapping[str, object] | None = None
     pending: Pending | None = None
 
     async def run(self) -> ToolOutcome:
@@ -205,7 +205,7 @@ class CallEvents:
             self._note(answer)
         return self._outcome(error, error=error, exception=exception), after
 
-    async def _resume(self, decision: Decision | Mapping[str, object]) -> str | None:
+    async def _resume(self, decision: Mapping[str, object]) -> str | None:
         """Do as `_before` for a call that was decided: its hooks have run."""
         if self.waiting is None:
             raise ValueError("a decision needs `pending`, where its call is kept")
@@ -214,15 +214,15 @@ class CallEvents:
             kept, decided = self.waiting.take(digest_of(self.name, self.args, self.fields), decision)
         except (UndecidedError, OSError, TypeError, ValueError) as error:
             return f"{approval_needed(None)} ({error})"
-        self.decision, self.args = decided, kept.arguments
-        if decided.action == "edit":
-            self.args = decided.arguments
+        self.args = kept.arguments
+        if decided["action"] == "edit":
+            self.args = decided["arguments"]
             return await self._before()
         self.notes.extend(kept.notes)
-        if decided.action == "answer":
+        if decided["action"] == "answer":
             self.action = "skip"
-            return decided.text
-        return None if decided.action == "approve" else f"{_not_given(kept.reason)} {decided.text}".rstrip()
+            return decided["text"]
+        return None if decided["action"] == "approve" else f"{_not_given(kept.reason)} {decided['text']}".rstrip()
 
     async def _before(self) -> str | None:
         """Return why the call is blocked, or None after setting the arguments that it runs with."""
@@ -243,7 +243,7 @@ class CallEvents:
         if self.waiting is not None:
             try:
                 call = digest_of(self.name, made, self.fields)
-                self.pending = self.waiting.add(call, self.name, self.args, answer.reason or "", tuple(self.notes))
+                self.pending = self.waiting.add(call, self.name, self.args, answer.reason or "", [*self.notes])
             except (OSError, TypeError, ValueError):
                 log.exception("hookrun: %s cannot wait for a decision, so it is blocked", self.name)
         return approval_needed(answer.reason)

@@ -96,7 +96,7 @@ def test_an_ask_interrupts_and_its_hooks_run_once(sync: bool) -> None:
         run = Run(engine, PendingCalls(), "ann", sync=sync)
         (pending,) = run.begin()
         assert (pending.tool, pending.arguments, pending.reason, RAN) == ("send", {"to": "ann"}, "really?", [])
-        assert run.resume(pending.approve().to_dict()) == ["sent to ann"]
+        assert run.resume(pending.approve()) == ["sent to ann"]
         assert [each.event for each in heard] == ["pre_tool_use", "post_tool_use"]
         assert (RAN, run.told) == (["ann"], ["it asks"])
 
@@ -113,7 +113,7 @@ def test_edited_refused_and_answered(engine: Engine) -> None:
         RAN.clear()
         run = Run(engine, PendingCalls(), "ann")
         (pending,) = run.begin()
-        assert (run.resume(decide(pending).to_dict()), RAN) == ([answer], ran)
+        assert (run.resume(decide(pending)), RAN) == ([answer], ran)
 
 
 def test_another_program_resumes_the_thread(engine: Engine, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_another_program_resumes_the_thread(engine: Engine, tmp_path: Path) -> N
     (pending,) = Run(engine, PendingCalls(tmp_path), "ann", saver=saver).begin()
     heard = listen(engine, "pre_tool_use")
     again = Run(engine, PendingCalls(tmp_path), saver=saver)
-    assert again.go(Command(resume=pending.approve().to_dict()))[1] == ["sent to ann"]
+    assert again.go(Command(resume=pending.approve()))[1] == ["sent to ann"]
     assert (RAN, heard) == (["ann"], [])
 
 
@@ -132,7 +132,7 @@ def test_calls_side_by_side_have_a_decision_each(engine: Engine) -> None:
     result = run.agent.invoke({"messages": [HumanMessage("go")]}, THREAD)
     waits = {Pending.from_dict(each.value).arguments["to"]: each for each in result["__interrupt__"]}
     ann, bob = (Pending.from_dict(waits[name].value) for name in ("ann", "bob"))
-    mixed = {waits["ann"].id: bob.approve().to_dict(), waits["bob"].id: bob.approve().to_dict()}
+    mixed = {waits["ann"].id: bob.approve(), waits["bob"].id: bob.approve()}
     answers = run.resume(mixed)
     assert RAN == ["bob"]
     assert answers[1] == "sent to bob"
@@ -157,7 +157,7 @@ def test_a_thread_that_is_resumed_from_the_past_runs_nothing_again(engine: Engin
     run = Run(engine, PendingCalls(), "ann")
     (pending,) = run.begin()
     past = run.agent.get_state(THREAD).config
-    assert run.resume(pending.approve().to_dict()) == ["sent to ann"]
-    result = run.agent.invoke(Command(resume=pending.approve().to_dict()), past)
+    assert run.resume(pending.approve()) == ["sent to ann"]
+    result = run.agent.invoke(Command(resume=pending.approve()), past)
     assert RAN == ["ann"]
     assert "__interrupt__" in result or "was used already" in str(result["messages"])

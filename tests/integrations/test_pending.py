@@ -16,7 +16,7 @@ import pytest
 
 from hookrun import Engine, PreToolUse, Verdict
 from hookrun.integrations.hooked import HookedCall
-from hookrun.integrations.pending import Decision, Pending, PendingCalls
+from hookrun.integrations.pending import Pending, PendingCalls
 from hookrun.integrations.tool_loop import ToolOutcome, run_tool, run_tool_sync
 from tests.integrations.conftest import answering, listen
 from tests.rows import rows
@@ -67,9 +67,7 @@ def test_what_waits_is_data(engine: Engine, calls: PendingCalls) -> None:
     assert (pending.tool, pending.arguments, pending.reason) == ("send", {"to": "ann"}, "it leaves the house")
     assert Pending.from_dict(json.loads(json.dumps(pending.to_dict()))) == pending
     assert pickle.loads(pickle.dumps(pending)) == pending  # noqa: S301  # our own
-    assert Decision.from_dict(json.loads(json.dumps(pending.edit({"to": "bob"}).to_dict()))) == pending.edit(
-        {"to": "bob"}
-    )
+    assert json.loads(json.dumps(pending.edit({"to": "bob"}))) == pending.edit({"to": "bob"})
     assert [each.id for each in calls] == [pending.id]
     assert (heard, RAN) == ([], [])
 
@@ -78,7 +76,7 @@ def test_an_approved_call_runs_and_its_hooks_do_not_run_again(engine: Engine, ca
     """The hooks before it ran once; those after it, once; their texts are there."""
     pending = asked(engine, calls)
     heard = listen(engine, "pre_tool_use", "post_tool_use")
-    outcome = sending(engine, calls, pending.approve().to_dict())
+    outcome = sending(engine, calls, pending.approve())
     assert (outcome.content, RAN) == ("sent to ann\n\nmind the time", ["ann"])
     assert [each.event for each in heard] == ["post_tool_use"]
     assert list(calls) == []
@@ -118,12 +116,12 @@ def test_a_refused_and_an_answered_call_do_not_run(engine: Engine, calls: Pendin
 
 def wrong_id(pending: Pending) -> Any:
     """Return an approval with an ID that nothing has."""
-    return {**pending.approve().to_dict(), "id": "0" * 32}
+    return {**pending.approve(), "id": "0" * 32}
 
 
 def a_path(pending: Pending) -> Any:
     """Return one whose ID is a path."""
-    return {**pending.approve().to_dict(), "id": f"/../{pending.call}-{pending.id}"}
+    return {**pending.approve(), "id": f"/../{pending.call}-{pending.id}"}
 
 
 @rows(
@@ -132,9 +130,9 @@ def a_path(pending: Pending) -> Any:
         (wrong_id, {}),
         (a_path, {}),
         (lambda pending: {"id": pending.id, "action": "approve"}, {}),
-        (lambda pending: {**pending.approve().to_dict(), "action": "allow"}, {}),
-        (lambda pending: {**pending.approve().to_dict(), "always": True}, {}),
-        (lambda pending: pending.approve().to_dict() | {"arguments": None}, {}),
+        (lambda pending: {**pending.approve(), "action": "allow"}, {}),
+        (lambda pending: {**pending.approve(), "always": True}, {}),
+        (lambda pending: {**pending.approve(), "arguments": None}, {}),
         (lambda _: True, {}),
         (lambda _: "approve", {}),
         (Pending.approve, {"to": "eve"}),
@@ -216,7 +214,7 @@ def test_a_call_that_cannot_be_stored_is_blocked(
 
 def test_a_decision_without_its_calls_is_a_mistake(engine: Engine) -> None:
     """It raises, before anything runs."""
-    decision = Decision(id="1", action="approve", arguments={})
+    decision = {"id": "1", "action": "approve", "arguments": {}, "text": ""}
     with pytest.raises(ValueError, match="a decision needs `pending`"):
         run_tool_sync(engine, "send", {"to": "ann"}, send, decision=decision)
     assert RAN == []
@@ -226,7 +224,7 @@ def test_another_process_resumes_it(engine: Engine, tmp_path: Path) -> None:
     """The program has ended since; the directory is all that both have."""
     pending = asked(engine, PendingCalls(tmp_path))
     program = Path(__file__).parent / "programs" / "resume_twice.py"
-    arguments = [sys.executable, str(program), str(tmp_path), json.dumps(pending.approve().to_dict())]
+    arguments = [sys.executable, str(program), str(tmp_path), json.dumps(pending.approve())]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith("sent to ann\n\nmind the time\nneeds the user's approval: ")
 
