@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial, wraps
 from itertools import islice
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -139,10 +140,7 @@ class RunFilter:
 
     def days(self) -> float | None:
         """Return how many days the runs may be old, None if any."""
-        if not self.since:
-            return None
-        since = datetime.strptime(self.since, TIME_FORMAT).replace(tzinfo=UTC)
-        return max((datetime.now(UTC) - since) / timedelta(days=1), 1e-9)
+        return max((time() - seconds(self.since)) / 86_400, 1e-9) if self.since else None
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
@@ -226,6 +224,14 @@ def utc_text(text: str, option: str) -> str:
     except (ValueError, OverflowError):
         hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
         raise click.BadParameter(f"{quote(text)} is not a time\nhint: {hint}", param_hint=option) from None
+
+
+def seconds(time: object) -> int:
+    """Return a record's time, or one of `utc_text`, in seconds since 1970; 0 for other text."""
+    try:
+        return int(datetime.fromisoformat(str(time)[: len("2026-11-22T14:30:00")]).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return 0
 
 
 def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:

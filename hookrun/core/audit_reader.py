@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -70,6 +70,12 @@ class FireRecords:
     def answer(self) -> str:
         """The action that the agent took: the verdict's, unless the agent does not support it."""
         return str(self.header.get("answered") or self.header.get("action") or "")
+
+    @property
+    def deciding(self) -> list[Record]:
+        """The records of the hooks whose action is the run's, unless that is to continue."""
+        verdict = self.header.get("action")
+        return [each for each in self.hooks if each.get("action") == verdict != "continue"]
 
     @property
     def finished(self) -> list[Record]:
@@ -236,6 +242,22 @@ def fires(home: str) -> Iterator[FireRecords]:
         else:
             given.pop(name, None)
     yield from begun.values()
+
+
+def whole_runs(records: Iterable[Record]) -> list[FireRecords]:
+    """Return the runs of records in the order of the log, without those that began only."""
+    runs: list[FireRecords] = []
+    for record in records:
+        name, kind = str(record.get("request_id")), record.get("kind")
+        if kind == START:
+            continue
+        if not runs or runs[-1].request_id != name or runs[-1].fire is not None:
+            runs.append(FireRecords(name))
+        if kind == FIRE:
+            runs[-1].fire = record
+        else:
+            runs[-1].hooks.append(record)
+    return runs
 
 
 def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:
