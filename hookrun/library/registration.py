@@ -132,12 +132,7 @@ class HandlerRegistration:
     def _known_events(self, *given: object) -> set[str]:
         """Return the program's own events, with those that the classes given declare. Raises RegistrationError."""
         for each in given:
-            if (
-                isinstance(each, type)
-                and issubclass(each, Context)
-                and each.event_name
-                and each.event_name not in EVENTS
-            ):
+            if isinstance(each, type) and issubclass(each, Context) and each.event_name not in {"", *EVENTS}:
                 held = self._own_classes.setdefault(each.event_name, each)
                 if held is not each:
                     raise RegistrationError(
