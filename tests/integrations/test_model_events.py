@@ -73,15 +73,18 @@ class TestLangChain:
             assert {each.session_id for each in heard} == {"s1"}
 
     @rows("event", ["before_request", "before_inference"])
-    @rows("action", ["block", "stop", "ask"])
-    def test_a_refusal_ends_the_turn(self, event: Any, action: Any) -> None:
+    @rows(
+        "action, reason",
+        [("block", "no more"), ("stop", "no more"), ("ask", "needs the user's approval: no more")],
+    )
+    def test_a_refusal_ends_the_turn(self, event: Any, action: Any, reason: str) -> None:
         """The model is not asked; the last message is the reason."""
         with Engine() as engine:
             answering(engine, event, Verdict(action, "no more"))
             heard = listen(engine, "stop", "after_request")
             model, messages = self.run(engine, AIMessage("done"))
             assert model.asked == []
-            assert messages[-1].text == ("needs the user's approval: no more" if action == "ask" else "no more")
+            assert messages[-1].text == reason
             assert names(heard) == ["after_request"]
 
     def test_a_budget_ends_the_run(self, engine: Engine, costs: CostTracker) -> None:
