@@ -11,7 +11,7 @@ import pytest
 
 from hookrun.cli.stats import AllHookStats
 from hookrun.cli.try_times import percentile
-from hookrun.library.event_contexts import (
+from hookrun.events import (
     AfterInference,
     PostCheckpoint,
     PostToolFailure,
