@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice, takewhile
+from itertools import takewhile
 from operator import ne
 
 import click
@@ -171,7 +171,7 @@ def _prune(runs: RunFilter, *, as_json: bool, dry_run: bool) -> None:
 
 def _write_parquet(runs: RunFilter, limit: int | None, directory: str, *, as_json: bool, dry_run: bool) -> None:
     """Write the newest selected runs, all without a limit, and report the files."""
-    days = write_days(islice(runs.selected(), limit), os.path.abspath(directory), dry_run=dry_run)
+    days = write_days(runs.latest(limit) if limit else runs.complete(), os.path.abspath(directory), dry_run=dry_run)
     if as_json:
         print_json({"to": os.path.abspath(directory), "days": days, "dry_run": dry_run})
         return

@@ -131,12 +131,22 @@ class RunFilter:
 
     def selected(self, *, any_project: bool = False) -> Iterator[FireRecords]:
         """Yield the selected runs, the newest first. Raises OSError."""
-        stop = self.not_before
+        stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
         for run in audit_reader.fires(self.home):
             if stop and str(run.header.get("time")) < stop:
                 return
             if self.selects(run, any_project=any_project):
                 yield run
+
+    def complete(self) -> Iterator[FireRecords]:
+        """Yield the selected runs with the ends of hooks in the background: last those whose end is further up."""
+        later: list[FireRecords] = []
+        for run in self.selected():
+            if run.may_have_more and any(each.get("background") for each in run.hooks):
+                later.append(run)
+            else:
+                yield run
+        yield from later
 
     def days(self) -> float | None:
         """Return how many days the runs may be old, None if any."""
@@ -145,11 +155,6 @@ class RunFilter:
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
         return list(islice(self.selected(any_project=any_project), limit))[::-1]
-
-    @property
-    def not_before(self) -> str:
-        """The time of the oldest records that may be selected; empty if all may be."""
-        return self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
 
     @property
     def described(self) -> str:

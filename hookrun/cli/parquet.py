@@ -56,7 +56,7 @@ def write_days(runs: Iterable[FireRecords], directory: str, *, dry_run: bool) ->
     """Write runs into `directory`/DAY.parquet; return the number of their records by day.
 
     A day that has a file keeps the records in it, so nothing is lost that was rotated away since. With `dry_run` only
-    count. Raises OSError, and click.ClickException without DuckDB or with its error.
+    count. Raises OSError, and click.ClickException without DuckDB and for what DuckDB cannot read or write.
     """
     days: Counter[str] = Counter()
     if dry_run:
@@ -68,10 +68,10 @@ def write_days(runs: Iterable[FireRecords], directory: str, *, dry_run: bool) ->
         raise click.ClickException(NEEDS) from None
     make_private_dir(directory)
     with Locked(directory), TemporaryDirectory(prefix=".new-", dir=directory) as scratch:
-        for day, its in groupby(runs, _day):
-            with open(f"{scratch}/{day}.jsonl", "ab") as file:
-                file.writelines(line for run in its for line in _lines(run, days))
         try:
+            for day, its in groupby(runs, _day):
+                with open(f"{scratch}/{day}.jsonl", "ab") as file:
+                    file.writelines(line for run in its for line in _lines(run, days))
             with duckdb.connect(config={"temp_directory": scratch, "autoinstall_known_extensions": False}) as database:
                 for day in days:
                     path, new = f"{directory}/{day}.parquet", f"{scratch}/{day}"
@@ -81,8 +81,8 @@ def write_days(runs: Iterable[FireRecords], directory: str, *, dry_run: bool) ->
                     database.execute(MERGE.format(before=BEFORE if known else ""), names)
                     os.chmod(f"{new}.parquet", 0o600)
                     os.replace(f"{new}.parquet", path)
-        except duckdb.Error as error:
-            raise click.ClickException(f"DuckDB: {error}") from None
+        except (duckdb.Error, OSError) as error:
+            raise click.ClickException(f"cannot write into {directory}: {error}") from None
         with open(VIEWS, "rb") as views:
             atomic_write(f"{directory}/views.sql", views.read())
     return dict(sorted(days.items()))

@@ -106,7 +106,10 @@ def replay_command(*, at: Workspace, as_json: bool, **given: object) -> int:
     if options.run and options.against is not None:
         raise click.UsageError("--run does not go with --against.")
     with ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hookrun-replay-"))
+        try:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hookrun-replay-"))
+        except OSError as error:
+            raise click.ClickException(f"no temporary files can be made: {error.strerror}") from None
         report = _replay(at, options, scratch, stack)
     if options.junit is not None:
         with open(options.junit, "wb") as file:

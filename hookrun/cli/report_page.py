@@ -17,7 +17,6 @@ from hookrun.cli.commands import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options, seconds
 from hookrun.cli.printing import count, print_json, print_line, print_message
 from hookrun.cli.stats import AllHookStats, HookStats
-from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
 from hookrun.core.state import STATE_DIR, make_private_dir
@@ -104,16 +103,7 @@ class PageData:
         self._failed: list[Record] = []
         self._slow: list[tuple[float, str, Record]] = []
         self.totals: Counter[str] = Counter(events=0, hooks=0, stopped=0, failed=0)
-        later = []
-        for run in audit_reader.fires(runs.home):
-            if str(run.header.get("time")) < runs.not_before:
-                break
-            if runs.selects(run):
-                if any(each.get("background") for each in run.hooks) and run.may_have_more:
-                    later.append(run)  # its hook's end is further up
-                else:
-                    self._add(run)
-        for run in later:
+        for run in runs.complete():
             self._add(run)
 
     def _add(self, run: FireRecords) -> None:

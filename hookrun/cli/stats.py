@@ -175,7 +175,7 @@ def _hook_stats(runs: RunFilter) -> tuple[list[HookStats], HookStats]:
     """Return each hook's figures, the one with the most time first, and hookrun's own."""
     table = AllHookStats()
     wanted = runs.given.get("hook")
-    for run in runs.selected():
+    for run in runs.complete():
         if run.fire is not None:
             table.add(run.fire)
         for record in run.hooks:

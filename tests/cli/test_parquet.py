@@ -137,7 +137,8 @@ def test_no_room(project: Project) -> None:
     before = {path: path.read_bytes() for path in (project.root / "days").iterdir()}
     words = project.command("log", "--all-projects", "--to", "parquet", "days")
     command = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *words)
-    done = subprocess.run(command, cwd=project.root, env=project.environment(), capture_output=True, check=False)
+    environment = project.environment(PYTHONDONTWRITEBYTECODE="1")  # Python would cut its own .pyc files short
+    done = subprocess.run(command, cwd=project.root, env=environment, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.startswith(b"error: ")
     assert {path: path.read_bytes() for path in (project.root / "days").iterdir()} == before

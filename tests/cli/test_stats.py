@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -294,6 +295,21 @@ def test_failures_of_hookrun_itself(project: Project) -> None:
     project.fire()
     own = hookrun(project, "stats", "--json").json["hookrun"]
     assert (own["runs"], own["failures"]) == (4, {"problems": 1, "error": 2})  # type: ignore[index]
+
+
+def test_a_background_hook_counts_even_if_it_ended_before_its_event(project: Project) -> None:
+    """Its record is then further up than those of the run, which are read first."""
+    about = {"v": 1, "time": "2026-01-01T10:00:00.000Z", "event": "stop", "hook": "later", "source": "/p/coder.json:3"}
+    records = [
+        {**about, "request_id": "a", "kind": "background", "ms": 5.0},
+        {**about, "request_id": "b", "kind": "fire", "ms": 1.0},
+        {**about, "request_id": "a", "kind": "hook", "background": True, "ms": 0.1},
+        {**about, "request_id": "a", "kind": "fire", "ms": 1.0},
+    ]
+    project.audit_path.parent.mkdir(parents=True)
+    project.audit_path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    hooks: Any = hookrun(project, "stats", "--all-projects", "--json").json["hooks"]
+    assert [(each["name"], each["runs"], each["max_ms"]) for each in hooks] == [("later", 1, 5.0)]
 
 
 def test_percentiles_are_nearest_rank() -> None:
