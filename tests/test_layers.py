@@ -300,7 +300,7 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4525, "launch": 2040, "config": 5800, "agents": 5460, "shell": 4720, "process": 3720, "trust": 2430,
+    "core": 4525, "launch": 2040, "config": 5800, "agents": 5670, "shell": 4720, "process": 3720, "trust": 2430,
     "fire": 2260, "wiring": 1900, "doctor": 1120, "scaffold": 890, "edit": 800, "library": 3550, "cli": 8490,
     "testing": 1960, "recipes": 8900, "compat": 4270, "rest": 100, "replay": 840,
 }  # fmt: skip
@@ -367,7 +367,7 @@ COLD = {
 @rows("agent", AGENTS)
 def test_an_agent_is_known_to_its_own_module_only(agent: str) -> None:
     """No agent's name outside the rooms that know agents: what is particular about one is in its module."""
-    word = re.compile(rf"(?<![a-z]){agent}(?![a-z])", re.IGNORECASE)
+    word = re.compile(rf"(?<![a-z])(?<! -){agent}(?![a-z])", re.IGNORECASE)  # `perl -pi` is none
     named = sorted(
         f"{module}:{number}"
         for module, path in MODULES.items()
