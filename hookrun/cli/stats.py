@@ -15,10 +15,11 @@ from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.observe.context_fields import iso
 from hookrun.observe.costs import Cost, money
-from hookrun.observe.database import ObserverDatabase, default_path
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.durations import ToolTime
 from hookrun.observe.error_chains import ErrorChain
 from hookrun.observe.metrics_report import MetricsReport, collect
-from hookrun.observe.tool_times import ToolTime
+from hookrun.observe.spool import default_path
 from hookrun.observe.workflow import Session
 
 Row = tuple[str, ...]

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.core.files import atomic_write
 from hookrun.core.text import did_you_mean, quote
-from hookrun.observe.context_fields import Clock, iso, start_of_last_days
+from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, CostTracker
 from hookrun.observe.database import ObserverDatabase, register_observers
+from hookrun.observe.durations import ToolTime, ToolTimes
 from hookrun.observe.error_chains import CauseChains, ErrorChain
 from hookrun.observe.patterns import PatternLearning
-from hookrun.observe.tool_times import ToolTime, ToolTimes
+from hookrun.observe.spool import Clock
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ IN_SESSION = (
     "id", "project", "started", "ended", "last", "seconds", "tool_calls", "failures", "files", "checkpoints",
     "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
 )  # fmt: skip
-TIMES = frozenset({"at", "ended", "fixed_at", "last", "started"})
+TIMES = frozenset({"ended", "last", "started"})
 # An exported file's mode: usually another account collects metrics.
 READABLE = 0o644
 
@@ -70,7 +71,7 @@ class MetricsReport:
             "errors": {
                 "count": self.errors,
                 "fixed": self.fixed,
-                "chains": [asdict(each, dict_factory=_with_dates) for each in self.chains],
+                "chains": [each.to_dict(iso) for each in self.chains],
             },
             "patterns": self.patterns,
         }
@@ -87,16 +88,16 @@ def collect(
     workflow = WorkflowMetrics(store, clock=clock)
     sessions = [each for each in workflow.sessions(days=days) if session_id in (None, each.id)]
     costs, causes = CostTracker({}, store), CauseChains(store)
-    errors, fixed = causes.totals(session_id=session_id, since=earliest)
+    chains = causes.chains(session_id=session_id, since=earliest)
     return MetricsReport(
         summary=summarize(sessions),
         sessions=sessions,
         tools=ToolTimes(store).per_tool(session_id=session_id, since=earliest),
         models=costs.per_model(session_id=session_id, since=earliest),
         costs=costs.per_session(session_id=session_id, since=earliest),
-        errors=errors,
-        fixed=fixed,
-        chains=causes.chains(session_id=session_id, since=earliest, limit=MAX_CHAINS),
+        errors=len(chains),
+        fixed=sum(each.fixed_at is not None for each in chains),
+        chains=chains[:MAX_CHAINS],
         patterns=PatternLearning(store).count(since=earliest) if session_id is None else 0,
     )
 

@@ -19,7 +19,7 @@ from hookrun.library.event_contexts import (
     SessionStart,
 )
 from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
-from hookrun.observe.database import default_path
+from hookrun.observe.spool import default_path
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 
