@@ -99,6 +99,11 @@ class RunFilter:
         self.since, self._until = (utc_text(self.given.get(each, ""), f"--{each}") for each in times)
         self._project = None if "all_projects" in self.given else self._project_root()
 
+    @property
+    def project(self) -> str | None:
+        """The directory of the project whose runs are selected, None for all."""
+        return self._project
+
     def selected(self, *, any_project: bool = False) -> Iterator[FireRecords]:
         """Yield the selected runs, the newest first. Raises OSError."""
         stop = self.not_before

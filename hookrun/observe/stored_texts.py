@@ -13,14 +13,15 @@ from hookrun.process.prepare import looks_like_credential
 MAX_EXAMINED = 50_000
 # Limits on the stored levels of a value, and on the names of members left out.
 MAX_DEPTH, MAX_NAMES = 8, 20
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What varies between occurrences of an error, in order of replacement, and its placeholder. What is quoted stays, with
 # one kind of quotes: it is what the error is about.
 VARYING = (
-    (re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]"), ""),
     (re.compile('["`\u2018\u2019\u201c\u201d]'), "'"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-f]+\b", re.IGNORECASE), "<id>"),
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b", re.IGNORECASE), "<id>"),
     (re.compile(r"/(?:private/)?(?:var/folders|tmp)/[\w./-]+"), "<path>"),
+    (re.compile(r"\bv\d+(?:\.\d+)+\b"), "v<n>"),
     (re.compile(r"(?<![\w'-])\d+(?:[.,:]\d+)*(?=\W|$|m?s\b)"), "<n>"),
     (re.compile(r"\s+"), " "),
 )
@@ -29,14 +30,16 @@ SAYS_NOTHING = re.compile(
     r"(?:\W*(?:exit (?:code|status)|exited with|command failed|error: command failed|process (?:completed|exited))\b"
     r"|make(?:\[\d+\])?:|npm (?:err!|error) (?:a complete log|lifecycle|[\w.-]+@|path|cwd|in workspace|$)"
     r"|npm (?:err!|error)\s+/|elifecycle|info visit |node\.js v|hint:|note:|help:|\[notice\]|for more information"
-    r"|try .*--help|see .*--help|error: could not compile|error: aborting due|=+$|-+$|\W*$"
+    r"|warning:|try .*--help|see .*--help|error: could not compile|error: aborting due|=+$|-+$|\W*$"
     r"|(?:=+ )?(?:\d+ (?:failed|passed|errors?|warnings?|tests?|problems?)\b.*|found \d+ (?:errors?|problems?).*)"
     r"|(?:tests?|test suites|snapshots|time|failures?|ran all test suites)\s*:.*|!+ .* !+|traceback )",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w+|<[a-z]+>")
-# Characters of the line by which an error is known.
-MAX_MARK = 300
+# What an error quotes; a path is where it happened.
+QUOTED = re.compile(r"(?<!\w)'(@?[^'/\\\n]{1,80}|@[^'\n]{1,80})'(?!\w)")
+# Characters of the mark by which an error is known, and the lines at the end of the error whose quotes are in it.
+MAX_MARK, MAX_LINES = 300, 8
 
 
 def clean_text(value: str, longest: int) -> str:
@@ -102,20 +105,27 @@ def _shorten(value: str, longest: int) -> str:
 
 
 def mark(message: str, project: str = "") -> str:
-    r"""Return the line by which an error is known: the last that says something, in lower case.
+    r"""Return by what an error is known: its last line that says something, in lower case, and what is quoted before.
 
     Numbers, ids and temporary files become placeholders, and the project's directory goes.
 
     >>> mark("Traceback ...\nModuleNotFoundError: No module named \"yaml\"\nmake: *** [test] Error 1")
     "modulenotfounderror: no module named 'yaml'"
     """
-    lines = [line for each in message.splitlines() if (line := each.strip())]
-    line = next((each for each in reversed(lines) if not SAYS_NOTHING.match(each)), lines[-1] if lines else "")
     if project:
-        line = line.replace(f"{project.rstrip('/')}/", "")
+        message = message.replace(f"{project.rstrip('/')}/", "")
+    lines = [line for each in message.splitlines() if (line := COLOURS.sub("", each).strip())]
+    telling = [_normal(each) for each in lines if not SAYS_NOTHING.match(each)][-MAX_LINES:]
+    telling = telling or [_normal(each) for each in lines[-1:]] or [""]
+    before = (each for each in telling[:-1] if not each.startswith("file "))
+    quoted = sorted({value for each in before for value in QUOTED.findall(each) if value not in telling[-1]})
+    return f"{telling[-1]}{''.join(f', {value!r}' for value in quoted)}"[:MAX_MARK]
+
+
+def _normal(line: str) -> str:
     for pattern, word in VARYING:
         line = pattern.sub(word, line)
-    return line.strip().lower()[:MAX_MARK]
+    return line.strip().lower()
 
 
 def words(text: str) -> frozenset[str]:

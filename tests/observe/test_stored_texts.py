@@ -148,6 +148,10 @@ def test_any_text_has_a_mark(text: str) -> None:
             'ModuleNotFoundError: No module named "yaml"\nmake: *** [Makefile:3: test] Error 1',
             "modulenotfounderror: no module named 'yaml'",
         ),
+        (
+            "error: no module `a v1.2`\n  in 'src/x.rs'\nis it installed?\nwarning: stopped",
+            "is it installed?, 'a v<n>'",
+        ),
         ("npm ERR! code ENOENT\nnpm ERR! A complete log of this run can be found in: /x", "npm err! code enoent"),
         (
             "src/app.ts(3,7): error TS2304: Cannot find name 'foo'.\n\nFound 3 errors.",
