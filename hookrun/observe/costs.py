@@ -106,7 +106,7 @@ class CostTracker:
     than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts are blocked once it
     is used up.
 
-    >>> from hookrun import AfterInference, PreToolUse
+    >>> from hookrun.events import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, ObserverDatabase
     >>> import os, tempfile
     >>> store = ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db"))

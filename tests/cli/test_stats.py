@@ -10,7 +10,7 @@ import pytest
 
 from hookrun.cli.stats import HookStats
 from hookrun.cli.try_times import percentile
-from hookrun.library.event_contexts import (
+from hookrun.events import (
     AfterInference,
     PostCheckpoint,
     PostToolFailure,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from hookrun import Context, PostToolFailure, PostToolUse
+from hookrun import Context
+from hookrun.events import PostToolFailure, PostToolUse
 from hookrun.observe import CauseChains, ObserverDatabase
 from hookrun.observe.spool import AFTER
 from tests.conftest import ROOT
