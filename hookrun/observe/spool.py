@@ -44,7 +44,9 @@ class DatabaseError(UserError):
 
 def stored_name(value: object) -> str:
     """Return an identifier as stored: empty for None. Lone surrogates, which UTF-8 has not, become question marks."""
-    return value.encode("utf-8", "replace").decode()[:MAX_NAME] if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return (value if value.isascii() else value.encode("utf-8", "replace").decode())[:MAX_NAME]
 
 
 def row_of(context: Mapping[str, object], at: float, now: float, project: str = "") -> Row:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from hookrun.core.state import NoHomeError
 from hookrun.observe import spool
-from hookrun.recipes import paths
 from hookrun.recipes.recipe import Recipe
 
 TYPE_CHECKING = False
@@ -20,22 +20,29 @@ if TYPE_CHECKING:
 ENDS = ("stop", "session_end")
 
 
+# The latest event that this process has kept, and what it has kept of it.
+LAST: dict[str, object] = {}
+
+
 def keep(recipe: Recipe, context: Mapping[str, object]) -> spool.Row | None:
     """Keep an event in the account's store and return what is kept; None in a proof. If that fails the hook does."""
     if context.get("proof"):
         return None
     try:
-        row = spool.keep(f"{spool.default_path()}.spool", context, time.time, project(context))
-        if row["event"] in ENDS:
+        path = f"{spool.default_path()}.spool"
+        event = [path, *(context.get(name) for name in ("request_id", "event", "tool_use_id", "tool_args"))]
+        if event[1] is None or event != LAST.get("event"):  # another recipe has kept it, in a server's worker
+            LAST.update(event=event, row=spool.keep(path, context, time.time, project(context)))
+        if event[2] in ENDS:
             store().flush()
-        return row
+        return LAST["row"]  # type: ignore[return-value]
     except (spool.DatabaseError, NoHomeError) as error:
         raise SystemExit(f"{recipe.name}: {error}") from None
 
 
 def project(context: Mapping[str, object]) -> str:
     """Return the project by which what is learned is known: the session's directory wanders."""
-    return spool.stored_name(paths.project_root(context))
+    return spool.stored_name(os.environ.get("HOOKRUN_PROJECT_DIR") or context.get("working_dir"))
 
 
 def store() -> ObserverDatabase:
