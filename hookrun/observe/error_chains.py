@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -79,17 +79,6 @@ class ErrorChain:
     def fix(self) -> Fix | None:
         """The latest fix that helped, None if nothing did."""
         return next((fix for fix in reversed(self.fixes) if fix.successful), None)
-
-    def to_dict(self, seconds: Callable[[float], object]) -> dict[str, object]:
-        """Return the chain as a JSON object, its times in the form that a function gives them."""
-        shown = {name: getattr(self, name) for name in ("id", "session_id", "message", "fingerprint", "tool", "times")}
-        fixed = None if self.fixed_at is None else seconds(self.fixed_at)
-        attempts = [{"at": seconds(each.at), "tool": each.tool, "what": each.what} for each in self.attempts]
-        fixes = [
-            {"at": seconds(each.at), "description": each.description, "successful": each.successful}
-            for each in self.fixes
-        ]
-        return {**shown, "at": seconds(self.at), "fixed_at": fixed, "attempts": attempts, "fixes": fixes}
 
 
 @dataclass(frozen=True, slots=True)

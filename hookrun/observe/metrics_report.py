@@ -31,7 +31,7 @@ IN_SESSION = (
     "id", "project", "started", "ended", "last", "seconds", "tool_calls", "failures", "files", "checkpoints",
     "checkpoints_per_hour", "tool_calls_per_hour", "quality_slope", "quality_trend",
 )  # fmt: skip
-TIMES = frozenset({"ended", "last", "started"})
+TIMES = frozenset({"at", "ended", "fixed_at", "last", "started"})
 # An exported file's mode: usually another account collects metrics.
 READABLE = 0o644
 
@@ -74,7 +74,7 @@ class MetricsReport:
             "errors": {
                 "count": self.errors,
                 "fixed": self.fixed,
-                "chains": [each.to_dict(iso) for each in self.chains],
+                "chains": [asdict(each, dict_factory=_with_dates) for each in self.chains],
             },
             "patterns": self.patterns,
             **self.learned(),
@@ -83,8 +83,8 @@ class MetricsReport:
     def learned(self) -> dict[str, list[dict[str, object]]]:
         """Return the lessons and sequences as JSON objects."""
         return {
-            "lessons": [asdict(each) | {"at": iso(each.at)} for each in self.lessons],
-            "sequences": [asdict(each) | {"at": iso(each.at)} for each in self.sequences],
+            "lessons": [asdict(each, dict_factory=_with_dates) for each in self.lessons],
+            "sequences": [asdict(each, dict_factory=_with_dates) for each in self.sequences],
         }
 
 
