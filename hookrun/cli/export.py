@@ -244,8 +244,9 @@ class PrometheusExport(Export):
 
     def finish(self, *, dry_run: bool) -> None:
         """Write the file, or with `dry_run` print it."""
-        from hookrun.observe.database import ObserverDatabase, default_path
+        from hookrun.observe.database import ObserverDatabase
         from hookrun.observe.metrics_report import collect, prometheus
+        from hookrun.observe.spool import default_path
 
         lines: list[str] = []
         for name, (kind, text) in HELP.items():

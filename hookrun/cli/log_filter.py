@@ -129,6 +129,11 @@ class RunFilter:
         self._checks = [partial(check, values[name]) for name, check in CHECKS.items() if name in values]
         self._project = None if "all_projects" in self.given else self._project_root()
 
+    @property
+    def project(self) -> str | None:
+        """The directory of the project whose runs are selected, None for all."""
+        return self._project
+
     def selected(self, *, any_project: bool = False) -> Iterator[FireRecords]:
         """Yield the selected runs, the newest first. Raises OSError."""
         stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text

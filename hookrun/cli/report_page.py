@@ -21,6 +21,9 @@ from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
 from hookrun.core.state import STATE_DIR, make_private_dir
 from hookrun.core.text import quote
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.metrics_report import collect
+from hookrun.observe.spool import default_path
 
 PAGE = os.path.join(os.path.dirname(__file__), "report_page.html")
 # Limits on what the page lists, the newest: it says how many there are beyond.
@@ -49,6 +52,8 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
     """
     found = PageData(runs).to_dict()
     found["replay"] = _differences(replay) if replay is not None else None
+    learned = collect(ObserverDatabase(default_path(runs.home)), days=runs.days(), project=runs.project)
+    found.update(learned.learned())
     if as_json:
         print_json(found)
         return

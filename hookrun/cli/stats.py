@@ -17,10 +17,11 @@ from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.observe.context_fields import iso
 from hookrun.observe.costs import Cost, money
-from hookrun.observe.database import ObserverDatabase, default_path
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.durations import ToolTime
 from hookrun.observe.error_chains import ErrorChain
 from hookrun.observe.metrics_report import MetricsReport, collect
-from hookrun.observe.tool_times import ToolTime
+from hookrun.observe.spool import default_path
 from hookrun.observe.workflow import Session
 
 Row = tuple[str, ...]
@@ -35,7 +36,7 @@ MAX_MESSAGE = 60
 
 
 # Filters that metrics have, too; with others they are left out.
-OF_METRICS = frozenset({"since", "session", "all_projects"})
+OF_METRICS = frozenset({"since", "session", "project", "all_projects"})
 
 
 @command("stats", "stats", "stats --since 7d --json", "stats --all-projects --agent claude")
@@ -43,10 +44,11 @@ OF_METRICS = frozenset({"since", "session", "all_projects"})
 @json_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
 def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
-    """Show how often each hook ran and failed, and how long it took; then the metrics that Python programs recorded.
+    """Show how often each hook ran and failed, and how long it took; then what Python programs and recipes recorded.
 
     Hook runs come from the log, those of this project. Metrics are sessions, quality, tools, costs, errors and their
-    fixes, of all projects; filters but --since and --session leave them out.
+    fixes, of all projects, and what was learned in this one; other filters than --since, --session and --project leave
+    them out.
     """
     if db is not None and not os.path.lexists(db):
         raise click.ClickException(
@@ -57,7 +59,7 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
     sections: list[Section] = []
     if runs.given.keys() <= OF_METRICS:
         with store.as_store_errors():
-            report = collect(store, session_id=runs.given.get("session"), days=runs.days())
+            report = collect(store, session_id=runs.given.get("session"), days=runs.days(), project=runs.project)
             metrics = report.to_dict()
             sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(runs)
@@ -230,6 +232,14 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
     errors = report.chains[:LATEST]
     title = f"{_title('ERRORS', len(errors), report.errors)}, {report.fixed} fixed"
     yield title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), list(map(_error, errors))
+    lessons: list[Row] = [
+        (shortened(it.fingerprint, MAX_MESSAGE), it.fix, f"{it.held} of {it.tried}") for it in report.lessons
+    ]
+    yield "WHAT FIXES ERRORS", ("ERROR", "FIX", "HELD"), lessons[:LATEST]
+    patterns: list[Row] = [
+        (" before ".join(it.steps), str(it.times), f"{it.worked} of {it.latest}") for it in report.sequences
+    ]
+    yield "WHAT WORKS", ("STEPS", "TIMES", "WORKED"), patterns[:LATEST]
 
 
 def _session(it: Session) -> Row:

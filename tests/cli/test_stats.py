@@ -20,7 +20,7 @@ from hookrun.events import (
     SessionStart,
 )
 from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
-from hookrun.observe.database import default_path
+from hookrun.observe.spool import default_path
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 
