@@ -135,7 +135,7 @@ class Context(TypedFields, Mapping[str, object]):
     agent: Text = text("The agent's name.")
     agent_event: Text = text("The agent's name of the event.")
     agent_tool_name: Text = text("The agent's name of the tool.")
-    request_id: Word = word("ID of the fire, the same for all of its hooks.")
+    request_id: Word = word("ID of the request, or of this fire; the same for all of its hooks.")
     timestamp: Word = word("Time of the fire: UTC, RFC 3339.")
     permission_mode: Text = text("The agent's permission mode.")
     agent_id: Text = text("The ID of the subagent concerned.")

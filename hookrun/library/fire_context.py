@@ -46,6 +46,7 @@ def known_fields(cls: type[Context]) -> frozenset[str]:
 # Canonical event -> the known fields of its context.
 KNOWN = {event: known_fields(cls) for event, cls in CLASSES.items()}
 KNOWN_ANYWHERE = known_fields(Context)
+KNOWN_IN_ANY = KNOWN_ANYWHERE.union(*KNOWN.values())
 
 
 def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> Mapping[str, object]:

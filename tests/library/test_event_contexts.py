@@ -41,7 +41,8 @@ def test_all_ways_to_give_a_context(engine: Engine, fire: Fire) -> None:
     assert [(type(ctx), ctx.tool_name, ctx["mine"], ctx.event) for ctx in seen] == [
         (PreToolUse, "bash", [1], "pre_tool_use")
     ] * 7
-    assert len({ctx.request_id for ctx in seen}) == 7
+    assert len({ctx.request_id for ctx in seen}) == 6
+    assert seen[-1].request_id == seen[0].request_id  # it is given, in the context
 
 
 def test_it_reads_like_the_json_object(engine: Engine, fire: Fire) -> None:
