@@ -14,7 +14,7 @@ import click
 import orjson
 
 from hookrun.cli.commands import command, json_option
-from hookrun.cli.log_filter import RunFilter, filter_options
+from hookrun.cli.log_filter import RunFilter, filter_options, seconds
 from hookrun.cli.printing import count, print_json, print_line, print_message
 from hookrun.cli.stats import AllHookStats, HookStats
 from hookrun.core import audit_reader
@@ -118,7 +118,7 @@ class PageData:
 
     def _add(self, run: FireRecords) -> None:
         header, finished = run.header, run.finished
-        moment = _seconds(header.get("time"))
+        moment = seconds(header.get("time"))
         failed = [each for each in finished if each.get("failure")]
         stopped = run.answer in OBJECTIONS
         if run.fire is not None:
@@ -146,9 +146,8 @@ class PageData:
                 why = {"hook": each.get("hook"), "failure": each["failure"], "reason": _short(each.get("detail"))}
                 self._failed.append({**about, **why})
         if stopped and len(self._stopped) < MOST_STOPPED:
-            deciding = [each for each in finished if each.get("action") == header.get("action")]
-            reason = next((each["message"] for each in deciding if each.get("message")), header.get("message"))
-            names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in deciding)) or "hookrun"
+            reason = next((each["message"] for each in run.deciding if each.get("message")), header.get("message"))
+            names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in run.deciding)) or "hookrun"
             self._stopped.append({**about, "action": run.answer, "hook": names, "reason": _short(reason)})
         self._add_to_session(run, {**about, "action": run.answer, "ms": header.get("ms"), "failed": run.failed})
 
@@ -214,10 +213,3 @@ class PageData:
 def _short(text: object) -> str:
     shown = " ".join(str(text or "").split())
     return shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}..."
-
-
-def _seconds(time: object) -> int:
-    try:
-        return int(datetime.fromisoformat(str(time)).timestamp())
-    except ValueError:
-        return 0

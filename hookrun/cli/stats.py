@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import click
 
@@ -81,26 +83,44 @@ def _print(sections: Iterable[Section]) -> None:
 # --- hooks, from the audit
 
 
+# A hook's name (None: hookrun itself), its config file, a run's milliseconds and its kind of failure, None if unknown.
+Counted = tuple[str | None, str, float | None, str | None]
+
+
+def counted(record: audit_reader.Record) -> Counted | None:
+    """Return the run that a record counts for; those of hooks that did not end count for nothing."""
+    kind, ms = record.get("kind"), record.get("ms")
+    failure: object
+    if kind == audit_reader.FIRE and "own_ms" in record:
+        name, source, ms = None, "", record["own_ms"]
+        failure = "error" if record.get("error") else "problems" if record.get("problems") else None
+    elif (
+        (kind == audit_reader.HOOK and "background" not in record) or kind == audit_reader.BACKGROUND
+    ) and "interrupted" not in record:  # the other record of a hook in the background is of its start
+        name, source, failure = str(record.get("hook")), _file(record.get("source")), record.get("failure")
+    else:
+        return None
+    return name, source, ms if isinstance(ms, (int, float)) else None, str(failure) if failure else None
+
+
+@lru_cache(maxsize=256)
+def _file(source: object) -> str:
+    return str(source).rpartition(":")[0]  # without the line
+
+
 class HookStats:
     """One hook's runs: how often each time in milliseconds, and the number of failures of each kind."""
 
-    def __init__(self, name: str, source: str) -> None:
-        self.name = name
+    def __init__(self, name: str | None, source: str) -> None:
+        self.name = name or "hookrun"
         self.source = source
-        self.times: dict[float, int] = {}
-        self.failures: dict[str, int] = {}
-
-    def add(self, ms: object, failure: object) -> None:
-        """Add a run, with the kind of its failure if it failed."""
-        if isinstance(ms, (int, float)):  # half as long as for a union
-            self.times[ms] = self.times.get(ms, 0) + 1
-        if failure:
-            self.failures[str(failure)] = self.failures.get(str(failure), 0) + 1
+        self.times: Counter[float] = Counter()
+        self.failures: Counter[str] = Counter()
 
     @property
     def runs(self) -> int:
         """The number of runs."""
-        return sum(self.times.values())
+        return self.times.total()
 
     def percentile(self, share: float) -> float | None:
         """Return the time that a share of the runs, as 0.95, does not exceed: one of the times (nearest rank)."""
@@ -118,7 +138,7 @@ class HookStats:
             "name": self.name,
             "source": self.source,
             "runs": self.runs,
-            "failures": self.failures,
+            "failures": dict(self.failures),
             "p50_ms": self.percentile(0.5),
             "p95_ms": self.percentile(0.95),
             "max_ms": max(self.times, default=None),
@@ -129,32 +149,26 @@ class AllHookStats:
     """The figures of each hook, a name in one file, as two projects may use one name; `own` are hookrun's."""
 
     def __init__(self) -> None:
-        self._hooks: dict[tuple[object, object], HookStats] = {}
-        self.own = HookStats("hookrun", "")
+        self.own = HookStats(None, "")
+        self._hooks: dict[tuple[str | None, str], HookStats] = {(None, ""): self.own}
 
     def add(self, record: audit_reader.Record) -> None:
-        """Add a record; those of hooks that did not end count for nothing."""
-        kind = record.get("kind")
-        if kind == audit_reader.FIRE and "own_ms" in record:
-            failure = "error" if record.get("error") else "problems" if record.get("problems") else None
-            self.own.add(record["own_ms"], failure)
-        background = kind == audit_reader.BACKGROUND  # the other record of a hook in the background is of its start
-        if not (background or (kind == audit_reader.HOOK and "background" not in record)) or "interrupted" in record:
+        """Add a record."""
+        if (run := counted(record)) is None:
             return
-        name, source = record.get("hook"), record.get("source")
-        stats = self._hooks.get((name, source))  # with the line
+        name, source, ms, failure = run
+        stats = self._hooks.get((name, source))
         if stats is None:
-            stats = self._hooks[name, source] = self._in_file(str(name), str(source).rpartition(":")[0])
-        stats.add(record.get("ms"), record.get("failure"))
-
-    def _in_file(self, name: str, path: str) -> HookStats:
-        there = (each for each in self._hooks.values() if (each.name, each.source) == (name, path))
-        return next(there, None) or HookStats(name, path)
+            stats = self._hooks[name, source] = HookStats(name, source)
+        if ms is not None:
+            stats.times[ms] += 1
+        if failure is not None:
+            stats.failures[failure] += 1
 
     def sorted(self) -> list[HookStats]:
         """Return the hooks, the one with the most time first."""
-        each = dict.fromkeys(self._hooks.values())
-        return sorted(each, key=lambda it: -sum(ms * count for ms, count in it.times.items()))
+        _, *hooks = self._hooks.values()
+        return sorted(hooks, key=lambda it: -sum(ms * count for ms, count in it.times.items()))
 
 
 def _hook_stats(runs: RunFilter) -> tuple[list[HookStats], HookStats]:

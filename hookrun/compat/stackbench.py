@@ -21,7 +21,8 @@ from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, app
 from hookrun.recipes.validate_json import Rule, ValidateJSON
 
 if TYPE_CHECKING:
-    from hookrun import Bundle, Context, Engine
+    from hookrun import Context, Engine
+    from hookrun.library import Bundle
 
     Schema = dict[str, object]
     Directory = str | os.PathLike[str] | None

@@ -18,11 +18,12 @@ from hookrun.core.events import GATES, TOOLS
 from hookrun.core.gate import refuses
 from hookrun.core.state import home_directory
 from hookrun.core.text import HookrunError
+from hookrun.events import CLASSES
 from hookrun.library import Result, handlers
 from hookrun.library.calls import check_deadline, current_task, result_at_once
 from hookrun.library.engine_fire import AgentNamedFire, EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.library.event_contexts import CLASSES, Context
+from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, checked, known_fields
 from hookrun.library.fire_fields import FireFields
 from hookrun.library.handlers import TableCandidates
@@ -222,7 +223,7 @@ class Engine(HandlerRegistration):
         Async handlers run in a loop in a thread of the engine. Raises RuntimeError if such a handler calls `fire_sync`
         instead of awaiting `fire`.
 
-        >>> from hookrun import PreToolUse
+        >>> from hookrun.events import PreToolUse
         >>> engine = Engine(hooks=[{"event": "pre_tool_use", "matcher": "bash", "command": "echo no >&2; exit 2"}])
         >>> result = engine.fire_sync(PreToolUse(tool_name="bash", tool_args={"command": "ls"}))
         >>> result.go_on, result.message
@@ -371,3 +372,6 @@ class Engine(HandlerRegistration):
     def __exit__(self, *_raised: object) -> None:
         if self._leave():
             self.close_sync()
+
+
+load = Engine.load

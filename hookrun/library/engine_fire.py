@@ -19,12 +19,11 @@ from hookrun.core.gate import conclude, refusal, refuses, with_end
 from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
 from hookrun.core.text import HookrunError, describe_exception
-from hookrun.library import Result
+from hookrun.library import Handler, Result
 from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, is_awaitable, within_limit
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
-from hookrun.library.handlers import Handler
 from hookrun.process.prepare import HookEnvironment
 
 if TYPE_CHECKING:

@@ -116,10 +116,10 @@ class CostTracker:
     knows them. For a model without a price the tokens are counted and the user is notified once. A `usage` is a mapping
     or an object, with the names of Anthropic, OpenAI, Google or Bedrock. A `total_cost_usd`, in the context or its
     `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
-    than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts are blocked once it
-    is used up.
+    than the last begins a new run. With a `budget`, in USD for each session, tools, prompts and
+    inferences are blocked once it is used up.
 
-    >>> from hookrun import AfterInference, PreToolUse
+    >>> from hookrun.events import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, ObserverDatabase
     >>> import os, tempfile
     >>> store = ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db"))
@@ -154,7 +154,7 @@ class CostTracker:
         place = self._store.place
         register_observers(engine, place, {"cost-tracker": ("after_inference", self.on_inference)})
         if self._budget is not None:
-            events = ("pre_tool_use", "user_prompt_submit")
+            events = ("pre_tool_use", "user_prompt_submit", "before_inference")
             guards = {f"cost-budget-{event.replace('_', '-')}": (event, self.on_spending) for event in events}
             register_observers(engine, place, guards, always=False)
 

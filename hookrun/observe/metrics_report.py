@@ -132,7 +132,7 @@ class MetricsExport:
     holds no session, message or path.
 
     >>> from hookrun.observe import MetricsExport, ObserverDatabase, ToolTimes
-    >>> from hookrun import PostToolUse, SessionEnd
+    >>> from hookrun.events import PostToolUse, SessionEnd
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
     >>> store = ObserverDatabase(directory / "observe.db")

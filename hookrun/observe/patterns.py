@@ -54,7 +54,7 @@ class PatternLearning:
     on which types of `files`, each with tags, files and project. A pattern that recurs is counted, and keeps its best
     score. The handler passes on `pattern_ids`. `suggest=True` gives the model the project's best at session_start.
 
-    >>> from hookrun import PostCheckpoint
+    >>> from hookrun.events import PostCheckpoint
     >>> from hookrun.observe import PatternLearning, ObserverDatabase
     >>> import os, tempfile
     >>> learning = PatternLearning(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))

@@ -57,7 +57,7 @@ class ToolTimes:
     A call whose beginning was not seen is counted without a time; of calls that never end the latest `pending` are
     remembered. Calls are identified by their `tool_use_id`, without one by tool and arguments.
 
-    >>> from hookrun import PostToolUse
+    >>> from hookrun.events import PostToolUse
     >>> from hookrun.observe import ObserverDatabase, ToolTimes
     >>> import os, tempfile
     >>> times = ToolTimes(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))

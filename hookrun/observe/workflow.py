@@ -121,7 +121,7 @@ class WorkflowMetrics:
 
     `session(id)`, `sessions()` and `summary()` return them, with velocity, quality trend and working hours.
 
-    >>> from hookrun import PostCheckpoint
+    >>> from hookrun.events import PostCheckpoint
     >>> from hookrun.observe import ObserverDatabase, WorkflowMetrics
     >>> import os, tempfile
     >>> workflow = WorkflowMetrics(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun import settings_globs
+from hookrun.agents import settings_globs
 from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
 from hookrun.recipes import shown_secrets, unseen_code

@@ -174,7 +174,7 @@ class Watch:
     @property
     def _guarded(self) -> dict[str, str]:
         if not self._found:
-            from hookrun import guarded_files  # loads the config: only for calls with files
+            from hookrun.trust.guarded import guarded_files  # loads the config: only for calls with files
 
             self._found = guarded_files(self._root)
         return self._found

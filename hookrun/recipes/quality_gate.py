@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeGuard
 
-    from hookrun import Engine, PreCheckpoint
+    from hookrun import Engine
+    from hookrun.events import PreCheckpoint
 
 MAX_SCORE = 100
 # Early: for a blocked checkpoint other hooks need not run.
@@ -43,7 +44,7 @@ class QualityGate:
         ValueError: The threshold is not a number from 0 to 100.
 
     >>> import asyncio
-    >>> from hookrun import PreCheckpoint
+    >>> from hookrun.events import PreCheckpoint
     >>> gate = QualityGate(60)
     >>> asyncio.run(gate.check(PreCheckpoint(checkpoint_data={"quality_score": 45}))).message
     'Quality too low for checkpoint (score: 45/100, minimum: 60)'

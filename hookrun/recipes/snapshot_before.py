@@ -100,7 +100,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def _decides(context: Mapping[str, object]) -> bool:
     wanted = one_of(RECIPE, "snapshot")
     if wanted == "unasked":
-        from hookrun import can_ask  # loads the agents
+        from hookrun.agents import can_ask  # loads the agents
 
         return not can_ask(str(context.get("agent")), str(context.get("agent_event")))
     return wanted == "instead"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.cli.stats import HookStats
+from hookrun.cli.stats import AllHookStats
 from hookrun.cli.try_times import percentile
-from hookrun.library.event_contexts import (
+from hookrun.events import (
     AfterInference,
     PostCheckpoint,
     PostToolFailure,
@@ -304,7 +304,8 @@ def test_percentiles_are_nearest_rank() -> None:
 
 def test_whole_milliseconds_are_times() -> None:
     """Other programs' JSON writes 12 for 12.0."""
-    stats = HookStats("guard", "coder.json")
+    table = AllHookStats()
     for ms in (12, 12.5, None, "12"):
-        stats.add(ms, None)
+        table.add({"kind": "hook", "hook": "guard", "source": "coder.json:3", "ms": ms})
+    (stats,) = table.sorted()
     assert (stats.to_dict()["runs"], stats.to_dict()["max_ms"]) == (2, 12.5)

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse
+from hookrun import Engine
 from hookrun.compat.stackbench import AgentLog
+from hookrun.events import PostToolFailure, PostToolUse, PreToolUse
 from tests.compat.programs.writes_many import write_many
 from tests.rows import rows
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, PostToolUse, PreSearchQuery, PreToolUse, Stop, Verdict
+from hookrun import Context, Engine, Verdict
 from hookrun.core.events import ALIASES
-from hookrun.library.event_contexts import CLASSES
+from hookrun.events import CLASSES, PostToolUse, PreSearchQuery, PreToolUse, Stop
 from tests.library.firing import CALL, Fire, answers
 from tests.rows import rows
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import hookrun
-from hookrun import Engine, PreSearchQuery, Verdict
+from hookrun import Engine, Verdict
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
 from hookrun.compat.stackbench import AgentHooks, AgentLog
 from hookrun.core.literals import EventName
-from hookrun.library.event_contexts import CLASSES
+from hookrun.events import CLASSES, PreSearchQuery
 from hookrun.observe import CauseChains, ObserverDatabase, PatternLearning, WorkflowMetrics
 from hookrun.recipes.format_on_edit import FormatOnEdit
 from hookrun.recipes.quality_gate import QualityGate
@@ -134,7 +134,7 @@ def test_a_context_is_made_with_its_state(fire: Fire, engine: Engine) -> None:
     """It is used when the context is fired, as the event or beside it, and by a clone; `state=` takes precedence."""
     seen: list[object] = []
     engine.register("before_request", lambda ctx: seen.append(ctx.state))
-    context = hookrun.BeforeRequest(session_id="s1")
+    context = hookrun.events.BeforeRequest(session_id="s1")
     context.state = {"n": 1}
     fire(engine, context)
     fire(engine, context, {"session_id": "s2"})
@@ -168,5 +168,5 @@ def test_the_hooks_of_an_agent_go_to_claude_as_one_object(tmp_path: Path) -> Non
 
 def test_a_handler_can_be_called_without_an_engine() -> None:
     """It is a function of a context: a unit test needs nothing else."""
-    context = hookrun.PreCheckpoint(checkpoint_data={"quality_score": 10})
+    context = hookrun.events.PreCheckpoint(checkpoint_data={"quality_score": 10})
     assert asyncio.run(QualityGate(60).check(context)).action == "block"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hookrun import SessionEnd, SessionStart
+from hookrun.events import SessionEnd, SessionStart
 from hookrun.observe import DatabaseError, MetricsExport, ObserverDatabase, WorkflowMetrics, database
 from hookrun.observe.database import default_path
 from tests.conftest import ROOT

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import ErrorOccurred, PostToolFailure, PostToolUse
+from hookrun.events import ErrorOccurred, PostToolFailure, PostToolUse
 from hookrun.observe import CauseChains, error_chains
 
 if TYPE_CHECKING:

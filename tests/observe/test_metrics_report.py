@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import (
-    AfterInference,
-    PostCheckpoint,
-    PostToolFailure,
-    PostToolUse,
-    SessionEnd,
-    Stop,
-)
+from hookrun.events import AfterInference, PostCheckpoint, PostToolFailure, PostToolUse, SessionEnd, Stop
 from hookrun.observe import (
     CauseChains,
     CostTracker,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import PostCheckpoint, SessionStart
+from hookrun.events import PostCheckpoint, SessionStart
 from hookrun.observe import PatternLearning
 from tests.rows import rows
 

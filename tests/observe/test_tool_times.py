@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import PostToolFailure, PostToolUse, PreToolUse
+from hookrun.events import PostToolFailure, PostToolUse, PreToolUse
 from hookrun.observe import ObserverDatabase, ToolTimes
 
 if TYPE_CHECKING:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun import (
-    FileChanged,
-    PostCheckpoint,
-    PostToolFailure,
-    PostToolUse,
-    SessionEnd,
-    SessionStart,
-)
+from hookrun.events import FileChanged, PostCheckpoint, PostToolFailure, PostToolUse, SessionEnd, SessionStart
 from hookrun.observe import WorkflowMetrics
 from hookrun.observe.metrics_report import as_json, collect
 from hookrun.observe.workflow import STEADY, slope, trend

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PostToolUse, PreCheckpoint, Verdict
+from hookrun import Engine, Verdict
 from hookrun.compat.stackbench import AgentLog
+from hookrun.events import PostToolUse, PreCheckpoint
 from hookrun.recipes.format_on_edit import FormatOnEdit, Formatter
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import CommandChannel
