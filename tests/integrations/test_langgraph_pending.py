@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.pending import Decision, Pending, PendingCalls
 from tests.integrations.conftest import listen
 from tests.rows import rows

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.hooked import HookedCall
 from hookrun.integrations.pending import Pending, PendingCalls
 from hookrun.integrations.tool_loop import ToolOutcome, run_tool, run_tool_sync
