@@ -67,7 +67,7 @@ def test_hooks_decide_in_one_session(kilo: Agent) -> None:
     assert ran.heard.count("reason-of-no-forbidden") >= 2, ran
 
 
-def test_a_broken_config_and_a_project_that_is_not_approved_stop_nothing(kilo: Agent) -> None:
+def test_a_broken_config_stops_nothing(kilo: Agent) -> None:
     """The user's guards still run, and the user is told."""
     kilo.place.project.joinpath("coder.json").write_text('{"hooks": [\n  {"name": "guard",\n')
     passes, refused = kilo.driver.shell("echo hi > made.txt"), kilo.driver.shell("echo forbidden > forbidden.txt")
