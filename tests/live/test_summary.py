@@ -12,12 +12,14 @@ import pytest
 from tests.live.installed import PINS, ROOT
 from tests.live.summary import lines_of
 
+KILO = "tests/live/test_kilo_sessions.py"  # its runs are too slow for those of all drivers
+
 
 def run(agents: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of the drivers with the agents of a directory."""
     # With a separate directory: at the end, pytest would spend minutes on removing what earlier runs left.
     base = agents.parent / "temporary"
-    tests = ["--basetemp", str(base), "-m", "slow", "tests/live/test_drivers.py"]
+    tests = ["--basetemp", str(base), "-m", "slow", "tests/live/test_drivers.py", KILO]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, *tests],
         cwd=ROOT,
