@@ -71,13 +71,15 @@ def mcp_tool(context: Mapping[str, object]) -> str:
     return next((each for each in names if isinstance(each, str) and each.startswith(MCP)), "")
 
 
-def named_paths(context: Mapping[str, object], arguments: Iterable[str] = PATH_ARGUMENTS) -> list[str]:
-    """Return the paths in a call's arguments; of an MCP server's tool in all that may name files."""
+def named_paths(context: Mapping[str, object], arguments: Iterable[str] = ()) -> list[str]:
+    """Return the paths in a call's `arguments`; by default in all that name files, with an MCP server's own names."""
     args = context.get("tool_args")
     if not isinstance(args, dict):
         return []
-    if mcp_tool(context):
-        arguments = [each for each in args if any(part in str(each).lower() for part in NAMING)]
+    if not arguments:
+        mcp = mcp_tool(context)
+        arguments = [each for each in args if mcp and any(part in str(each).lower() for part in NAMING)]
+        arguments = arguments or PATH_ARGUMENTS
     given = [args.get(name) for name in arguments]
     found = [path for each in given for path in (each if isinstance(each, list) else [each])]
     return [each for each in found if isinstance(each, str)]

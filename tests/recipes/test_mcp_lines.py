@@ -123,6 +123,8 @@ def test_files_of_other_tools(clean: Account, guard: str, tool: str, path: str, 
         ("protect_hooks:guard", "mcp__fs__put", {"filename": "coder.json", "text": "{}"}, "block"),
         ("protect_files", "mcp__fs__read_multiple_files", {"paths": ["src/app.ts", ".env"]}, "block"),
         ("protect_files", "mcp__fs__read_multiple_files", {"paths": ["src/app.ts", "README.md"]}, "continue"),
+        ("protect_files", "mcp__fs__search_files", {"path": ".", "glob": ".env"}, "block"),
+        ("protect_files", "mcp__fs__search_files", {"path": ".", "glob": "*.ts"}, "continue"),
         ("protect_files", "mcp__notes__add", {"text": ".env"}, "continue"),
     ],
 )
