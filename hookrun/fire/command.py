@@ -75,14 +75,11 @@ Examples:
 def help_text() -> str:
     """Return what `hookrun fire --help` prints."""
     from hookrun.agents import AGENTS
+    from hookrun.core.terminal import wrap
 
     *first, last = AGENTS
-    lines = [""]
-    for word in f"{', '.join(first)} or {last}".split():
-        if len(lines[-1]) + len(word) > MAX_AGENTS:
-            lines.append("")
-        lines[-1] += f"{word} "
-    return HELP.replace("{agents}", f"\n{' ' * 22}".join(line.rstrip() for line in lines))
+    lines = wrap(f"{', '.join(first)} or {last}", MAX_AGENTS)
+    return HELP.replace("{agents}", f"\n{' ' * 22}".join(lines))
 
 
 class FireOptions:
