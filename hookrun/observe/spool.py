@@ -32,6 +32,8 @@ BEFORE = "pre_tool_use"
 CHANGING = frozenset({"write", "edit", "delete"})
 # Bytes of a spool that nobody can empty; beyond that nothing is added.
 MAX_BYTES = 8 << 20
+# How often a spool may just have been taken when an event is to be added: beyond that somebody else has locked it.
+MAX_TAKEN = 1000
 # Thirty years, in milliseconds: a longer time is an agent's error.
 MAX_MS = 1e12
 # Characters of an identifier, of an error, and of its last line.
@@ -144,11 +146,12 @@ def append(path: str, row: Row) -> int:
     """Append a row to the spool at `path`; return its bytes before. Raises DatabaseError, also if there is no room."""
     data = f"\n{dumps(row)}\n".encode("utf-8", "replace")  # a line that another could not finish spoils no other
     try:
-        while (before := _appended(path, data)) is None:  # it was just taken
-            pass
-        return before
+        for _ in range(MAX_TAKEN):
+            if (before := _appended(path, data)) is not None:
+                return before
     except OSError as error:
         raise DatabaseError(f"{error.filename or path}: {error.strerror}") from error
+    raise DatabaseError(f"{path}: another program has locked it; end that")
 
 
 def _appended(path: str, data: bytes) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sqlite3
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hookrun.observe import ObserverDatabase
+from hookrun.observe.spool import DatabaseError
 from tests.conftest import ROOT
 from tests.waiting import until
 
@@ -58,6 +60,18 @@ def test_killed_between(tmp_path: Path) -> None:
     assert len(store.rows()) == count
     with closing(sqlite3.connect(store.path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_lock_of_another_program(tmp_path: Path) -> None:
+    """It is an error with the way out, and no call waits for its end."""
+    store = ObserverDatabase(tmp_path / "observe.db")
+    store.add("stop", 1.0)
+    with open(f"{store.path}.spool", "rb") as spool:
+        fcntl.flock(spool, fcntl.LOCK_EX)
+        with pytest.raises(DatabaseError, match=r"spool: another program has locked it; end that$"):
+            store.add("stop", 2.0)
+    store.add("stop", 3.0)
+    assert [row["at"] for row in store.rows()] == [1.0, 3.0]
 
 
 def test_what_is_old_or_too_much_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
