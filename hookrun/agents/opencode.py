@@ -89,6 +89,7 @@ CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
 # SHA-256 of earlier versions' templates: such a plugin is hookrun's, too.
 EARLIER_TEMPLATES = frozenset(
     {
+        "b2448778fe1a7cc32d8e7fc489b13cc96e8a864f31cbd87df5ff45306e600ed8",
         "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
         "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
@@ -102,7 +103,8 @@ EARLIER_TEMPLATES = frozenset(
 def plugin(command: Sequence[str], events: Iterable[str]) -> str:
     """Return the plugin's JavaScript source that calls hookrun for these events (OpenCode's names).
 
-    `command` is the launcher, or the program (an absolute path) and its arguments without the event.
+    `command` is the launcher, or the program (an absolute path) and its arguments without the event; for a project the
+    shell and a line, which runs in its root and gets the event as `$0`.
     """
     import json
 

@@ -3,10 +3,12 @@
 // OpenCode ignores a file if any of its exports is not a function.
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 
 const COMMAND = [] // the program and its arguments; the event is added
 const EVENTS = new Set([]) // the events for which hookrun is called
 const PATIENCE = 65000 // milliseconds; hookrun's own timeout is shorter
+const ROOT = fileURLToPath(new URL("../..", import.meta.url)) // of the project, if this is its file
 
 export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const headless = process.argv.includes("run") // `opencode run` ends at session.idle, whatever a plugin does
@@ -35,12 +37,13 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     new Promise((resolve) => {
       // An interpreter without its program exits with 2, which would block everything.
       const isFire = COMMAND.includes("fire")
+      const isProjects = COMMAND[1] === "-c" && !isFire // a line in the project's root, which gets the event
       const program = isFire ? COMMAND.slice(0, COMMAND.indexOf("fire")) : COMMAND.slice(0, 1)
       const gone = program.find((word) => word.startsWith("/") && !existsSync(word))
       if (gone) return resolve({ failed: `${gone} no longer exists` })
       const [first, ...rest] = COMMAND
-      const args = isFire ? [...rest, event] : [event, ...rest] // a launcher decides by its first word
-      const child = spawn(first, args, { cwd: directory })
+      const args = isFire || isProjects ? [...rest, event] : [event, ...rest] // a launcher decides by its first word
+      const child = spawn(first, args, { cwd: isProjects ? ROOT : directory })
       const out = []
       const err = []
       const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE)

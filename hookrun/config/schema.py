@@ -315,6 +315,17 @@ SETTINGS = (
         "The most that project hooks may inherit, `scrub` by default (managed and user layer only).",
     ),
     Field(
+        "install",
+        Str("a command without quotes, of one line", r"[-A-Za-z0-9 +:/@.=_,~#]+"),
+        "What installs hookrun for those who work in the project, such as `uv tool install git+https://...`.",
+    ),
+    Field(
+        "when_missing",
+        Choice(("warn", "block")),
+        "What the project's entries in agents' settings do where hookrun is not installed: only `warn`, the default, "
+        "or `block` every tool.",
+    ),
+    Field(
         "path",
         ListOf(Str("an absolute path, or one that begins with ~/", r"(?:~?/)[^\u0000:]*"), "a list of paths", least=0),
         "Directories at the end of the PATH of hooks, such as a version manager's (managed and user layer only).",
