@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.document import Location
 from hookrun.config.shapes import (
@@ -322,8 +320,7 @@ SETTINGS = (
     Field(
         "when_missing",
         Choice(("warn", "block")),
-        "What the project's entries in agents' settings do where hookrun is not installed: only `warn`, the default, "
-        "or `block` every tool.",
+        "What a project's entries do where hookrun is not installed: `warn`, the default, or `block` every tool.",
     ),
     Field(
         "path",
@@ -370,14 +367,6 @@ TRUSTED_SETTINGS = (
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-# The schema beside a config file that names it, so that editors need no network.
-SCHEMA_FILE = "hookrun.schema.json"
-
-
-def schema_text() -> str:
-    """Return the text of SCHEMA_FILE: one line, because people do not read it."""
-    return json.dumps(schema(), separators=(",", ":")) + "\n"
 
 
 def schema() -> Schema:
