@@ -295,7 +295,7 @@ COUNTED_TOGETHER = {
 
 BUDGETS = {
     "core": 4515, "launch": 2040, "config": 5790, "agents": 5460, "shell": 4720, "process": 3720, "trust": 2430,
-    "fire": 2260, "wiring": 1900, "doctor": 1120, "scaffold": 890, "edit": 800, "library": 3550, "cli": 8340,
+    "fire": 2260, "wiring": 2090, "doctor": 1125, "scaffold": 890, "edit": 800, "library": 3550, "cli": 8340,
     "testing": 1960, "recipes": 8900, "compat": 3620, "rest": 100, "replay": 840,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
