@@ -12,6 +12,7 @@ LOGS = ROOT / ".ci" / "logs"
 PYTEST = ".venv/bin/python -m pytest"
 
 NIGHTLY_ONLY = (
+    "tests/client/test_release.py",  # compiles for every platform, twice
     "tests/client/test_wheels.py",  # compiles for every platform
     "tests/test_ci_entries.py",  # installs with pre-commit
     "tests/docs/test_browser.py",

@@ -70,6 +70,18 @@ HOOKRUN_OATS_PYTHON=.venv-oats/bin/python {PYTEST} -n 0 tests/compat""",
         after=("test",),
     ),
     Stage(
+        "frameworks",
+        "the examples for frameworks, in an environment of their own",
+        """python3 -m venv .venv-frameworks
+HOOKRUN_WHEEL=pure .venv-frameworks/bin/pip install --quiet --no-compile -e '.[frameworks]' \\
+  hypothesis mypy pytest pytest-timeout pytest-xdist ||
+  { echo "SKIPPED the frameworks' packages cannot be installed here: their examples did not run"; exit 0; }
+.venv-frameworks/bin/python -m pytest -n 0 -m "slow or not slow" \\
+  tests/integrations/test_frameworks.py tests/integrations/test_openai_agents.py
+.venv-frameworks/bin/mypy --strict examples/library""",
+        after=("test",),
+    ),
+    Stage(
         "live",
         "with the real agents whose files have changed; of each other one case",
         live('-k "not warm or sandbox" --live "$changed"', "changed=$(python3 .ci/changed.py)"),

@@ -114,7 +114,7 @@ timeout {MUTANTS_LIMIT} \\
 """
 
 IGNORED = " ".join(f"--ignore {path}" for path in ("tests/live", *NIGHTLY_ONLY))
-WHEELS, ENTRIES, BROWSER, INSTALLING = NIGHTLY_ONLY
+RELEASE, WHEELS, ENTRIES, BROWSER, INSTALLING = NIGHTLY_ONLY
 
 TESTS = (
     Stage("environment", "the development environment, as in the README", ENVIRONMENT),
@@ -140,7 +140,7 @@ OTHERS = (
         shows=LIVE_SHOWS,
     ),
     Stage("live-warm", "and through a server", live("-k warm"), after=("environment", "agents"), shows=LIVE_SHOWS),
-    Stage("wheels", "the wheels of all platforms", f"{PYTEST} -n 2 -m slow {WHEELS}", after=("environment",)),
+    Stage("wheels", "all that is released", f"{PYTEST} -n 2 -m slow {RELEASE} {WHEELS}", after=("environment",)),
     Stage(
         "entries",
         "pre-commit, the action, pipx and uv",

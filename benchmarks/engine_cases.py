@@ -15,7 +15,8 @@ import plain_spawn
 from fixtures import BLOCKING_HOOK, EVENT, HOOK, hook
 from measure import BrokenCaseError
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,8 @@
     python benchmarks/log_scale.py [--records 1000000] [--json FILE]
 
 Each command is a process of its own. Compared are seconds of CPU in user mode, less those of `hookrun version`, with a
-loop of `orjson.loads` over the lines of the same files; the least of three.
+loop of `orjson.loads` over the lines of the same files, less those of importing it: the least of five rounds, in each
+of which all of them take turns.
 Exits 1 when a bar fails or a command does.
 """
 
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import orjson
 
-FILES, HOOKS, TIMES = 6, 2, 3
+FILES, HOOKS, TIMES = 6, 2, 5
 # Times the bare loop, megabytes of memory, bytes read of the log.
 MOST_TIMES, MOST_MEMORY, MOST_READ = 2.0, 64, 1_000_000
 
@@ -68,14 +69,20 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hookrun-benchmark-") as home:
         last = write_log(Path(home) / ".local/state/hookrun", options.records)
         hookrun = [sys.executable, "-m", "hookrun"]
-        start = least(home, [*hookrun, "version"])[0]
-        bare = (
-            least(home, [sys.executable, "-c", BARE, home])[0] - least(home, [sys.executable, "-c", "import orjson"])[0]
+        commands = [
+            [sys.executable, "-c", BARE, home],
+            [sys.executable, "-c", "import orjson"],
+            [*hookrun, "version"],
+            *([*hookrun, *words, *(["--all-projects"] if words[0] == "log" else [])] for words in WHOLE),
+        ]
+        rounds = [[measure(home, each) for each in commands] for _ in range(TIMES)]
+        (parsing, _), (importing, _), (start, _), *found = (
+            (min(seconds for seconds, _ in each), max(memory for _, memory in each))
+            for each in zip(*rounds, strict=True)
         )
+        bare = parsing - importing
         print(f"{options.records} records; parsing them alone: {bare:.2f} s\n{'command':<52}{'times':>7}{'MB':>7}  bar")
-        for words in WHOLE:
-            arguments = [*words, *(["--all-projects"] if words[0] == "log" else [])]
-            seconds, memory = least(home, [*hookrun, *arguments])
+        for words, (seconds, memory) in zip(WHOLE, found, strict=True):
             ratio = (seconds - start) / bare
             passed = ratio <= MOST_TIMES and memory <= MOST_MEMORY
             results.append({"command": " ".join(words), "times": ratio, "megabytes": memory, "passed": passed})
@@ -115,18 +122,14 @@ def write_log(directory: Path, records: int) -> str:
     return f"{number - 5:016x}"
 
 
-def least(home: str, command: list[str]) -> tuple[float, float]:
-    """Return a command's least seconds of CPU in user mode, and the megabytes of its peak memory."""
-    found = []
-    for _ in range(TIMES):
-        process = subprocess.Popen(command, env={**os.environ, "HOME": home}, cwd=home, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            sys.exit(f"log_scale.py: {command[-3:]}: exit status {process.returncode}")
-        megabytes = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-        found.append((usage.ru_utime, megabytes))
-    return min(seconds for seconds, _ in found), max(memory for _, memory in found)
+def measure(home: str, command: list[str]) -> tuple[float, float]:
+    """Return a command's seconds of CPU in user mode, and the megabytes of its peak memory."""
+    process = subprocess.Popen(command, env={**os.environ, "HOME": home}, cwd=home, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"log_scale.py: {command[-3:]}: exit status {process.returncode}")
+    return usage.ru_utime, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def bytes_read(home: str, arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ sdist is installed; without a compiler the wheel is pure. An editable install ha
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,8 +17,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+CLIENT = "hookrun/launch/client/client.c"
 PROGRAMS = {
-    "hookrun/launch/client/client.c": "hookrun/launch/client/hookrun-client",
+    CLIENT: "hookrun/launch/client/hookrun-client",
     "hookrun/launch/client/watcher.c": "hookrun/launch/client/hookrun-watcher",
 }
 """Source -> program."""
@@ -55,10 +57,13 @@ class ClientHook(BuildHookInterface):
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             plain = os.environ.get("CC", "cc").split()
             compilers = [[*plain, "-static"], plain]  # a static program starts faster, where the system can link one
-        self._programs: dict[str, str] = {}
+        # beside the sources, so that a program is put in place at once
+        beside = os.path.join(self.root, os.path.dirname(CLIENT)) if version == "editable" else None
+        self._directory = tempfile.mkdtemp(dir=beside)
+        programs: dict[str, str] = {}
         try:
             for source, program in PROGRAMS.items():
-                self._programs[self._compiled(compilers, source, beside=version == "editable")] = program
+                programs[self._compiled(compilers, source, os.path.basename(program))] = program
         except (OSError, subprocess.CalledProcessError) as error:
             self.finalize(version, build_data, "")
             if wanted:
@@ -66,36 +71,35 @@ class ClientHook(BuildHookInterface):
             self.app.display_warning(f"the client is not compiled, so hooks start with Python: {error}")
             return
         if version == "editable":
-            for made, program in self._programs.items():
+            for made, program in programs.items():
                 os.replace(made, os.path.join(self.root, program))
-            self._programs = {}
+            self.finalize(version, build_data, "")
             return
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
-        build_data["force_include"].update(self._programs)
+        build_data["force_include"].update(programs)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         """Remove the programs, which are in the wheel now."""
-        for made in getattr(self, "_programs", ()):
-            os.unlink(made)
+        if hasattr(self, "_directory"):
+            shutil.rmtree(self._directory)
+            del self._directory
 
-    def _compiled(self, compilers: list[list[str]], source: str, *, beside: bool) -> str:
-        """Compile a program by the first compiler that can, and return its temporary path."""
-        path = os.path.join(self.root, source)
-        descriptor, made = tempfile.mkstemp(dir=os.path.dirname(path) if beside else None)
-        os.close(descriptor)
-        try:
-            for compiler in compilers:
-                is_last = compiler == compilers[-1]
-                try:
-                    stderr = None if is_last else subprocess.DEVNULL
-                    subprocess.run([*compiler, *FLAGS, "-o", made, path], check=True, stdout=sys.stderr, stderr=stderr)
-                    break
-                except (OSError, subprocess.CalledProcessError):
-                    if is_last:
-                        raise
-            os.chmod(made, 0o755)  # noqa: S103  # it is a program
-        except BaseException:
-            os.unlink(made)
-            raise
+    def _compiled(self, compilers: list[list[str]], source: str, name: str) -> str:
+        """Compile a program by the first compiler that can, and return its temporary path.
+
+        It has its own `name` there: macOS's signature has the file's, and wheels are the same byte for byte.
+        """
+        made = os.path.join(self._directory, name)
+        for compiler in compilers:
+            is_last = compiler == compilers[-1]
+            try:
+                stderr = None if is_last else subprocess.DEVNULL
+                command = [*compiler, *FLAGS, "-o", made, os.path.join(self.root, source)]
+                subprocess.run(command, check=True, stdout=sys.stderr, stderr=stderr)
+                break
+            except (OSError, subprocess.CalledProcessError):
+                if is_last:
+                    raise
+        os.chmod(made, 0o755)  # noqa: S103  # it is a program
         return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hookrun import guarded_files
+from hookrun.trust.guarded import guarded_files
 
 if TYPE_CHECKING:
     import pytest

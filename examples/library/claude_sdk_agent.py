@@ -10,7 +10,8 @@ from pathlib import Path
 
 from claude_agent_sdk import ClaudeAgentOptions, ResultMessage, query
 
-from hookrun import Engine, PostToolFailure, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PostToolFailure, PreToolUse
 from hookrun.integrations.claude_agent_sdk import hooks_for
 
 engine = Engine()  # Engine.load() reads the hooks that the user and the project have declared, too

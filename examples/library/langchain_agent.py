@@ -9,8 +9,9 @@ from langchain.tools import tool
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
 from hookrun.agents.base import NameMap
+from hookrun.events import PreToolUse
 from hookrun.integrations.langchain import HookrunMiddleware
 
 engine = Engine()

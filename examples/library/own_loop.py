@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hookrun import Engine, PostToolUse, PreToolUse, Stop, UserPromptSubmit, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PostToolUse, PreToolUse, Stop, UserPromptSubmit
 from hookrun.integrations.tool_loop import ToolFailed, run_tool
 
 engine = Engine()

@@ -19,6 +19,8 @@ AGENTS = {
     "copilot": "hookrun.agents.copilot",
     "cline": "hookrun.agents.cline",
     "opencode": "hookrun.agents.opencode",
+    "kilo": "hookrun.agents.kilo",
+    "pi": "hookrun.agents.pi",
 }
 
 # An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
@@ -38,6 +40,8 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     ),
     "cline": (".cline/hooks/*", ".clinerules/hooks/*", "Documents/Cline/Hooks/*"),
     "opencode": (".opencode/plugin/*", ".opencode/plugins/*", ".config/opencode/*", "opencode.json", "opencode.jsonc"),
+    "kilo": (".kilo/plugin*/*", ".kilocode/plugin*/*", ".kilo/kilo.json*", ".config/kilo/*", "kilo.json", "kilo.jsonc"),
+    "pi": (".pi/extensions/*", ".pi/settings.json", ".pi/agent/extensions/*", ".pi/agent/settings.json"),
     "cursor": (".cursor/hooks.json",),
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
@@ -48,8 +52,6 @@ MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
     "cursor-agent": (),
     "devin": (),
     "grok": ("GROK_AGENT",),
-    "kilo": ("KILO",),
-    "pi": ("AI_AGENT", "PI_CODING_AGENT"),
 }
 
 

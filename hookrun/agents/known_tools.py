@@ -91,6 +91,11 @@ MORE_TOOLS = {
     ),
     "cline": _words("apply_patch ask_question skills submit_and_exit"),
     "opencode": _words("apply_patch invalid list lsp patch question skill todoread todowrite"),
+    "kilo": _words(
+        "apply_patch board_post board_read cancel_wakeup cron_create cron_delete cron_list goal invalid "
+        "kilo_local_recall link_pr list lsp patch question schedule_wakeup skill todoread todowrite"
+    ),
+    "pi": _words("codemode tool_search"),
 }
 
 # Agents' own tools that read, list or run -> hookrun's name; `read_many_files` becomes a call for each file.

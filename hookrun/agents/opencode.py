@@ -10,15 +10,13 @@ Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with results,
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import ResponseFormat, parts
+from hookrun.agents.formats import ResponseFormat
+from hookrun.agents.plugin import Plugin, answer
 from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from hookrun.agents.formats import Json, Reply
-    from hookrun.agents.types import InstallSpec, PluginParts
+    from hookrun.agents.types import InstallSpec
 
 NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
@@ -83,12 +81,10 @@ NOTES = (
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
-# The constants in the plugin's source that hold the installation, and the template's values.
-CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
-
 # SHA-256 of earlier versions' templates: such a plugin is hookrun's, too.
 EARLIER_TEMPLATES = frozenset(
     {
+        "9a6bc62ad1028cdbab471d47c99303c2a09d42704a68791db0e533f83f5be2db",
         "b2448778fe1a7cc32d8e7fc489b13cc96e8a864f31cbd87df5ff45306e600ed8",
         "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
@@ -99,75 +95,33 @@ EARLIER_TEMPLATES = frozenset(
     }
 )
 
-
-def plugin(command: Sequence[str], events: Iterable[str]) -> str:
-    """Return the plugin's JavaScript source that calls hookrun for these events (OpenCode's names).
-
-    `command` is the launcher, or the program (an absolute path) and its arguments without the event; for a project the
-    shell and a line, which runs in its root and gets the event as `$0`.
-    """
-    import json
-
-    text = _template().replace("const COMMAND = []", f"const COMMAND = {json.dumps(list(command))}", 1)
-    return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({json.dumps(sorted(events))})", 1)
+PLUGIN = Plugin(NAME, "opencode_plugin.js", "tool.execute.before", EARLIER_TEMPLATES)
 
 
-def _template() -> str:
-    import os
-
-    with open(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"), encoding="utf-8") as file:
-        return file.read()
-
-
-def parse_plugin(text: str) -> PluginParts | None:
-    """Return the constants in a plugin's source, or None if they are missing."""
-    import hashlib
-    import json
-    import re
-
-    values = {}
-    for name, empty in CONSTANTS.items():
-        match = re.search(rf"^const {name} = (?:new Set\()?(.+?)\)? //", text, re.MULTILINE)
-        if match is None:
-            return None
-        try:
-            values[name] = json.loads(match.group(1))
-        except ValueError:
-            return None
-        text = text[: match.start(1)] + empty + text[match.end(1) :]
-    command, events, patience = values.values()
-    words = [*command, *events] if isinstance(command, list) and isinstance(events, list) else [None]
-    if not all(isinstance(word, str) for word in words) or not isinstance(patience, (int, float)):
-        return None
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    unchanged = digest in EARLIER_TEMPLATES or text == _template()
-    return {"command": command, "events": events, "seconds": patience / 1000, "unchanged": unchanged}
-
-
-def read(payload: dict[str, object], event: str) -> base.Message:
+def read(payload: dict[str, object], event: str, agent: str = NAME, names: base.NameMap = NAMES) -> base.Message:
     """Return a message of the plugin. Raises UnreadableMessageError if it is not hookrun's plugin."""
     happened = payload.get("event")
     sent = happened.get("type") if isinstance(happened, dict) else payload.get("hook", event)
     if not isinstance(sent, str) or not sent:
         raise base.UnreadableMessageError(
-            f"hook is {sent!r}, not the name of a hook of {DISPLAY_NAME}: is this hookrun's plugin?"
+            f"hook is {sent!r}, not the name of a hook of {agent}: is this hookrun's plugin?"
         )
     native = base.sent_event(EVENTS, sent, event)
     data = as_object(payload.get("input"))
     output = as_object(payload.get("output"))
     properties = as_object(as_object(happened).get("properties"))
-    fields = base.fields_of({}, {}, frozenset(), agent=NAME, event=sent)
+    fields = base.fields_of({}, {}, frozenset(), agent=agent, event=sent)
     fields["payload"] = payload
     _take_session(fields, payload, data, properties)
     name = OF_A_SUBAGENT.get(native) if payload.get("parent") else None
     call = base.CanonicalCall(name or EVENTS.get(native), fields)
     roots = [payload.get("directory"), payload.get("worktree")]
-    _take_texts(call, payload, output, properties)
+    _take_texts(call, payload, output, properties, names)
     tool = data.get("tool")
     if not isinstance(tool, str):
         return base.Message(native, [call], roots=roots)
     args = data.get("args", output.get("args"))
-    message = base.tool_message(native, call, NAMES, tool, args, roots=roots)
+    message = base.tool_message(native, call, names, tool, args, roots=roots)
     fields["tool_use_id"] = data.get("callID")
     if call.event == "post_tool_use":
         fields["tool_result_output"] = base.text_of(output.get("output"))
@@ -190,7 +144,11 @@ def _take_session(
 
 
 def _take_texts(
-    call: base.CanonicalCall, payload: dict[str, object], output: dict[str, object], properties: dict[str, object]
+    call: base.CanonicalCall,
+    payload: dict[str, object],
+    output: dict[str, object],
+    properties: dict[str, object],
+    names: base.NameMap,
 ) -> None:
     """Add the fields of events without a tool."""
     fields, event = call.fields, call.event
@@ -208,27 +166,21 @@ def _take_texts(
         fields["file_path"] = base.text_of(properties.get("file"))
     elif event == "permission_request":
         tool = str(properties.get("permission"))
-        base.tool_message(event, call, NAMES, tool, as_object(properties.get("metadata")))
+        base.tool_message(event, call, names, tool, as_object(properties.get("metadata")))
         fields["tool_use_id"] = as_object(properties.get("tool")).get("callID")
 
 
-def _answer(reply: Reply, message: base.Message) -> Json:
-    refusal = "go_on" if message.native == "session.idle" else "refuse"
-    refused: Json = {refusal: reply.reason} if reply.action == "block" else {}
-    return {**refused, **parts(reply, args="args", context="context", user_message="person")}
-
-
 RESPONSE_FORMATS = {
-    "session.created": ResponseFormat("context, user_message", _answer),
-    "session.idle": ResponseFormat("block, user_message", _answer),
-    "session.error": ResponseFormat("user_message", _answer),
-    "session.compacted": ResponseFormat("user_message", _answer),
-    "experimental.session.compacting": ResponseFormat("context, user_message", _answer),
-    "experimental.text.complete": ResponseFormat("user_message", _answer),
-    "chat.message": ResponseFormat("block, context, user_message", _answer),
-    "tool.execute.before": ResponseFormat("modify, block, context, user_message", _answer),
-    "tool.execute.after": ResponseFormat("context, user_message", _answer),
-    "permission.asked": ResponseFormat("user_message", _answer),
+    "session.created": ResponseFormat("context, user_message", answer),
+    "session.idle": ResponseFormat("block, user_message", answer),
+    "session.error": ResponseFormat("user_message", answer),
+    "session.compacted": ResponseFormat("user_message", answer),
+    "experimental.session.compacting": ResponseFormat("context, user_message", answer),
+    "experimental.text.complete": ResponseFormat("user_message", answer),
+    "chat.message": ResponseFormat("block, context, user_message", answer),
+    "tool.execute.before": ResponseFormat("modify, block, context, user_message", answer),
+    "tool.execute.after": ResponseFormat("context, user_message", answer),
+    "permission.asked": ResponseFormat("user_message", answer),
 }
 
 INSTALL: InstallSpec = {
@@ -238,8 +190,8 @@ INSTALL: InstallSpec = {
     "user": "plugin/hookrun.js",
     "project": ".opencode/plugin/hookrun.js",
     "form": "plugin",
-    "plugin": plugin,
-    "parse_plugin": parse_plugin,
+    "plugin": PLUGIN.source,
+    "parse_plugin": PLUGIN.parse,
     "mcp": {
         "joins": ("_",),
         "unsafe": "_",

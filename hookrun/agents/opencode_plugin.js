@@ -1,22 +1,11 @@
-// Written by `hookrun install opencode`; the next install overwrites changes.
-// Calls hookrun for OpenCode's events and applies its answers: see hookrun/agents/opencode.py.
-// OpenCode ignores a file if any of its exports is not a function.
-import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 
-const COMMAND = [] // the program and its arguments; the event is added
-const EVENTS = new Set([]) // the events for which hookrun is called
-const PATIENCE = 65000 // milliseconds; hookrun's own timeout is shorter
-const ROOT = fileURLToPath(new URL("../..", import.meta.url)) // of the project, if this is its file
-
+// OpenCode and Kilo ignore a file if any of its exports is not a function.
 export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const headless = process.argv.includes("run") // `opencode run` ends at session.idle, whatever a plugin does
   const parents = new Map() // a subagent's session -> the session that it works for
   const starts = new Map() // a session -> a promise of text for its first prompt
   const beside = new Map() // a tool call -> text for its result
   const goingOn = new Map() // a session -> { part, stored }: the last part of its next prompt; to be called once that is stored
-  const shown = new Set()
 
   const notify = async (text) => {
     if (headless) return console.error(text)
@@ -27,56 +16,8 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     }
   }
 
-  const notifyOnce = async (text) => {
-    if (shown.has(text)) return
-    shown.add(text)
-    await notify(text)
-  }
-
-  const run = (event, message) =>
-    new Promise((resolve) => {
-      // An interpreter without its program exits with 2, which would block everything.
-      const isFire = COMMAND.includes("fire")
-      const isProjects = COMMAND[1] === "-c" && !isFire // a line in the project's root, which gets the event
-      const program = isFire ? COMMAND.slice(0, COMMAND.indexOf("fire")) : COMMAND.slice(0, 1)
-      const gone = program.find((word) => word.startsWith("/") && !existsSync(word))
-      if (gone) return resolve({ failed: `${gone} no longer exists` })
-      const [first, ...rest] = COMMAND
-      const args = isFire || isProjects ? [...rest, event] : [event, ...rest] // a launcher decides by its first word
-      const child = spawn(first, args, { cwd: isProjects ? ROOT : directory })
-      const out = []
-      const err = []
-      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE)
-      child.on("error", (error) => resolve({ failed: `${COMMAND[0]} could not be run: ${error.message}` }))
-      child.on("close", (code) => resolve({ code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }))
-      child.on("close", () => clearTimeout(timer))
-      child.stdout.on("data", (data) => out.push(data))
-      child.stderr.on("data", (data) => err.push(data))
-      child.stdin.on("error", () => {}) // it has exited: its output counts
-      child.stdin.end(JSON.stringify(message))
-    })
-
-  const fire = async (event, session, message) => {
-    if (!EVENTS.has(event)) return {}
-    const about = { directory, worktree, parent: parents.get(session) ?? null, ...message }
-    const { failed, code, out, err } = await run(event, about)
-    if (failed) await notifyOnce(`hookrun: ${failed}, so no hook runs: run \`hookrun doctor opencode\``)
-    if (failed) return {}
-    if (code === 2) return { refuse: err.trim() || "blocked by hookrun" }
-    if (code !== 0) await notifyOnce(`hookrun: exited with ${code ?? "a signal"} at ${event}: ${err.trim()}`)
-    let answer = {}
-    try {
-      answer = out.trim() ? JSON.parse(out) : {}
-    } catch {
-      await notifyOnce(`hookrun: its answer to ${event} cannot be read, so the hooks had no effect`)
-    }
-    if (answer.missing) {
-      await notifyOnce(answer.missing) // from a project's settings: hookrun is not installed on this machine
-      return answer.block && event === "tool.execute.before" ? { refuse: answer.missing } : {}
-    }
-    if (answer.person) await notify(answer.person)
-    return answer
-  }
+  const fire = (event, session, message) =>
+    ask(event, { directory, worktree, parent: parents.get(session) ?? null, ...message }, directory, notify)
 
   const goOn = async (session, answer) => {
     if (!answer.go_on) return
@@ -86,8 +27,6 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     if (headless) await Promise.race([stored, new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())])
     goingOn.delete(session)
   }
-
-  const joined = (...texts) => texts.filter(Boolean).join("\n\n")
 
   return {
     event: async ({ event }) => {

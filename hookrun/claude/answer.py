@@ -7,7 +7,7 @@ from hookrun.claude.hook_protocol import ANYTHING, FLAG, OBJECT, TEXT, TEXTS, TO
 from hookrun.core import verdicts
 from hookrun.core.events import can_refuse
 from hookrun.core.fastjson import dumps, loads, type_name
-from hookrun.core.model import BINDING_ACTIONS, AnyHook, AnyVerdict, Failure, HookResult, Outcome, Verdict, as_object
+from hookrun.core.model import BINDING_ACTIONS, AnyVerdict, Failure, Hook, HookResult, Outcome, Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ LIMITED = ("message", "additional_context", "system_message")
 
 
 def to_hook_result(
-    hook: AnyHook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
+    hook: Hook, event: str, context: Fields, outcome: Outcome, keep: Callable[[str], str | None]
 ) -> HookResult:
     """Return a finished hook's result at hookrun's `event`, given its input `context`.
 
@@ -87,7 +87,7 @@ class Interpretation:
     they are reported to the user.
     """
 
-    def __init__(self, hook: AnyHook, event: str, context: Fields, outcome: Outcome) -> None:
+    def __init__(self, hook: Hook, event: str, context: Fields, outcome: Outcome) -> None:
         self.hook = hook
         self.native = hook_protocol.native_event(event)
         self.rules: Rules = rules(self.native)

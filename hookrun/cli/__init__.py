@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from errno import ENOSPC
 from typing import TYPE_CHECKING
 
 import click
@@ -152,6 +153,9 @@ def _error_message(error: Exception) -> str:
         if (failed := _output_error()) is not None:
             _discard_buffered_output()
             return escape(f"the output: {failed.strerror or failed}")
+        if error.errno == ENOSPC:  # click's write of what is longer than the buffer, which is lost then
+            _discard_buffered_output()
+            return escape(f"{error.filename or 'the output'}: {error.strerror}")
         if error.filename:
             return escape(f"{error.filename}: {error.strerror or error}")
     if isinstance(error, UserError):

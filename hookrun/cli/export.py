@@ -164,7 +164,7 @@ class Export:
         cursor = audit_reader.Cursor(self.state.get("places", {}))  # type: ignore[arg-type]
         events = hooks = 0
         for batch in cursor.unread(self.home):
-            if runs := whole_runs(batch, earliest):
+            if runs := audit_reader.whole_runs(each for each in batch if str(each.get("time")) >= earliest):
                 self.take(runs, dry_run=dry_run)
                 events += sum(run.fire is not None for run in runs)
                 hooks += sum(len(run.finished) for run in runs)
@@ -180,22 +180,6 @@ class Export:
         if self.state.get("places") != cursor.places:
             self.state |= {"to": self.name, "places": cursor.places}
             atomic_write(self._path, orjson.dumps(self.state))
-
-
-def whole_runs(records: Sequence[Record], earliest: str) -> list[FireRecords]:
-    """Return the runs of records in the order of the log, without those that began only."""
-    runs: list[FireRecords] = []
-    for record in records:
-        if record.get("kind") == audit_reader.START or str(record.get("time")) < earliest:
-            continue
-        name = str(record.get("request_id"))
-        if not runs or runs[-1].request_id != name or runs[-1].fire is not None:
-            runs.append(FireRecords(name))
-        if record.get("kind") == audit_reader.FIRE:
-            runs[-1].fire = record
-        else:
-            runs[-1].hooks.append(record)
-    return runs
 
 
 class OtlpExport(Export):
@@ -260,8 +244,9 @@ class PrometheusExport(Export):
 
     def finish(self, *, dry_run: bool) -> None:
         """Write the file, or with `dry_run` print it."""
-        from hookrun.observe.database import ObserverDatabase, default_path
+        from hookrun.observe.database import ObserverDatabase
         from hookrun.observe.metrics_report import collect, prometheus
+        from hookrun.observe.spool import default_path
 
         lines: list[str] = []
         for name, (kind, text) in HELP.items():

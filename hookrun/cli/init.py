@@ -101,8 +101,9 @@ def init_command(
     """
     if no_install and agents:
         raise click.UsageError("give --agent or --no-install, not both")
-    setup = Setup(project_file(report.at.directory, report.at.home, "yaml" if as_yaml else None), report)
     asks = is_interactive() and not (yes or report.as_json or report.dry_run)
+    _refuse_home(report, asks=asks, agreed=yes or report.dry_run)
+    setup = Setup(project_file(report.at.directory, report.at.home, "yaml" if as_yaml else None), report)
     own = any(each is not None for each in (lang, event, matcher, name))
     chosen = list(dict.fromkeys([*recipes, *([CUSTOM] if own else ())]))
     if not chosen:
@@ -126,6 +127,17 @@ def init_command(
         setup.show(found)
     else:
         setup.write(found, agents_missing=not (found or no_install or installed_agents()))
+
+
+def _refuse_home(report: CommandReport, *, asks: bool, agreed: bool) -> None:
+    """Ask whether the home directory is meant. Raises click.Abort, or click.ClickException where nobody is asked."""
+    if agreed or os.path.realpath(report.at.directory) != os.path.realpath(report.at.home):
+        return
+    if not asks:
+        hint = "`cd` to a project, or give `--yes`; `add --user` adds hooks for every project"
+        raise click.ClickException(f"this is your home directory, not a project\nhint: {hint}")
+    if not confirm("This is your home directory, not a project. Set it up all the same?"):
+        raise click.Abort
 
 
 class Setup:
@@ -336,21 +348,26 @@ Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
     "remove quiet-pip --dry-run",
     note="Exit status: 0 removed, 1 not found or not removed.",
 )
-@click.argument("hook", metavar="HOOK|RECIPE")
+@click.argument("hooks", metavar="HOOK|RECIPE...", nargs=-1, required=True)
 @click.option("--user", is_flag=True, help="Remove it from your own config.")
 @report_options
-def remove_command(hook: str, report: CommandReport, *, user: bool) -> None:
-    """Remove a hook or a recipe from the config file that declares it.
+def remove_command(hooks: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
+    """Remove hooks or recipes from the config file that declares them.
 
-    Where several files declare it, it asks about each; --user takes your own. A hook's scripts stay; a
+    Where several files declare one, it asks about each; --user takes your own. A hook's scripts stay; a
     recipe's tests are removed. hookrun remove guards removes what hookrun add guards added.
     """
     loaded = report.at.load()
-    places = _places(loaded, hook, user=user)
-    if len(places) > 1 and not report.dry_run:
-        places = _chosen(hook, places, report)
-    for file, hooks in places:
-        _remove(hook, file, hooks, loaded, report)
+    names = list(dict.fromkeys(hooks))
+    for name in names:
+        _places(loaded, name, user=user)  # a wrong name is an error before anything is removed
+    for name in names:
+        loaded = report.at.load()  # without those removed before
+        places = _places(loaded, name, user=user)
+        if len(places) > 1 and not report.dry_run:
+            places = _chosen(name, places, report)
+        for file, declared in places:
+            _remove(name, file, declared, loaded, report)
 
 
 def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:

@@ -166,7 +166,8 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
         found = states(location, Declarations())
         return [each.agent for each in found if scope in each.unreadable or each.ours(scope)]
 
-    for agent in _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere):
+    # the last first: an agent's directory may be in one that an earlier installation made
+    for agent in reversed(_chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere)):
         try:
             request = InstallRequest(agent, scope, location, program)
             if (kept := launchers.why_kept(request, _uninstall(request, report))) is not None:

@@ -16,7 +16,17 @@ import orjson
 
 from hookrun.cli.commands import MAX_ANSWER, command, explain_call, json_option
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
-from hookrun.cli.printing import Line, count, print_json, print_lines, print_message, print_paragraphs, shortened
+from hookrun.cli.parquet import write_days
+from hookrun.cli.printing import (
+    Line,
+    count,
+    print_json,
+    print_line,
+    print_lines,
+    print_message,
+    print_paragraphs,
+    shortened,
+)
 from hookrun.core import audit, audit_reader
 from hookrun.core.audit_reader import FireRecords, Record, local_time
 from hookrun.core.files import Locked, beyond, relative_path
@@ -33,6 +43,8 @@ MIN_ID = 4
 # Characters of a request id in `hookrun log`.
 SHORT_ID = 8
 
+# Runs in `hookrun log`.
+DEFAULT_RUNS = 20
 # Limit on the characters of a text in `hookrun log`.
 MAX_LOG_TEXT = 200
 
@@ -86,24 +98,41 @@ TEXTS = (("additional_context", "model"), ("system_message", "user"))
     "log --hook no-force-push --json",
     "log --action block --all-projects",
 )
-@click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1), help="Number of runs to show.")
+@click.option("-n", "limit", type=click.IntRange(1), help="Number of runs, the newest; default 20, with --to all.")
 @filter_options
 @click.option("--oneline", is_flag=True, help="Show one line for each run, with the hook that decided.")
 @click.option("--follow", is_flag=True, help="Keep showing new runs, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are, one per line.")
+@click.option(
+    "--to", nargs=2, type=(click.Choice(["parquet"]), click.Path(file_okay=False)), metavar="parquet DIR",
+    help="Write the records into DIR, a Parquet file a day, with the views of `stats` for DuckDB.",
+)  # fmt: skip
 @click.option("--prune", is_flag=True, help="Remove rotated logs beyond the settings audit.max_size and audit.max_age.")
-@click.option("--dry-run", is_flag=True, help="With --prune: show what would be removed.")
+@click.option("--dry-run", is_flag=True, help="With --prune and --to: show what would be done.")
 def log_command(
-    *, runs: RunFilter, limit: int, follow: bool, as_json: bool, oneline: bool, prune: bool, dry_run: bool
+    *,
+    runs: RunFilter,
+    limit: int | None,
+    follow: bool,
+    as_json: bool,
+    oneline: bool,
+    to: tuple[str, str] | None,
+    prune: bool,
+    dry_run: bool,
 ) -> None:
     """Show the latest runs of this project, newest last: the call, the result, and what each hook answered."""
-    if dry_run and not prune:
-        raise click.UsageError("--dry-run is only for --prune")
+    if dry_run and not (prune or to):
+        raise click.UsageError("--dry-run is only for --prune and --to")
+    if prune + bool(to) + follow > 1:
+        raise click.UsageError("--prune, --to and --follow exclude each other")
     if prune:
         _prune(runs, as_json=as_json, dry_run=dry_run)
         return
+    if to is not None:
+        _write_parquet(runs, limit, to[1], as_json=as_json, dry_run=dry_run)
+        return
     last = next(audit_reader.newest_first(runs.home), None)
-    found = runs.latest(limit)
+    found = runs.latest(limit or DEFAULT_RUNS)
     if not found and not follow and not as_json:
         print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
     for run in found:
@@ -140,6 +169,20 @@ def _prune(runs: RunFilter, *, as_json: bool, dry_run: bool) -> None:
         click.echo("nothing to remove")
 
 
+def _write_parquet(runs: RunFilter, limit: int | None, directory: str, *, as_json: bool, dry_run: bool) -> None:
+    """Write the newest selected runs, all without a limit, and report the files."""
+    days = write_days(runs.latest(limit) if limit else runs.complete(), os.path.abspath(directory), dry_run=dry_run)
+    if as_json:
+        print_json({"to": os.path.abspath(directory), "days": days, "dry_run": dry_run})
+        return
+    for day, records in days.items():
+        verb = "would write" if dry_run else "wrote"
+        print_line(f"{verb} {os.path.join(directory, day)}.parquet: {count(records, 'record')}")
+    if not days:
+        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
+    _note_gaps(runs, [])
+
+
 def _note_gaps(runs: RunFilter, found: Sequence[FireRecords]) -> None:
     """Report records that were lost, and that later runs are not logged; if none was found, another message says so."""
     if found and runs.is_off:
@@ -150,18 +193,17 @@ def _note_gaps(runs: RunFilter, found: Sequence[FireRecords]) -> None:
 
 def _show(run: FireRecords, *, as_json: bool, oneline: bool) -> None:
     if as_json:
-        for record in (run.start, *run.hooks, run.fire):
-            if record is not None:
-                click.echo(orjson.dumps(record))
+        for record in run.records:
+            click.echo(orjson.dumps(record))
         return
     header = run.header
     project = os.path.basename(str(header.get("project", "")))
     about = (local_time(header.get("time")), run.request_id[:SHORT_ID], project, _call(header))
     file = str(header.get("file") or "").removeprefix(f"{header.get('project')}/")
     subject = str(header.get("command") or file)
-    by = f" by {', '.join(_deciding(run))}" if oneline and _deciding(run) else ""
+    by = f" by {_deciding(run)}" if oneline and run.deciding else ""
     parts = (*about, f"{_result(run)}{by}", " ".join(subject.split()))
-    lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(_action(run), "error" if run.failed else "bold"))]
+    lines: list[Line] = [("  ".join(filter(None, parts)), STYLES.get(run.answer, "error" if run.failed else "bold"))]
     if oneline:
         print_lines(lines)
         return
@@ -170,26 +212,18 @@ def _show(run: FireRecords, *, as_json: bool, oneline: bool) -> None:
     print_paragraphs([*lines, *((f"  {problem}", "warning") for problem in _problems(header))])
 
 
-def _deciding(run: FireRecords) -> list[str]:
-    """Return the names of the hooks whose action is the run's, unless that is to continue."""
-    verdict = run.header.get("action")
-    found = [str(each.get("hook")) for each in run.hooks if each.get("action") == verdict != "continue"]
-    return list(dict.fromkeys(found))
+def _deciding(run: FireRecords) -> str:
+    return ", ".join(dict.fromkeys(str(each.get("hook")) for each in run.deciding))
 
 
 def _call(header: Record) -> str:
     return " ".join(str(header[key]) for key in ("event", "tool") if header.get(key))
 
 
-def _action(run: FireRecords) -> str:
-    """Return the agent's answer: the verdict, unless the agent does not support it."""
-    return str(run.header.get("answered") or run.header.get("action") or "")
-
-
 def _result(run: FireRecords) -> str:
     if run.unfinished:
         return "not finished"
-    verdict, action = run.header.get("action"), _action(run)
+    verdict, action = run.header.get("action"), run.answer
     return action if verdict in (None, action) else f"{verdict} -> {action}"
 
 
@@ -317,17 +351,14 @@ def _answer(run: FireRecords) -> str:
 
 
 def _decision(run: FireRecords) -> str:
-    header, action = run.header, _action(run)
+    header, action = run.header, run.answer
     if run.unfinished:
         return f"not finished: it began at {local_time(header.get('time'))} and still runs, or was killed"
     if not action:
         return f"no verdict: {'; '.join(_problems(header)) or 'nothing more is known'}"
-    verdict = str(header.get("action"))
-    deciding = [each for each in run.hooks if each.get("action") == verdict and verdict != "continue"]
-    if deciding:
-        names = ", ".join(_deciding(run))
-        reason = next(filter(None, map(_reason, deciding)), "")
-        return f"{VERBS.get(action, action)} {names}{f': {reason}' if reason else ''}"
+    if run.deciding:
+        reason = next(filter(None, map(_reason, run.deciding)), "")
+        return f"{VERBS.get(action, action)} {_deciding(run)}{f': {reason}' if reason else ''}"
     if action in VERBS and action != "allow":
         return f"{VERBS[action]} hookrun: {header.get('message') or '; '.join(_problems(header))}"
     failed = [f"{each.get('hook')} {_ended(each, 'did not run')}" for each in run.hooks if each.get("failure")]
@@ -347,7 +378,7 @@ def _reason(record: Record) -> str:
 
 def _details(run: FireRecords) -> Iterator[Line]:
     header = run.header
-    yield _answer(run), STYLES.get(_action(run), "bold")
+    yield _answer(run), STYLES.get(run.answer, "bold")
     ms = f", {header['ms']} ms" if "ms" in header else ""
     own = f" ({header['own_ms']} ms of it in hookrun)" if "own_ms" in header else ""
     for label, value in (

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial, wraps
 from itertools import islice
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,7 @@ import click
 from hookrun.agents import AGENTS, load
 from hookrun.cli.commands import Workspace, home_option, parse_duration
 from hookrun.core import audit_reader
-from hookrun.core.audit_reader import FireRecords, Record
+from hookrun.core.audit_reader import FireRecords
 from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.files import is_within
 from hookrun.core.globs import glob
@@ -32,9 +33,6 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
 
 # How much older than its successors a record may be after the clock was set back.
 DISORDER = timedelta(hours=1)
-
-# Filters whose value is that of the record's field.
-EQUAL = ("agent", "event", "action")
 
 SCOPE = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
@@ -57,9 +55,6 @@ OPTIONS = (
 )
 
 
-NAMES = ("since", "until", "project", "all_projects", "agent", "session", "event", "tool", "hook", "action", "failures")
-
-
 def filter_options(
     function: Callable[..., int | None], options: Sequence[Callable[..., Any]] = OPTIONS
 ) -> Callable[..., int | None]:
@@ -67,7 +62,7 @@ def filter_options(
 
     @wraps(function)
     def with_filter(*, at: Workspace, **arguments: object) -> int | None:
-        filters = {name: arguments.pop(name) for name in NAMES if name in arguments}
+        filters = {name: arguments.pop(name) for name in (*CHECKS, *WHERE) if name in arguments}
         return function(runs=RunFilter(at, filters), **arguments)
 
     for option in reversed(options):
@@ -80,6 +75,39 @@ scope_options = partial(filter_options, options=SCOPE)
 
 
 NOT_LOGGED = "runs are not logged: the setting `audit` is false"
+
+
+@lru_cache(maxsize=256)
+def matches(pattern: str, name: object) -> bool:
+    """Return whether one of the globs, separated by `|`, matches a name."""
+    return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
+
+
+def _time(run: FireRecords) -> str:
+    return str(run.header.get("time"))[: len("2026-11-22T14:30:00")]
+
+
+def _ran(pattern: str, run: FireRecords) -> bool:
+    for each in run.hooks:  # a generator for each run would take as long as reading it
+        if matches(pattern, each.get("hook")):
+            return True
+    return False
+
+
+# Option -> whether a run is selected by its value.
+CHECKS: dict[str, Callable[[str, FireRecords], bool]] = {
+    "since": lambda since, run: _time(run) >= since,
+    "until": lambda until, run: _time(run) <= until,
+    "agent": lambda agent, run: run.header.get("agent") == agent,
+    "session": lambda session, run: str(run.header.get("session_id", "")).startswith(session),
+    "event": lambda event, run: run.header.get("event") == event,
+    "tool": lambda tool, run: matches(tool, run.header.get("tool")),
+    "hook": _ran,
+    "action": lambda action, run: run.header.get("action") == action,
+    "failures": lambda _, run: run.failed,
+}
+# Options that select by the project.
+WHERE = ("project", "all_projects")
 
 
 class RunFilter:
@@ -95,39 +123,48 @@ class RunFilter:
         self.given = {name: str(value) for name, value in filters.items() if value not in (None, False)}
         if "project" in self.given and "all_projects" in self.given:
             raise click.UsageError("--project and --all-projects exclude each other")
-        times = ("since", "until")
-        self.since, self._until = (utc_text(self.given.get(each, ""), f"--{each}") for each in times)
+        times = {name: utc_text(self.given.get(name, ""), f"--{name}") for name in ("since", "until")}
+        self.since = times["since"]
+        values = {**self.given, **{name: time for name, time in times.items() if time}}
+        self._checks = [partial(check, values[name]) for name, check in CHECKS.items() if name in values]
         self._project = None if "all_projects" in self.given else self._project_root()
+
+    @property
+    def project(self) -> str | None:
+        """The directory of the project whose runs are selected, None for all."""
+        return self._project
 
     def selected(self, *, any_project: bool = False) -> Iterator[FireRecords]:
         """Yield the selected runs, the newest first. Raises OSError."""
-        stop = self.not_before
+        stop = self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
         for run in audit_reader.fires(self.home):
-            if str(run.header.get("time")) < stop:
+            if stop and str(run.header.get("time")) < stop:
                 return
             if self.selects(run, any_project=any_project):
                 yield run
 
+    def complete(self) -> Iterator[FireRecords]:
+        """Yield the selected runs with the ends of hooks in the background: last those whose end is further up."""
+        later: list[FireRecords] = []
+        for run in self.selected():
+            if run.may_have_more and any(each.get("background") for each in run.hooks):
+                later.append(run)
+            else:
+                yield run
+        yield from later
+
     def days(self) -> float | None:
         """Return how many days the runs may be old, None if any."""
-        if not self.since:
-            return None
-        since = datetime.strptime(self.since, TIME_FORMAT).replace(tzinfo=UTC)
-        return max((datetime.now(UTC) - since) / timedelta(days=1), 1e-9)
+        return max((time() - seconds(self.since)) / 86_400, 1e-9) if self.since else None
 
     def latest(self, limit: int, *, any_project: bool = False) -> list[FireRecords]:
         """Return the newest selected runs, oldest first. Raises OSError."""
         return list(islice(self.selected(any_project=any_project), limit))[::-1]
 
     @property
-    def not_before(self) -> str:
-        """The time of the oldest records that may be selected; empty if all may be."""
-        return self.since and (datetime.strptime(self.since, TIME_FORMAT) - DISORDER).strftime(TIME_FORMAT)  # noqa: DTZ007  # UTC as text
-
-    @property
     def described(self) -> str:
         """What is selected, in words."""
-        filters = {name: value for name, value in self.given.items() if name not in ("project", "all_projects")}
+        filters = {name: value for name, value in self.given.items() if name not in WHERE}
         where = f"project {self._project}" if self._project is not None else "all projects"
         return ", ".join([where, *(f"{name} {value}" for name, value in filters.items())])
 
@@ -139,20 +176,14 @@ class RunFilter:
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
         header = run.header
-        if not any_project and (header.get("proof") or (self._project is not None and not self._in_project(header))):
+        if not any_project and (
+            header.get("proof") or (self._project is not None and not _is_in(header.get("project"), self._project))
+        ):
             return False
-        filters, when = self.given, str(header.get("time"))[: len("2026-11-22T14:30:00")]
-        if when < self.since or (self._until and when > self._until):
-            return False
-        for name in EQUAL:  # a generator for each run would take as long as reading it
-            if name in filters and filters[name] != header.get(name):
+        for check in self._checks:
+            if not check(run):
                 return False
-        return (
-            str(header.get("session_id", "")).startswith(filters.get("session", ""))
-            and ("tool" not in filters or matches(filters["tool"], header.get("tool")))
-            and ("hook" not in filters or _ran(filters["hook"], run))
-            and ("failures" not in filters or run.failed)
-        )
+        return True
 
     @property
     def is_off(self) -> bool:
@@ -177,20 +208,12 @@ class RunFilter:
         if not any_project and self._project is not None and self.latest(1, any_project=True):
             options = ""
             for name, value in self.given.items():
-                if name not in ("project", "all_projects"):
+                if name not in WHERE:
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
             there = self.at.next_command(f"hookrun {command}{options} --all-projects")
             return f"hint: other projects have some: `{there}`"
         latest = self.at.next_command("hookrun log --all-projects")
         return f"hint: {hook_meant(self.at, self.given) or f'`{latest}` shows the latest runs'}"
-
-    def _in_project(self, header: Record) -> bool:
-        project = header.get("project")
-        if self._project is None:
-            return True
-        if not isinstance(project, str):
-            return False
-        return project.rpartition("/")[2] == self._project or is_within(_real(project), self._project)
 
     def _project_root(self) -> str:
         """Return the root of the selected project, or the name given by `--project`."""
@@ -211,6 +234,14 @@ def utc_text(text: str, option: str) -> str:
     except (ValueError, OverflowError):
         hint = "use a duration such as 2h or 3d, or a time such as 14:30, yesterday or 2026-11-22"
         raise click.BadParameter(f"{quote(text)} is not a time\nhint: {hint}", param_hint=option) from None
+
+
+def seconds(time: object) -> int:
+    """Return a record's time, or one of `utc_text`, in seconds since 1970; 0 for other text."""
+    try:
+        return int(datetime.fromisoformat(str(time)[: len("2026-11-22T14:30:00")]).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return 0
 
 
 def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:
@@ -254,20 +285,14 @@ def _midnight(day: datetime) -> datetime:
     return datetime(day.year, day.month, day.day).astimezone()  # local time
 
 
-def _ran(pattern: str, run: FireRecords) -> bool:
-    for each in run.hooks:  # as above
-        if matches(pattern, each.get("hook")):
-            return True
-    return False
-
-
 @lru_cache(maxsize=256)
-def matches(pattern: str, name: object) -> bool:
-    """Return whether one of the globs, separated by `|`, matches a name."""
-    return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
+def _is_in(directory: object, project: str) -> bool:
+    """Return whether a directory of a record is in a project, named by its root or its name."""
+    if not isinstance(directory, str):
+        return False
+    return directory.rpartition("/")[2] == project or is_within(_real(directory), project)
 
 
-@lru_cache(maxsize=256)
 def _real(path: str) -> str:
     try:
         return os.path.realpath(path)

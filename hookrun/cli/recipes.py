@@ -245,15 +245,16 @@ def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
     "remove",
     "recipes remove no-force-push",
     "recipes remove protect-hooks --user --dry-run",
-    short_help="Remove a recipe.",
+    short_help="Remove recipes.",
 )
-@click.argument("declared_recipe", metavar="NAME")
+@click.argument("declared_recipes", metavar="NAME...", nargs=-1, required=True)
 @user_option
 @report_options
-def remove_command(declared_recipe: str, report: CommandReport, *, user: bool) -> None:
-    """Remove the recipe NAME, or all guards that hookrun add guards added, with their tests unless you changed them."""
+def remove_command(declared_recipes: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
+    """Remove recipes, or all guards that hookrun add guards added, with their tests unless you changed them."""
     recipes = _open(report, user=user)
-    recipes.remove(declared_recipe)
+    for name in dict.fromkeys(declared_recipes):
+        recipes.remove(name)
     _finish(recipes, report)
 
 

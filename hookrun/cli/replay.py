@@ -26,7 +26,7 @@ from hookrun.cli.commands import (
     parse_duration,
     report_options,
 )
-from hookrun.cli.log_filter import TIME_FORMAT, parse_time
+from hookrun.cli.log_filter import TIME_FORMAT, seconds, utc_text
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -106,7 +106,10 @@ def replay_command(*, at: Workspace, as_json: bool, **given: object) -> int:
     if options.run and options.against is not None:
         raise click.UsageError("--run does not go with --against.")
     with ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hookrun-replay-"))
+        try:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hookrun-replay-"))
+        except OSError as error:
+            raise click.ClickException(f"no temporary files can be made: {error.strerror}") from None
         report = _replay(at, options, scratch, stack)
     if options.junit is not None:
         with open(options.junit, "wb") as file:
@@ -126,11 +129,11 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         before = _hooks_at(at, options, loaded.project, scratch)
     if not hooks and not before:
         raise click.ClickException("no hooks are configured here\nhint: `hookrun init` sets some up")
-    since = _since(options)
+    since = utc_text(options.since or "", "--since")
     if options.agent is not None:
         agents.load(options.agent)
     try:
-        parts = list(_parts(at, options, scratch, since.timestamp() if since is not None else 0.0))
+        parts = list(_parts(at, options, scratch, seconds(since) if since else 0.0))
     except OSError as error:
         raise click.ClickException(
             f"cannot read {error.filename or error}: {error.strerror or 'no transcript'}"
@@ -141,7 +144,7 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         loaded.project,
         at.home,
         loaded.declarations.settings,
-        since.strftime(TIME_FORMAT) if since is not None else "",
+        since,
         options.agent,
         options.hook,
         None if options.all_projects or options.sources else os.path.realpath(loaded.project),
@@ -191,16 +194,6 @@ def _hooks_at(at: Workspace, options: ReplayOptions, project: str, scratch: str)
     below = os.path.relpath(os.path.realpath(project), os.path.realpath(top))
     declared = at.load(os.path.join(then, below) if os.path.isdir(f"{then}/{below}") else then).declarations.hooks
     return [hook for hook in declared if options.hook in (None, hook.name)]
-
-
-def _since(options: ReplayOptions) -> datetime | None:
-    if options.since is None:
-        return None
-    try:
-        return parse_time(options.since).astimezone(UTC)
-    except (ValueError, OverflowError):
-        hint = "use a duration such as 2h or 30d, or a time such as yesterday or 2026-11-22"
-        raise click.BadParameter(f"{quote(options.since)} is not a time\nhint: {hint}", param_hint="--since") from None
 
 
 def _parts(at: Workspace, options: ReplayOptions, scratch: str, since: float) -> Iterator[Range]:

@@ -14,14 +14,16 @@ import click
 import orjson
 
 from hookrun.cli.commands import command, json_option
-from hookrun.cli.log_filter import RunFilter, filter_options
+from hookrun.cli.log_filter import RunFilter, filter_options, seconds
 from hookrun.cli.printing import count, print_json, print_line, print_message
 from hookrun.cli.stats import AllHookStats, HookStats
-from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
 from hookrun.core.state import STATE_DIR, make_private_dir
 from hookrun.core.text import quote
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.metrics_report import collect
+from hookrun.observe.spool import default_path
 
 PAGE = os.path.join(os.path.dirname(__file__), "report_page.html")
 # Limits on what the page lists, the newest: it says how many there are beyond.
@@ -50,6 +52,8 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
     """
     found = PageData(runs).to_dict()
     found["replay"] = _differences(replay) if replay is not None else None
+    learned = collect(ObserverDatabase(default_path(runs.home)), days=runs.days(), project=runs.project)
+    found.update(learned.learned())
     if as_json:
         print_json(found)
         return
@@ -104,21 +108,12 @@ class PageData:
         self._failed: list[Record] = []
         self._slow: list[tuple[float, str, Record]] = []
         self.totals: Counter[str] = Counter(events=0, hooks=0, stopped=0, failed=0)
-        later = []
-        for run in audit_reader.fires(runs.home):
-            if str(run.header.get("time")) < runs.not_before:
-                break
-            if runs.selects(run):
-                if any(each.get("background") for each in run.hooks) and run.may_have_more:
-                    later.append(run)  # its hook's end is further up
-                else:
-                    self._add(run)
-        for run in later:
+        for run in runs.complete():
             self._add(run)
 
     def _add(self, run: FireRecords) -> None:
         header, finished = run.header, run.finished
-        moment = _seconds(header.get("time"))
+        moment = seconds(header.get("time"))
         failed = [each for each in finished if each.get("failure")]
         stopped = run.answer in OBJECTIONS
         if run.fire is not None:
@@ -146,9 +141,8 @@ class PageData:
                 why = {"hook": each.get("hook"), "failure": each["failure"], "reason": _short(each.get("detail"))}
                 self._failed.append({**about, **why})
         if stopped and len(self._stopped) < MOST_STOPPED:
-            deciding = [each for each in finished if each.get("action") == header.get("action")]
-            reason = next((each["message"] for each in deciding if each.get("message")), header.get("message"))
-            names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in deciding)) or "hookrun"
+            reason = next((each["message"] for each in run.deciding if each.get("message")), header.get("message"))
+            names = ", ".join(dict.fromkeys(str(each.get("hook")) for each in run.deciding)) or "hookrun"
             self._stopped.append({**about, "action": run.answer, "hook": names, "reason": _short(reason)})
         self._add_to_session(run, {**about, "action": run.answer, "ms": header.get("ms"), "failed": run.failed})
 
@@ -214,10 +208,3 @@ class PageData:
 def _short(text: object) -> str:
     shown = " ".join(str(text or "").split())
     return shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}..."
-
-
-def _seconds(time: object) -> int:
-    try:
-        return int(datetime.fromisoformat(str(time)).timestamp())
-    except ValueError:
-        return 0

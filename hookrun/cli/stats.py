@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import click
 
@@ -15,10 +17,11 @@ from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.observe.context_fields import iso
 from hookrun.observe.costs import Cost, money
-from hookrun.observe.database import ObserverDatabase, default_path
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.durations import ToolTime
 from hookrun.observe.error_chains import ErrorChain
 from hookrun.observe.metrics_report import MetricsReport, collect
-from hookrun.observe.tool_times import ToolTime
+from hookrun.observe.spool import default_path
 from hookrun.observe.workflow import Session
 
 Row = tuple[str, ...]
@@ -33,7 +36,7 @@ MAX_MESSAGE = 60
 
 
 # Filters that metrics have, too; with others they are left out.
-OF_METRICS = frozenset({"since", "session", "all_projects"})
+OF_METRICS = frozenset({"since", "session", "project", "all_projects"})
 
 
 @command("stats", "stats", "stats --since 7d --json", "stats --all-projects --agent claude")
@@ -41,10 +44,11 @@ OF_METRICS = frozenset({"since", "session", "all_projects"})
 @json_option
 @click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
 def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
-    """Show how often each hook ran and failed, and how long it took; then the metrics that Python programs recorded.
+    """Show how often each hook ran and failed, and how long it took; then what Python programs and recipes recorded.
 
     Hook runs come from the log, those of this project. Metrics are sessions, quality, tools, costs, errors and their
-    fixes, of all projects; filters but --since and --session leave them out.
+    fixes, of all projects, and what was learned in this one; other filters than --since, --session and --project leave
+    them out.
     """
     if db is not None and not os.path.lexists(db):
         raise click.ClickException(
@@ -55,7 +59,7 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
     sections: list[Section] = []
     if runs.given.keys() <= OF_METRICS:
         with store.as_store_errors():
-            report = collect(store, session_id=runs.given.get("session"), days=runs.days())
+            report = collect(store, session_id=runs.given.get("session"), days=runs.days(), project=runs.project)
             metrics = report.to_dict()
             sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(runs)
@@ -81,26 +85,44 @@ def _print(sections: Iterable[Section]) -> None:
 # --- hooks, from the audit
 
 
+# A hook's name (None: hookrun itself), its config file, a run's milliseconds and its kind of failure, None if unknown.
+Counted = tuple[str | None, str, float | None, str | None]
+
+
+def counted(record: audit_reader.Record) -> Counted | None:
+    """Return the run that a record counts for; those of hooks that did not end count for nothing."""
+    kind, ms = record.get("kind"), record.get("ms")
+    failure: object
+    if kind == audit_reader.FIRE and "own_ms" in record:
+        name, source, ms = None, "", record["own_ms"]
+        failure = "error" if record.get("error") else "problems" if record.get("problems") else None
+    elif (
+        (kind == audit_reader.HOOK and "background" not in record) or kind == audit_reader.BACKGROUND
+    ) and "interrupted" not in record:  # the other record of a hook in the background is of its start
+        name, source, failure = str(record.get("hook")), _file(record.get("source")), record.get("failure")
+    else:
+        return None
+    return name, source, ms if isinstance(ms, (int, float)) else None, str(failure) if failure else None
+
+
+@lru_cache(maxsize=256)
+def _file(source: object) -> str:
+    return str(source).rpartition(":")[0]  # without the line
+
+
 class HookStats:
     """One hook's runs: how often each time in milliseconds, and the number of failures of each kind."""
 
-    def __init__(self, name: str, source: str) -> None:
-        self.name = name
+    def __init__(self, name: str | None, source: str) -> None:
+        self.name = name or "hookrun"
         self.source = source
-        self.times: dict[float, int] = {}
-        self.failures: dict[str, int] = {}
-
-    def add(self, ms: object, failure: object) -> None:
-        """Add a run, with the kind of its failure if it failed."""
-        if isinstance(ms, (int, float)):  # half as long as for a union
-            self.times[ms] = self.times.get(ms, 0) + 1
-        if failure:
-            self.failures[str(failure)] = self.failures.get(str(failure), 0) + 1
+        self.times: Counter[float] = Counter()
+        self.failures: Counter[str] = Counter()
 
     @property
     def runs(self) -> int:
         """The number of runs."""
-        return sum(self.times.values())
+        return self.times.total()
 
     def percentile(self, share: float) -> float | None:
         """Return the time that a share of the runs, as 0.95, does not exceed: one of the times (nearest rank)."""
@@ -118,7 +140,7 @@ class HookStats:
             "name": self.name,
             "source": self.source,
             "runs": self.runs,
-            "failures": self.failures,
+            "failures": dict(self.failures),
             "p50_ms": self.percentile(0.5),
             "p95_ms": self.percentile(0.95),
             "max_ms": max(self.times, default=None),
@@ -129,39 +151,33 @@ class AllHookStats:
     """The figures of each hook, a name in one file, as two projects may use one name; `own` are hookrun's."""
 
     def __init__(self) -> None:
-        self._hooks: dict[tuple[object, object], HookStats] = {}
-        self.own = HookStats("hookrun", "")
+        self.own = HookStats(None, "")
+        self._hooks: dict[tuple[str | None, str], HookStats] = {(None, ""): self.own}
 
     def add(self, record: audit_reader.Record) -> None:
-        """Add a record; those of hooks that did not end count for nothing."""
-        kind = record.get("kind")
-        if kind == audit_reader.FIRE and "own_ms" in record:
-            failure = "error" if record.get("error") else "problems" if record.get("problems") else None
-            self.own.add(record["own_ms"], failure)
-        background = kind == audit_reader.BACKGROUND  # the other record of a hook in the background is of its start
-        if not (background or (kind == audit_reader.HOOK and "background" not in record)) or "interrupted" in record:
+        """Add a record."""
+        if (run := counted(record)) is None:
             return
-        name, source = record.get("hook"), record.get("source")
-        stats = self._hooks.get((name, source))  # with the line
+        name, source, ms, failure = run
+        stats = self._hooks.get((name, source))
         if stats is None:
-            stats = self._hooks[name, source] = self._in_file(str(name), str(source).rpartition(":")[0])
-        stats.add(record.get("ms"), record.get("failure"))
-
-    def _in_file(self, name: str, path: str) -> HookStats:
-        there = (each for each in self._hooks.values() if (each.name, each.source) == (name, path))
-        return next(there, None) or HookStats(name, path)
+            stats = self._hooks[name, source] = HookStats(name, source)
+        if ms is not None:
+            stats.times[ms] += 1
+        if failure is not None:
+            stats.failures[failure] += 1
 
     def sorted(self) -> list[HookStats]:
         """Return the hooks, the one with the most time first."""
-        each = dict.fromkeys(self._hooks.values())
-        return sorted(each, key=lambda it: -sum(ms * count for ms, count in it.times.items()))
+        _, *hooks = self._hooks.values()
+        return sorted(hooks, key=lambda it: -sum(ms * count for ms, count in it.times.items()))
 
 
 def _hook_stats(runs: RunFilter) -> tuple[list[HookStats], HookStats]:
     """Return each hook's figures, the one with the most time first, and hookrun's own."""
     table = AllHookStats()
     wanted = runs.given.get("hook")
-    for run in runs.selected():
+    for run in runs.complete():
         if run.fire is not None:
             table.add(run.fire)
         for record in run.hooks:
@@ -216,6 +232,14 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
     errors = report.chains[:LATEST]
     title = f"{_title('ERRORS', len(errors), report.errors)}, {report.fixed} fixed"
     yield title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), list(map(_error, errors))
+    lessons: list[Row] = [
+        (shortened(it.fingerprint, MAX_MESSAGE), it.fix, f"{it.held} of {it.tried}") for it in report.lessons
+    ]
+    yield "WHAT FIXES ERRORS", ("ERROR", "FIX", "HELD"), lessons[:LATEST]
+    patterns: list[Row] = [
+        (" before ".join(it.steps), str(it.times), f"{it.worked} of {it.latest}") for it in report.sequences
+    ]
+    yield "WHAT WORKS", ("STEPS", "TIMES", "WORKED"), patterns[:LATEST]
 
 
 def _session(it: Session) -> Row:

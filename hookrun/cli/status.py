@@ -310,10 +310,9 @@ def _connection_to_json(agent: AgentState) -> dict[str, object]:
 def _last_run(runs: RunFilter) -> dict[str, object] | None:
     for run in filter(lambda each: each.fire is not None, runs.selected()):
         header = run.header
-        deciding = [each.get("hook") for each in run.hooks if each.get("action") == header.get("action")]
         fields = {name: header.get(name) for name in ("time", "event", "agent", "action", "request_id")}
         fields["action"] = fields["action"] or header.get("answered")  # without a verdict, the agent's answer
-        return {**fields, "hook": deciding[0] if deciding and header.get("action") != "continue" else None}
+        return {**fields, "hook": next((each.get("hook") for each in run.deciding), None)}
     return None
 
 

@@ -87,7 +87,7 @@ class Times:
             if each.median >= SLOW:
                 yield from self._about_one(each)
         for _, group in groupby(self._hooks.values(), key=lambda each: each.hook.layer):
-            neighbours = [each for each in group if not each.hook.background and each.silent]
+            neighbours = [each for each in group if not getattr(each.hook, "background", False) and each.silent]
             medians = [each.median for each in neighbours]
             if all(each.hook.parallel for each in neighbours) or sum(medians) - max(medians) < SLOW:
                 continue
@@ -97,7 +97,7 @@ class Times:
 
     def _about_one(self, measured: HookTimes) -> Iterator[str]:
         hook, label = measured.hook, self.label(measured.hook)
-        if measured.silent and not (hook.when or hook.unless or hook.background):
+        if measured.silent and not (hook.when or hook.unless or getattr(hook, "background", False)):
             took = f"it allowed every call and took {measured.median:.1f} ms"
             yield f"{label}: {took}: a `when` would skip it for irrelevant calls"
         words = hook.look if isinstance(hook, Hook) else ()

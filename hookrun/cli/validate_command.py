@@ -29,6 +29,9 @@ from hookrun.process.prepare import HookEnvironment, check_program_exists, expan
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
 
+# The message, the hint and the severity of a program that cannot run.
+Missing = tuple[str, str, str]
+
 # Limit on a problem's lines on a terminal if it shows the line of the file.
 MAX_LINES = 3
 
@@ -108,7 +111,8 @@ def validate_command(
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
         overlooked = "" if files or problems else ConfigSources(at).overlooked()
-        click.echo(_summary(hooks, files, errors, len(problems) - errors) + overlooked)
+        read = files or sorted({problem.path for problem in problems})  # a file may have other keys only
+        click.echo(_summary(hooks, read, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
 
 
@@ -145,6 +149,7 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
     declarations = examined.declarations
     root, settings = declarations.root or "/", declarations.settings
     hook_environment = HookEnvironment({}, project=root, request_id="", settings=settings)
+    lacking: dict[tuple[str, ...], list[Diagnostic]] = {}
     for hook, file, path in examined.written:
         if hook.error is not None or hook.mode == "off" or not _is_decidable(hook, declarations):
             continue
@@ -155,34 +160,41 @@ def _missing_programs(examined: LoadedConfig) -> Iterator[Diagnostic]:
             missing = _missing_file(hook.look, environment, directory)
         if file.document is None:
             continue
-        if missing is not None:
-            yield file.document.problem((*path, hook.kind), *missing, severity="warning")
+        if missing is not None and missing[2] == "warning":
+            lacking.setdefault((file.path, *missing), []).append(file.document.problem((*path, hook.kind), *missing))
+        elif missing is not None:
+            yield file.document.problem((*path, hook.kind), *missing)
         elif hook.kind in ("command", "args"):
             look = [resolve(each, environment, directory) or expand(each, environment, directory) for each in hook.look]
             search = os.fsdecode(environment.get(b"PATH", os.defpath.encode()))
             for problem in script_problems(hook, look, directory, search):
                 yield file.document.problem((*path, hook.kind), *problem)
+    for first, *others in lacking.values():  # what the machine lacks is said once a file
+        yield replace(first, message=f"{first.message} ({len(others) + 1} hooks)") if others else first
 
 
-def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], directory: str) -> tuple[str, str] | None:
-    """Return the message and hint for a program or script that cannot run, or None."""
+def _missing_file(look: Sequence[str], environment: dict[bytes, bytes], directory: str) -> Missing | None:
+    """Return what is wrong with a program or script that cannot run, or None."""
     if check_program_exists(look, environment, directory) is None:
         return None
     word = look[0] if resolve(look[0], environment, directory) is None else look[1]
     if word == look[0] and "/" not in word:
-        return f"command not found: `{word}`", "install it, or correct the command"
-    path = relative_path(expand(word, environment, directory))
+        return f"command not found: `{word}`", "install it, or correct the command", "warning"
+    full = expand(word, environment, directory)
+    path = relative_path(full)
+    project = os.fsdecode(environment.get(b"HOOKRUN_PROJECT_DIR", b""))
+    severity = "error" if full.startswith(f"{project}/") else "warning"  # an error is what every clone lacks
     if os.path.isdir(path):
-        return f"`{path}` is a directory", "correct the command"
+        return f"`{path}` is a directory", "correct the command", severity
     if os.path.exists(path):
         mode = "x" if word == look[0] else "r"
         what = "executable" if mode == "x" else "readable"
-        return f"`{path}` is not {what}", f"run `chmod +{mode} {shlex.quote(path)}`"
-    return f"`{path}` does not exist", "create it, or correct the command"
+        return f"`{path}` is not {what}", f"run `chmod +{mode} {shlex.quote(path)}`", severity
+    return f"`{path}` does not exist", "create it, or correct the command", severity
 
 
-def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
-    """Return the message and hint for a missing `package.module:function`, or None, without importing it."""
+def _missing_function(target: str, directory: str) -> Missing | None:
+    """Return what is wrong with a missing `package.module:function`, or None, without importing it."""
     name, _, function = target.partition(":")
     places: list[str] | None = [directory, *sys.path]
     origin, full = None, ""
@@ -196,7 +208,7 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
             spec = next((found for each in sys.meta_path if (found := each.find_spec(part, None)) is not None), None)
         if spec is None or places is None:
             hint = f"create it in {relative_path(directory)}, or set `cwd` to its directory"
-            return f"module not found: `{name}`", hint
+            return f"module not found: `{name}`", hint, "warning"
         origin = spec.origin
         inside = getattr(sys.modules.get(full), "__path__", spec.submodule_search_locations)
         places = list(inside) if inside is not None else None
@@ -205,12 +217,13 @@ def _missing_function(target: str, directory: str) -> tuple[str, str] | None:
     try:
         tree = ast.parse(read_regular(origin, MAX_MODULE))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        return f"cannot read the module `{name}`: {error}", "correct it"
+        return f"cannot read the module `{name}`: {error}", "correct it", "warning"
     names = {name for node in ast.walk(tree) for name in _bound(node)}
     wanted = function.partition(".")[0]
     if names & {wanted, "*", "__getattr__"}:
         return None
-    return f"the module `{name}` has no `{wanted}`", did_you_mean(wanted, names) or "define it, or correct the name"
+    hint = did_you_mean(wanted, names) or "define it, or correct the name"
+    return f"the module `{name}` has no `{wanted}`", hint, "warning"
 
 
 def _bound(node: ast.AST) -> list[str]:

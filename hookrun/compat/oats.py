@@ -15,6 +15,7 @@ reported (`result.failures`) instead of only logged.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Self
@@ -86,6 +87,9 @@ class HookResult:
     def block_result(cls, message: str = "") -> Self:
         """Return the result that blocks the call."""
         return cls("block", message=message)
+
+
+HookHandler = Callable[[HookContext], HookResult | Awaitable[HookResult | None] | None]
 
 
 class HookEngine:

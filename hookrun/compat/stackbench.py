@@ -1,6 +1,10 @@
-"""StackBench's names for its agents' hooks and logs, and the JSON schemas of what its agents write.
+"""The names of StackBench's hooks (`stackbench.hooks`), on hookrun's: validation and logs of its documentation agents.
 
-Required members are those of the agents' published schema definitions; other members are allowed.
+A program that uses them as documented only changes its import: what it gives to `ClaudeAgentOptions(hooks=...)` comes
+from `hooks_for`, so that a hook that fails or is late lets no invalid file through, edits are checked as writes are,
+logs have no credentials and no forged lines, and a denial is in both logs.
+
+Required members of documents are those of the agents' published schema definitions; other members are allowed.
 """
 
 from __future__ import annotations
@@ -13,7 +17,9 @@ from importlib import resources
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from hookrun import Engine
 from hookrun.core import files
+from hookrun.core.model import as_object
 from hookrun.core.state import timestamp
 from hookrun.core.text import escape
 from hookrun.observe.database import register_observers
@@ -21,7 +27,14 @@ from hookrun.recipes.log_tools import MAX_VALUE, LogSanitizer, append_entry, app
 from hookrun.recipes.validate_json import Rule, ValidateJSON
 
 if TYPE_CHECKING:
-    from hookrun import Bundle, Context, Engine
+    from claude_agent_sdk import HookMatcher
+    from claude_agent_sdk.types import HookCallback, HookEvent
+
+    from hookrun import Context, Verdict
+    from hookrun.events import PreToolUse
+    from hookrun.library import Bundle
+
+    Hooks = dict[HookEvent, list[HookMatcher]]
 
     Schema = dict[str, object]
     Directory = str | os.PathLike[str] | None
@@ -56,18 +69,19 @@ def validation_rules() -> list[Rule]:
     return [Rule("*_validation.json", VALIDATION_OUTPUT)]
 
 
-class AgentLog:
+class AgentLogger:
     """Logs what an agent does: `pre_tool_use`, `post_tool_use` and `post_tool_failure`, refused calls included.
 
     A call is a line of JSON in `tools_log_file` when it is requested (`"event_type": "pre_tool"`: `timestamp`,
     `tool_name`, `tool_input`, `tool_use_id`) and another when it is finished (`"post_tool"`: `tool_output` and `error`
-    as well). A blocked call has only the first. Each line is one append: threads and processes can share a file. Files
-    are private (0600); missing directories are created.
+    as well), with the agent's own name of the tool and its output as the agent sent it. A denied call has only the
+    first, with the reason as its `error`. Each of these is also a line of `log_file`. Each line is one append: threads
+    and processes can share a file. Files are private (0600); missing directories are created.
 
     A log that cannot be written never stops the agent: its hook fails, which the result and the audit report.
 
     Args:
-        log_file: For people: `log_message` writes to it.
+        log_file: For people: calls, and what `log_message` writes.
         tools_log_file: For programs: JSON Lines.
         redact: Whether credentials are removed, from both.
         max_value: Characters of one value (`tool_output`, an argument); a longer one is cut, and ends with its length.
@@ -92,6 +106,7 @@ class AgentLog:
         self._tools: Counter[str] = Counter()
         self._messages = 0
         self._errors = 0
+        self._denials: dict[str, str] = {}
 
     @classmethod
     def for_document(
@@ -123,18 +138,28 @@ class AgentLog:
             description=f"log tool calls to {self.tools_log_file}",
         )
 
+    def deny(self, ctx: Context, reason: str) -> None:
+        """Note that the call of this context is denied, for its line."""
+        self._denials[ctx.request_id] = reason
+
     def before(self, ctx: Context) -> None:
-        """Log that a tool is about to run, or was blocked. Raises OSError."""
-        self.log_tool_call(_entry("pre_tool", ctx))
+        """Log that a tool is about to run, or was denied. Raises OSError."""
+        entry, reason = _entry("pre_tool", ctx), self._denials.pop(ctx.request_id, None)
+        self.log_tool_call(entry if reason is None else {**entry, "error": f"denied: {reason}"})
+        given = json.dumps(self._sanitizer.value(entry["tool_input"]), ensure_ascii=False)
+        self._append("INFO", f"{entry['tool_name']} {given}")
+        if reason is not None:
+            self._append("WARNING", f"{entry['tool_name']} denied: {reason}")
 
     def after(self, ctx: Context) -> None:
         """Log the result of a tool, or its error. Raises OSError."""
-        self.log_tool_call(
-            {
-                **_entry("post_tool", ctx),
-                "tool_output": ctx.get("tool_result_output"),
-                "error": ctx.get("tool_result_error"),
-            }
+        error = ctx.tool_result_error
+        sent = as_object(ctx.get("payload"))
+        output = sent["tool_response"] if "tool_response" in sent else ctx.get("tool_result_output")
+        entry = {**_entry("post_tool", ctx), "tool_output": output, "error": error}
+        self.log_tool_call(entry)
+        self._append(
+            "ERROR" if error else "INFO", f"{entry['tool_name']} {f'failed: {error}' if error else 'finished'}"
         )
 
     def log_message(self, message: str, level: str = "INFO") -> None:
@@ -146,6 +171,9 @@ class AgentLog:
         with self._lock:
             self._messages += 1
             self._errors += level in ERRORS
+        self._append(level, message)
+
+    def _append(self, level: str, message: str) -> None:
         append_line(self.log_file, f"{timestamp()} [{level}] {escape(self._sanitizer.text(message))}\n")
 
     def log_tool_call(self, entry: Mapping[str, object]) -> None:
@@ -200,7 +228,7 @@ def _entry(event_type: str, ctx: Context) -> dict[str, object]:
     return {
         "timestamp": ctx.timestamp or timestamp(),
         "event_type": event_type,
-        "tool_name": ctx.tool_name,
+        "tool_name": ctx.agent_tool_name or ctx.tool_name,
         "tool_input": ctx.get("tool_args"),
         "tool_use_id": ctx.tool_use_id,
     }
@@ -220,24 +248,45 @@ def _documents(path: str) -> dict[str, object]:
     return documents
 
 
+class _Validation(ValidateJSON):
+    """Tells the agent's log what it denies."""
+
+    logger: AgentLogger | None = None
+
+    def check(self, ctx: PreToolUse) -> Verdict | None:
+        verdict = super().check(ctx)
+        if verdict is not None and self.logger is not None:
+            self.logger.deny(ctx, str(verdict.message))
+        return verdict
+
+
 def _validation(agent_type: str, rules: Callable[[], list[Rule]]) -> Factory:
-    return lambda output_dir: [ValidateJSON(rules(), output_dir, name=f"validate-json-{agent_type}")]
+    return lambda output_dir: [_Validation(rules(), output_dir, name=f"validate-json-{agent_type}")]
 
 
-class AgentHooks:
-    """The bundles of one agent, in order; itself a bundle: `engine.use(AgentHooks.create("extraction", log))`.
+class HookManager:
+    """The hooks of one agent: its validation, then the log, which sees denied calls too.
 
-    `AgentHooks.types` maps a type's name to a function that takes the output directory (or None) and returns the
+    It is a bundle, too, for an engine with other hooks: `engine.use(HookManager("extraction", logger))`.
+
+    `HookManager.types` maps a type's name to a function that takes the output directory (or None) and returns the
     bundles of such an agent. A program adds its own with `define`.
 
-    >>> AgentHooks.define("reviewer", lambda output_dir: [])
-    >>> AgentHooks.create("reviewer").bundles
+    Args:
+        agent_type: The type of the agent.
+        logger: Its log, if any.
+        output_dir: Where its files belong.
+
+    Raises ValueError for an unknown type, ImportError if its validation needs a package that is not installed.
+
+    >>> HookManager.define("reviewer", lambda output_dir: [])
+    >>> HookManager("reviewer").bundles
     ()
-    >>> AgentHooks.create("poet")
+    >>> HookManager("poet")
     Traceback (most recent call last):
         ...
     ValueError: unknown agent type 'poet', expected one of api_validation, code_validation, extraction, reviewer
-    >>> del AgentHooks.types["reviewer"]
+    >>> del HookManager.types["reviewer"]
     """
 
     types: ClassVar[dict[str, Factory]] = {
@@ -246,28 +295,52 @@ class AgentHooks:
         "code_validation": _validation("code_validation", validation_rules),
     }
 
-    def __init__(self, *bundles: Bundle) -> None:
-        self.bundles = bundles
+    def __init__(self, agent_type: str, logger: AgentLogger | None = None, output_dir: Directory = None) -> None:
+        factory = self.types.get(agent_type)
+        if factory is None:
+            raise ValueError(f"unknown agent type {agent_type!r}, expected one of {', '.join(sorted(self.types))}")
+        bundles = tuple(factory(output_dir))
+        for each in bundles:
+            if isinstance(each, _Validation):
+                each.logger = logger
+        self.bundles: tuple[Bundle, ...] = bundles if logger is None else (*bundles, logger)
 
     @classmethod
     def define(cls, name: str, factory: Factory) -> None:
         """Add or replace a type of agent."""
         cls.types[name] = factory
 
-    @classmethod
-    def create(cls, agent_type: str, log: AgentLog | None = None, output_dir: Directory = None) -> AgentHooks:
-        """Return the hooks of an agent of this type: its validation, then the log, which sees blocked calls too.
-
-        `output_dir` is where its files belong. Raises ValueError for an unknown type, ImportError if its validation
-        needs a package that is not installed.
-        """
-        factory = cls.types.get(agent_type)
-        if factory is None:
-            raise ValueError(f"unknown agent type {agent_type!r}, expected one of {', '.join(sorted(cls.types))}")
-        bundles = list(factory(output_dir))
-        return cls(*bundles, log) if log is not None else cls(*bundles)
-
     def register(self, engine: Engine) -> None:
         """Register the handlers of every bundle, in order."""
         for bundle in self.bundles:
             bundle.register(engine)
+
+    def create_hooks(self) -> Hooks:
+        """Return the value for `ClaudeAgentOptions(hooks=...)`. Raises ImportError without claude-agent-sdk."""
+        return _hooks(self)
+
+
+def create_agent_hooks(agent_type: str, logger: AgentLogger | None = None, output_dir: Directory = None) -> Hooks:
+    """Return `HookManager(...).create_hooks()`."""
+    return HookManager(agent_type, logger, output_dir).create_hooks()
+
+
+def create_logging_hooks(logger: AgentLogger) -> Hooks:
+    """Return the hooks that only log. Raises ImportError without claude-agent-sdk."""
+    return _hooks(logger)
+
+
+def create_extraction_validation_hook(output_dir: Directory = None) -> HookCallback:
+    """Return a callback of the SDK for `PreToolUse` that denies invalid files of an extraction agent."""
+    return _hooks(HookManager("extraction", None, output_dir))["PreToolUse"][0].hooks[0]
+
+
+def create_validation_output_hook(output_dir: Directory = None) -> HookCallback:
+    """Return a callback of the SDK for `PreToolUse` that denies invalid files of a validation agent."""
+    return _hooks(HookManager("api_validation", None, output_dir))["PreToolUse"][0].hooks[0]
+
+
+def _hooks(bundle: Bundle) -> Hooks:
+    from hookrun.integrations.claude_agent_sdk import hooks_for  # needs a package
+
+    return hooks_for(Engine().use(bundle), events=("PreToolUse", "PostToolUse", "PostToolUseFailure"))

@@ -183,7 +183,7 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
     if not (strict or name in SHARED or any(key in data for key in TOP)):
         at.warn("the file has neither `hooks` nor `hookrun`", 'add "hooks": [...]')
     for key in data:
-        if key in TOP or key == "$schema":
+        if key in TOP or key == "$schema" or key.startswith("x-"):
             continue
         if strict:
             setting = f"did you mean `hookrun.{key}`?" if key in SETTING_FIELDS else f"use {one_of(TOP)}"

@@ -206,7 +206,7 @@ class Document:
         return line, offset - self._lines[line - 1] + 1
 
     def problem(
-        self, key_path: KeyPath, message: str, hint: str | None, *, at_key: bool = False, severity: str = "error"
+        self, key_path: KeyPath, message: str, hint: str | None, severity: str = "error", *, at_key: bool = False
     ) -> Diagnostic:
         """Return a diagnostic about the value (`at_key`: the key) at `key_path`."""
         line, column = self.position(key_path, key=at_key)

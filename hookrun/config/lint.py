@@ -273,7 +273,8 @@ def lint_matcher(matcher: str, event: str, at: Location) -> None:
         return
     for name in listed:
         if event in TOOL_EVENTS:
-            _doubt_tool(name, at)
+            if name not in GONE or BUILT_IN.isdisjoint(listed):  # beside others it is there for older versions
+                _doubt_tool(name, at)
         elif event in WORDS and name not in (known := WORDS[event][2]):
             hint = did_you_mean(name, known, f"use {one_of(known)}")
             at.warn(f"{event} has no {quote(name)}{NEVER}", hint)
@@ -307,15 +308,15 @@ def _doubt_expression(matcher: str, event: str, at: Location) -> None:
     except RegexError as error:
         at.warn(f"invalid regular expression {quote(matcher)}{NEVER}", str(error))
         return
-    if event not in TOOL_EVENTS:
+    lives = any(map(expression.search, (*BUILT_IN, *LEGACY_TOOLS)))
+    if event not in TOOL_EVENTS or "__" in matcher or lives:
         return
-    for name, instead in GONE.items():
-        if re.search(rf"\b{name}\b", matcher):
-            at.warn(f"Claude Code no longer has the tool {quote(name)}", f"write {quote(instead)}")
-    known = {*BUILT_IN, *LEGACY_TOOLS}
-    if "__" not in matcher and not any(expression.search(name) for name in known):
-        hints = (hint for word in re.findall(r"\w{3,}", matcher) if (hint := did_you_mean(word, BUILT_IN)))
-        at.warn(f"{quote(matcher)} matches no known tool of Claude Code", next(hints, "names are case-sensitive"))
+    gone = next((name for name in GONE if expression.search(name)), None)
+    if gone is not None:
+        at.warn(f"Claude Code no longer has the tool {quote(gone)}", f"write {quote(GONE[gone])}")
+        return
+    hints = (hint for word in re.findall(r"\w{3,}", matcher) if (hint := did_you_mean(word, BUILT_IN)))
+    at.warn(f"{quote(matcher)} matches no known tool of Claude Code", next(hints, "names are case-sensitive"))
 
 
 def _doubt_rules(matcher: str, rules: list[str], at: Location) -> None:
@@ -360,8 +361,22 @@ ENDS_WITH_TEXT = re.compile(r"\b(?:sys\.exit|raise SystemExit)\(\s*[frbu]*[\"']"
 
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//)\s.*$")
 
-# Variables that scripts use but Claude Code does not set: the data is on stdin.
-NOT_SET = re.compile(r"\$\{?((?:CLAUDE_)?(?:TOOL_(?:NAME|INPUT|OUTPUT|RESULT)|FILE_PATHS?|HOOK_EVENT(?:_NAME)?))\b")
+# Variables that scripts use but Claude Code does not set, without `CLAUDE_` -> the data's place on stdin.
+ON_STDIN = {
+    **dict.fromkeys(("FILE_PATH", "FILE_PATHS", "FILE"), ".tool_input.file_path"),
+    **dict.fromkeys(("HOOK_EVENT", "HOOK_EVENT_NAME", "EVENT_NAME"), ".hook_event_name"),
+    **dict.fromkeys(("TOOL_OUTPUT", "TOOL_RESULT", "TOOL_RESPONSE"), ".tool_response"),
+    **dict.fromkeys(("PROMPT", "USER_PROMPT"), ".prompt"),
+    **dict.fromkeys(("MESSAGE", "NOTIFICATION", "NOTIFICATION_MESSAGE"), ".message"),
+    "CWD": ".cwd",
+    "SESSION_ID": ".session_id",
+    "TOOL_INPUT": ".tool_input",
+    "TOOL_NAME": ".tool_name",
+    "TRANSCRIPT_PATH": ".transcript_path",
+}
+# Names that others may set, too: only with `CLAUDE_` they are Claude Code's.
+ANYBODYS = frozenset({"CWD", "FILE", "MESSAGE", "NOTIFICATION", "PROMPT", "SESSION_ID", "USER_PROMPT"})
+NOT_SET = re.compile(rf"\$\{{?((CLAUDE_)?(?:({'|'.join(ON_STDIN)})|TOOL_INPUT_([A-Z_]+)))\b")
 
 # Signs of a script that blocks by its output.
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
@@ -378,15 +393,25 @@ def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
         if "/" in word and not word.startswith("${CLAUDE_"):
             message = f"{quote(word)} is relative to the agent's working directory, which changes"
             yield Diagnostic.of_hook(hook, message, f'write "$CLAUDE_PROJECT_DIR"/{word}')
-    for name in sorted({match[1] for match in NOT_SET.finditer(hook.target if isinstance(hook.target, str) else "")}):
+    for name, place in sorted(_not_set(hook.target if isinstance(hook.target, str) else "")):
         message = f"Claude Code does not set `${name}`: the input is JSON on stdin"
-        yield Diagnostic.of_hook(hook, message, "read it with `jq -r .tool_input.command`")
+        yield Diagnostic.of_hook(hook, message, f"read it with `jq -r {place}`")
     event = hook.claude.event if hook.claude is not None else None
     if event in REFUSES and hook.on_failure != "block" and not hook.background:
         for name, text in _scripts(hook, root):
             if _ends_with_one(text):
                 message = f"{name} exits with 1, which does not block the call"
                 yield Diagnostic.of_hook(hook, message, "exit with 2 and print the reason on stderr to block")
+
+
+def _not_set(line: str) -> set[tuple[str, str]]:
+    """Return the variables of a line that neither Claude Code nor the line sets, with the data's place on stdin."""
+    found = set()
+    for name, prefix, known, argument in NOT_SET.findall(line):
+        own = rf"\b{name}=|\b(?:read|for|mapfile)\b[^;|&\n]*\b{name}\b"
+        if (prefix or known not in ANYBODYS) and re.search(own, line) is None:
+            found.add((name, ON_STDIN[known] if known else f".tool_input.{argument.lower()}"))
+    return found
 
 
 def _scripts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:

@@ -123,7 +123,8 @@ def _values(entry: Values, at: Location) -> Values:
             validate_into(values, key, FIELDS[key].shape, value, at)
         else:
             fields = [*FIELDS, *names(schema.RECIPE_FIELDS)]
-            at.unknown_key(key, "hook field", fields, suggest(schema.SYNONYMS.get(key)))
+            hint = OFF if key in SWITCHES else suggest(schema.SYNONYMS.get(key))
+            at.unknown_key(key, "hook field", fields, hint)
     if "matcher" in values:
         split_matcher(values)
     return values
@@ -289,6 +290,9 @@ def _host(values: Values, at: Location) -> None:
         at.at("url").type_error(url, "an http or https URL with a host", "write http://host/path")
 
 
+# Fields of others that turn a hook on or off.
+SWITCHES = frozenset({"disabled", "enabled"})
+OFF = 'write "mode": "off" to turn the hook off, and nothing to have it on'
 RELATIVE = "relative path in a user or managed hook, which could run a project's file"
 ABSOLUTE = "write the absolute path"
 

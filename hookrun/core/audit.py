@@ -116,7 +116,7 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
         {
             "consequence": run.consequence,
             "mode": None if hook.mode == "enforce" else hook.mode,
-            "background": hook.background,
+            "background": getattr(hook, "background", False),
             "recheck": run.recheck,
             "call": run.call,
             "allowed": run.allowed,

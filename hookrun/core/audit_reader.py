@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
-from itertools import count, islice, takewhile
+from itertools import count, groupby, islice, takewhile
 from typing import BinaryIO
 
 import orjson
@@ -26,7 +26,7 @@ HOOK, FIRE, START, BACKGROUND = "hook", "fire", "start", "background"
 ALLOW = "allow"
 
 # Bytes read at once.
-BLOCK = 1 << 18
+BLOCK = 1 << 16
 
 # Bytes of the longest line; longer ones are no records of ours.
 MAX_LINE = 1 << 26
@@ -37,6 +37,8 @@ START_AFTER = 900
 
 class FireRecords:
     """The records found of one request; `hooks` is in running order."""
+
+    __slots__ = ("fire", "hooks", "request_id", "start")
 
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
@@ -55,6 +57,11 @@ class FireRecords:
             self.hooks.insert(0, record)
 
     @property
+    def records(self) -> list[Record]:
+        """The records, in the order of the run."""
+        return [each for each in (self.start, *self.hooks, self.fire) if each is not None]
+
+    @property
     def header(self) -> Record:
         """The record with the event's time, agent and session."""
         return self.fire or self.start or self.hooks[-1]
@@ -63,6 +70,12 @@ class FireRecords:
     def answer(self) -> str:
         """The action that the agent took: the verdict's, unless the agent does not support it."""
         return str(self.header.get("answered") or self.header.get("action") or "")
+
+    @property
+    def deciding(self) -> list[Record]:
+        """The records of the hooks whose action is the run's, unless that is to continue."""
+        verdict = self.header.get("action")
+        return [each for each in self.hooks if each.get("action") == verdict != "continue"]
 
     @property
     def finished(self) -> list[Record]:
@@ -86,12 +99,14 @@ class FireRecords:
     @property
     def may_have_more(self) -> bool:
         """Whether older records may belong to it: its start, or a background hook's end."""
+        ms = self.header.get("ms")
+        if self.start is None and isinstance(ms, (int, float)) and ms > START_AFTER:  # quicker than with a union
+            return True
         background = 0
         for each in self.hooks:
             if "background" in each or each.get("kind") == BACKGROUND:
                 background += 1 if each.get("kind") == HOOK else -1
-        ms = self.header.get("ms")
-        return background > 0 or (self.start is None and isinstance(ms, int | float) and ms > START_AFTER)
+        return background > 0
 
 
 def paths(home: str) -> list[str]:
@@ -110,6 +125,18 @@ def parse(line: bytes) -> Record | None:
     except (ValueError, LookupError, TypeError):
         pass
     return None
+
+
+def parse_all(lines: bytes) -> list[Record]:
+    """Return the records of whole lines that this version can read."""
+    lines = lines.strip(b"\n")
+    try:  # as one array, which is quicker than each by itself
+        found = orjson.loads(b"[%b]" % lines.replace(b"\n", b","))
+        if len(found) == lines.count(b"\n") + 1:  # else two torn lines are one value
+            return [record for record in found if record["v"] <= audit.VERSION]
+    except (ValueError, LookupError, TypeError):
+        pass
+    return [record for line in lines.split(b"\n") if (record := parse(line)) is not None]
 
 
 def local_time(time: object, *, with_date: bool = False) -> str:
@@ -139,7 +166,8 @@ def newest_first(home: str) -> Iterator[Record]:
         if file is None:
             continue
         try:
-            yield from filter(None, map(parse, _lines_backwards(file)))
+            for lines in _backwards(file):
+                yield from reversed(parse_all(lines))
         finally:
             os.close(file)
 
@@ -171,19 +199,17 @@ def _open(newest: str, number: int, identity: Identity) -> int | None:
         number += 1
 
 
-def _lines_backwards(file: int) -> Iterator[bytes]:
-    """Yield an open file's lines, the last first, without those written meanwhile."""
+def _backwards(file: int) -> Iterator[bytes]:
+    """Yield an open file's lines in texts of many, the last first, without those written meanwhile."""
     end = os.fstat(file).st_size
     rest: list[bytes] = []  # parts of a line that begins further up, the last first
     length = 0
     while end > 0:
         begin = max(0, end - BLOCK)
-        first, *lines = os.pread(file, end - begin, begin).split(b"\n")
+        first, newline, lines = os.pread(file, end - begin, begin).partition(b"\n")
         end = begin
-        if lines:
-            rest.append(lines.pop())
-            yield b"".join(reversed(rest)) if length <= MAX_LINE else b""
-            yield from reversed(lines)
+        if newline:
+            yield lines + b"".join(reversed(rest)) if length <= MAX_LINE else lines.rpartition(b"\n")[0]
             rest, length = [], 0
         length += len(first)
         if length <= MAX_LINE:
@@ -198,31 +224,40 @@ def fires(home: str) -> Iterator[FireRecords]:
     """
     begun: dict[str, FireRecords] = {}  # by background hooks that ended after the run
     given: dict[str, FireRecords] = {}
-    last: FireRecords | None = None
-    for record in newest_first(home):
-        name = record.get("request_id")
-        if last is not None and name == last.request_id and record.get("kind") == HOOK:  # most of them
-            last.hooks.insert(0, record)
+    for request_id, records in groupby(newest_first(home), lambda record: record.get("request_id")):
+        name = str(request_id)
+        run = given.get(name) or begun.pop(name, None) or FireRecords(name)
+        for record in records:
+            if record.get("kind") == HOOK:  # most of them
+                run.hooks.insert(0, record)
+            else:
+                run.add(record)
+        if run.fire is None and run.start is None and run.hooks[-1].get("kind") in (BACKGROUND, ALLOW):
+            begun[name] = run
             continue
-        name, kind = str(name), record.get("kind")
-        if last is not None and name != last.request_id:
-            if last.may_have_more:
-                given[last.request_id] = last
-            yield last
-            last = None
-        if kind in (START, BACKGROUND, ALLOW) and name in given:
-            given[name].add(record)
-            if not given[name].may_have_more:
-                del given[name]
-            continue
-        if last is None:
-            last = begun.pop(name, None) or FireRecords(name)
-        last.add(record)
-        if kind in (BACKGROUND, ALLOW) and last.fire is None:
-            begun[name], last = last, None
-    if last is not None:
-        yield last
+        if name not in given:
+            yield run
+        if run.may_have_more:
+            given[name] = run
+        else:
+            given.pop(name, None)
     yield from begun.values()
+
+
+def whole_runs(records: Iterable[Record]) -> list[FireRecords]:
+    """Return the runs of records in the order of the log, without those that began only."""
+    runs: list[FireRecords] = []
+    for record in records:
+        name, kind = str(record.get("request_id")), record.get("kind")
+        if kind == START:
+            continue
+        if not runs or runs[-1].request_id != name or runs[-1].fire is not None:
+            runs.append(FireRecords(name))
+        if kind == FIRE:
+            runs[-1].fire = record
+        else:
+            runs[-1].hooks.append(record)
+    return runs
 
 
 def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:

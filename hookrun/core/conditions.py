@@ -104,7 +104,7 @@ class ConditionEvaluator:
     def may_match(self, hook: AnyHook, *, of_any_tool: bool = False) -> bool:
         """Return whether a hook may match, if neither the arguments nor, with `of_any_tool`, the tool are known."""
         unknown = {"if", "twins", "matcher"} if of_any_tool else {"if", "twins"}
-        claude = hook.claude
+        claude = getattr(hook, "claude", None)
         if claude is not None:
             claude = type(claude)({name: each for name, each in claude.to_dict().items() if name not in unknown})
         if of_any_tool:

@@ -15,6 +15,7 @@ from hookrun.core.model import (
     AnyHook,
     AnyVerdict,
     Failure,
+    Hook,
     HookResult,
     Interrupted,
     Outcome,
@@ -255,25 +256,28 @@ class HookChain:
 
     def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return an ended hook's result, given its input, the context `before`."""
-        if hook.dialect == "claude" and not hook.background and outcome.answer is None:
+        configured = hook if outcome.answer is None and isinstance(hook, Hook) else None
+        if configured is not None and configured.dialect == "claude" and not configured.background:
             from hookrun.claude.answer import to_hook_result
 
-            return to_hook_result(hook, self.event, before, outcome, self.save_text)
+            return to_hook_result(configured, self.event, before, outcome, self.save_text)
         if is_plain_continue(hook, outcome):
             return HookResult(hook, outcome)
         import hookrun.core.verdicts  # most answers are plain; `from` takes longer
 
         notes: list[str] = []
         answer: Verdict | Failure
-        if hook.background:
+        if isinstance(hook, Hook) and hook.background:
             answer = outcome.failure or Verdict()
         else:
             args = self.context.get("tool_args")
             allowed = can_modify(self.event, args if isinstance(args, dict) else None)
-            if outcome.answer is None:
-                answer, notes = hookrun.core.verdicts.from_process(hook, outcome, can_modify=allowed)
-            else:
+            if configured is not None:
+                answer, notes = hookrun.core.verdicts.from_process(configured, outcome, can_modify=allowed)
+            elif outcome.answer is not None:
                 answer, notes = hookrun.core.verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
+            else:
+                answer = outcome.failure or NO_OBJECTION
         failure = answer if isinstance(answer, Failure) else None
         run = HookResult(hook, outcome, hookrun.core.verdicts.apply_policies(hook, answer), failure)
         run.notes = [*outcome.notes, *notes] if outcome.notes else notes
@@ -322,7 +326,7 @@ class HookChain:
         if self.encodes_changes:
             self._encoded[False] = self.encode(_without_payload(self.context))
 
-    def stdin(self, hook: AnyHook) -> bytes:
+    def stdin(self, hook: Hook) -> bytes:
         """Return the hook's input, a line of JSON: the context with the hook's name.
 
         In Claude's dialect it is Claude's message.
@@ -348,7 +352,7 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
         return outcome.answer is NO_OBJECTION
     if outcome.exit_code != 0 or outcome.truncated or outcome.stderr:  # which may say that the script is broken
         return False
-    return not outcome.stdout or (outcome.stdout in PLAIN and hook.dialect != "claude")
+    return not outcome.stdout or (outcome.stdout in PLAIN and not (isinstance(hook, Hook) and hook.dialect == "claude"))
 
 
 def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None) -> AnyVerdict:

@@ -256,30 +256,25 @@ class ClaudeForm:
 
 
 class AnyHook:
-    """What a chain knows of each hook: of a configured one, and of a handler in a Python program.
+    """What a chain knows of each hook: of a configured one, and of a program's handler.
 
     `kind` says what runs, and `target` which: for a configured hook its `command`, `args`, `python` or `url`, for a
-    handler the function's `module:name`. `claude` holds what only a declaration in Claude Code's form has.
+    handler the function's `module:name`.
     """
 
     agents: Sequence[str] | None = None
     always: bool = False
-    background: bool = False
-    claude: ClaudeForm | None = None
     description: str | None = None
-    dialect: str = "hookrun"
     events: Sequence[str] = ()
     kind: str = "command"
     layer: str = "project"
     line: int = 0
     matcher: Sequence[str] | None = None
-    max_output: int = 1 << 20
     metadata: Mapping[str, object] | None = None
     mode: str = "enforce"
     name: str = ""
     on_failure: str = "continue"
     parallel: bool = False
-    payload: bool = False
     priority: int = 500
     source: str = ""
     target: str | Sequence[str] = ""
@@ -290,7 +285,7 @@ class AnyHook:
     @property
     def enforcing(self) -> bool:
         """Whether the hook can block or change the call."""
-        return self.mode == "enforce" and not self.background
+        return self.mode == "enforce" and not getattr(self, "background", False)
 
     def location(self) -> str:
         """Return `file:line` of the declaration."""
@@ -302,12 +297,15 @@ class Hook(AnyHook):
 
     `look` holds the words of `target` that literally name its program and script; they are checked before a run.
     `words` are references to what it executes (see `config.executed`), which an approval covers.
-    `error` describes invalid configuration: such a hook never runs and fails as `declaration`.
-    Fields of `config.schema.FIELDS` that are not listed here are attributes, too.
+    `error` describes invalid configuration: such a hook never runs and fails as `declaration`. `claude` is for one in
+    Claude Code's form. Fields of `config.schema.FIELDS` that are not listed here are attributes, too.
     """
 
     allowed_env: Sequence[str] = ()
+    background: bool = False
+    claude: ClaudeForm | None = None
     cwd: str = "project"
+    dialect: str = "hookrun"
     env: Mapping[str, str] | None = None
     env_policy: str = "inherit"
     error: str | None = None
@@ -316,8 +314,10 @@ class Hook(AnyHook):
     headers: Mapping[str, str] | None = None
     interpreter: str | None = None
     look: Sequence[str] = ()
+    max_output: int = 1 << 20
     on_block: str = "block"
     overridable: bool = False
+    payload: bool = False
     serve: bool = False
     state: Sequence[str] = ()
     words: Sequence[str] = ()

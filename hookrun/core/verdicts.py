@@ -11,6 +11,7 @@ from hookrun.core.model import (
     VERDICT_TEXTS,
     AnyHook,
     Failure,
+    Hook,
     HookResult,
     Outcome,
     Verdict,
@@ -53,7 +54,7 @@ class BadVerdictError(ValueError):
     """A hook's output cannot be read as a verdict; the message says why."""
 
 
-def from_process(hook: AnyHook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
+def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
     """Return a run's verdict or failure, by its exit status and stdout, and notes on the output."""
     notes: list[str] = []
     bad = None
@@ -431,15 +432,19 @@ def merge(
     fields: dict[str, object] = {}
     if changes:
         current = as_object(now.get("tool_args"))
-        fields["tool_args"] = run.args if run.hook.dialect in REPLACING else apply(current, changes)
+        fields["tool_args"] = run.args if _replaces(run.hook) else apply(current, changes)
     if added:
         fields["metadata"] = {**as_object(now.get("metadata")), **added}
     return changes, fields, clashes
 
 
+def _replaces(hook: AnyHook) -> bool:
+    return getattr(hook, "dialect", None) in REPLACING
+
+
 def _conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
     """Return the paths at which the later changes, of `run`, undo earlier ones."""
-    if run.hook.dialect not in REPLACING:
+    if not _replaces(run.hook):
         return ["tool_args." + ".".join(path) for path in conflicts(earlier, later)]
     kept = not later or json_equal(apply(run.args, earlier), run.args)
     return [] if kept else ["tool_args"]

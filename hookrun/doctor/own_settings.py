@@ -96,7 +96,7 @@ def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
     distrusted = []
     for folder, level in known.items():
-        meaning = spec.get("levels", {}).get(level) if isinstance(level, str) else None
+        meaning = spec.get("levels", {}).get(str(level))
         if meaning == "none":
             distrusted.append(folder)
         elif meaning is not None:

@@ -107,7 +107,7 @@ def was_started(run: HookResult) -> bool:
 
 def runs_in_background(run: HookResult) -> bool:
     """Return whether the hook runs in the background."""
-    return run.hook.background and run.failure is None and not run.interrupted
+    return getattr(run.hook, "background", False) and run.failure is None and not run.interrupted
 
 
 def arguments(fire: EventFire) -> tuple[object, object]:

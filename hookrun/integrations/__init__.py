@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Literal
 
 from hookrun.agents.base import NameMap
-from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, reply_from_verdict
+from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, approval_needed, reply_from_verdict
 from hookrun.core.context import ContextError
-from hookrun.core.events import GATES
+from hookrun.core.events import ALIASES, GATES, REFUSABLE
 from hookrun.core.text import describe_exception
-from hookrun.library import Result
+from hookrun.library import Abort, Result
 from hookrun.library.calls import NotAsyncioError, check_deadline
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import KNOWN, checked
@@ -55,6 +55,13 @@ async def fire(
         return internal_failure(event, describe_exception(error), decided(engine, event, fields, on_error), error)
 
 
+async def fire_or_abort(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> None:
+    """Fire an event of a request or an inference. Raises Abort if a hook refuses what comes next."""
+    reply = reply_of(await fire(engine, event, fields, on_error))
+    if event in REFUSABLE and not reply.allows:
+        raise Abort(approval_needed(reply.reason) if reply.action == "ask" else reply.reason or event)
+
+
 def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_error: OnError) -> OnError:
     """Return what an internal error does to a call with these fields, None for one that is not known."""
     return "block" if engine.refuses_unjudged(event, fields, on_error) else "continue"
@@ -71,6 +78,14 @@ def check_use(engine: Engine, on_error: object, names: object = None, **function
     for name, value in functions.items():
         if value is not None and not callable(value):
             raise ValueError(f"{name} must be a function, not {value!r}")
+
+
+def warn_of_undelivered(engine: Engine, delivered: Container[str], framework: str) -> None:
+    """Log the hooks whose events this framework never delivers."""
+    for hook in engine.hooks():
+        lost = [event for event in hook.events if event in ALIASES and event not in delivered]
+        if lost:
+            log.warning("hookrun: %s: %s does not deliver %s", hook.name, framework, ", ".join(lost))
 
 
 def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> None:

@@ -9,17 +9,29 @@ the `claude` of 0.1.50 runs an allowed tool in spite of an `ask`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from hookrun.agents import claude
-from hookrun.agents.base import Message, knows_tool, placeholder_message
+from hookrun.agents.base import Message as AgentMessage, knows_tool, placeholder_message
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.agents.reply import DEGRADATIONS, build_response
 from hookrun.core.events import CLAUDE_EVENTS, GATES, WITH_TOOL, canonical
 from hookrun.core.text import describe_exception
-from hookrun.integrations import CALLER_ERRORS, OnError, check_use, decided, fire, internal_failure, log, reply_of
+from hookrun.integrations import (
+    CALLER_ERRORS,
+    OnError,
+    check_use,
+    decided,
+    fire,
+    fire_or_abort,
+    internal_failure,
+    log,
+    reply_of,
+    warn_of_undelivered,
+)
+from hookrun.library import Abort
 from hookrun.library.calls import CANCEL_GRACE, check_deadline
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import without_misspelled
@@ -29,16 +41,27 @@ NEEDS = (
     "pip install 'hookrun[claude-agent-sdk]'"
 )
 try:
-    from claude_agent_sdk import HookMatcher, __version__
+    from claude_agent_sdk import (
+        AssistantMessage,
+        HookMatcher,
+        ResultMessage,
+        SystemMessage,
+        UserMessage,
+        __version__,
+    )
     from claude_agent_sdk.types import HookEvent
 except ImportError as error:
     raise ImportError(NEEDS) from error
 
 if TYPE_CHECKING:
-    from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput
+    from claude_agent_sdk.types import HookContext, HookInput, HookJSONOutput, Message
+
+    from hookrun.core.literals import EventName
 
 # The first version seen to obey every answer (0.2.150 does not; those between were not tried).
 OLDEST = (0, 2, 155)
+# The events that `with_model_events` fires.
+MODEL_EVENTS = ("before_request", "before_inference", "after_inference", "after_request")
 # Seconds that Claude gives a callback (`HookMatcher.timeout`).
 TIMEOUT = 60.0
 # The share of the timeout reserved for the answer, so that hookrun decides about a late hook, not Claude; and its limit
@@ -89,6 +112,48 @@ def hooks_for(
     return cast("dict[HookEvent, list[HookMatcher]]", made)
 
 
+async def with_model_events(
+    engine: Engine, messages: AsyncIterator[Message], *, on_error: OnError = None, **fields: object
+) -> AsyncIterator[Message]:
+    """Yield the messages of `query` or `receive_response`, and fire the events of the request and its inferences.
+
+    `after_inference` has an answer's `model` and `usage`, and at the end the result's `total_cost_usd`. Claude has sent
+    the first request when its first message comes; `before_inference` comes before each later one, too. A block or stop
+    there, as by a `CostTracker` whose budget is used up, closes the messages, and raises Abort. `fields` are added to
+    every context.
+    """
+    check_use(engine, on_error)
+    about, counted, begun = dict(fields), "", False
+    async for message in messages:
+        data = message.data if isinstance(message, SystemMessage) else {}
+        about.setdefault("session_id", data.get("session_id") or getattr(message, "session_id", None))
+        before = [] if begun else ["before_request", "before_inference"]
+        if begun and isinstance(message, UserMessage):  # a tool's result, for the model
+            before = ["before_inference"]
+        begun = not isinstance(message, ResultMessage)
+        for event in before:
+            try:
+                await fire_or_abort(engine, event, about, on_error)
+            except Abort:
+                if isinstance(messages, AsyncGenerator):
+                    await messages.aclose()
+                raise
+        for event, more in _told_by(message, counted):
+            await fire_or_abort(engine, event, {**about, **more}, on_error)
+        counted = getattr(message, "message_id", None) or counted
+        yield message
+
+
+def _told_by(message: Message, counted: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the events that a message tells of, unless its answer was `counted`: it is one message for each block."""
+    if isinstance(message, AssistantMessage) and message.usage and message.message_id != counted:
+        yield "after_inference", {"model": message.model, "usage": message.usage}
+    if isinstance(message, ResultMessage):
+        if message.total_cost_usd is not None:
+            yield "after_inference", {"total_cost_usd": message.total_cost_usd}
+        yield "after_request", {}
+
+
 def margin(timeout: float, fires: int) -> float:
     """Return the seconds of the timeout to reserve: a fire may exceed its deadline by MIN_DEADLINE and CANCEL_GRACE."""
     return min(max(timeout * MARGIN, fires * (CANCEL_GRACE + MIN_DEADLINE) + ANSWER_TIME), timeout * MAX_MARGIN)
@@ -110,13 +175,8 @@ def _native_events(events: Iterable[str], native: dict[str, str]) -> list[str]:
 
 
 def _events_with_hooks(engine: Engine, native: dict[str, str]) -> list[str]:
-    hooks = engine.hooks()
-    for hook in hooks:
-        lost = [event for event in hook.events if event not in native]
-        if lost:
-            log.warning("hookrun: %s: the Claude Agent SDK does not deliver %s", hook.name, ", ".join(lost))
-    events = {event for hook in hooks for event in hook.events}
-    return list(dict.fromkeys(name for event, name in native.items() if event in events))
+    warn_of_undelivered(engine, {*native, *MODEL_EVENTS}, "the Claude Agent SDK")
+    return list(dict.fromkeys(name for event, name in native.items() if engine.hooks(cast("EventName", event))))
 
 
 class _Callback:
@@ -158,7 +218,7 @@ class _Callback:
             response.data["continue_"] = response.data.pop("continue")
         return cast("HookJSONOutput", response.data)
 
-    async def _replies(self, message: Message) -> list[Reply]:
+    async def _replies(self, message: AgentMessage) -> list[Reply]:
         until = monotonic() + self._timeout - margin(self._timeout, len(message.calls))
         found = []
         for call in message.calls:

@@ -21,6 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from hookrun.core.text import quote
 from hookrun.integrations import OnError
+from hookrun.integrations.pending import PendingCalls
 from hookrun.integrations.tool_loop import CallEvents, NameMap, ToolOutcome, as_text, run_tool, run_tool_sync
 from hookrun.library import Abort
 from hookrun.library.calls import result_at_once
@@ -120,10 +121,13 @@ class HookedCall:
         names: NameMap | None = None,
         text: Callable[[object], str] | None = None,
         on_error: OnError = None,
+        pending: PendingCalls | None = None,
+        decision: Mapping[str, object] | None = None,
         **fields: object,
     ) -> None:
         names, text = names or NameMap(), text or as_text
         self._call = CallEvents(engine, name, dict(args), _not_called, fields, approve, names, text, on_error, ())
+        self._call.waiting, self._call.decision = pending, decision
 
     @property
     def args(self) -> dict[str, object]:

@@ -4,9 +4,10 @@ LangChain's middleware (1.0 and later) can express every verdict, sync and async
 arguments, add to its result, run it again, withhold a prompt, end a turn or continue it. (The guardrails of the OpenAI
 Agents SDK 0.24 block a tool but cannot change its arguments.) Tools that a model's provider runs itself are not seen.
 
-It fires `session_start` (if the conversation has no answer yet), `user_prompt_submit`, the events around each tool (see
-tool_loop.py) and `stop`. Its state is kept in the conversation's messages, so that checkpoints and parallel tools work
-without further support.
+It fires `session_start` (if the conversation has no answer yet), `user_prompt_submit`, `before_request`, the events
+around each inference and each tool (see tool_loop.py), `stop` and `after_request`, and logs at the start which hooks
+are for other events. A block before a request or an inference ends the turn. Its state is kept in the conversation's
+messages, so that checkpoints and parallel tools work without further support.
 """
 
 from __future__ import annotations
@@ -19,24 +20,25 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.core.session import MAX_STOP_BLOCKS
-from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
+from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of, warn_of_undelivered
+from hookrun.integrations.pending import PendingCalls, digest_of
 from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
-    from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+    from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
     from langgraph.config import get_config
     from langgraph.errors import GraphBubbleUp
-    from langgraph.types import Command
+    from langgraph.types import Command, interrupt
 except ImportError as error:
     raise ImportError(
         "hookrun.integrations.langchain needs the package langchain, 1.0 or later: pip install 'hookrun[langchain]'"
     ) from error
 
 if TYPE_CHECKING:
-    from langchain.agents.middleware.types import ToolCallRequest
+    from langchain.agents.middleware.types import JumpTo, ToolCallRequest
 
     Answer: TypeAlias = ToolMessage | Command[Any]
     Update: TypeAlias = dict[str, Any] | None
@@ -48,19 +50,39 @@ MARK = "hookrun"
 EVENTS: dict[str, dict[str, object]] = {
     "session_start": {"source": "startup"},
     "user_prompt_submit": {"user_prompt": ""},
+    "before_request": {},
+    "before_inference": {},
+    "after_inference": {"model": "", "usage": {}},
     **{event: {"tool_name": "", "tool_args": {}, **own} for event, own in TOOL_EVENTS.items()},
     "stop": {"assistant_response": "", "stop_hook_active": False},
+    "after_request": {},
 }
 
 
+def _step(method: str, *jumps: JumpTo) -> tuple[Any, Any]:
+    """Return the sync and the async form of a step of the agent, from the method that takes its messages."""
+
+    @hook_config(can_jump_to=[*jumps])
+    def step(self: Any, state: Any, runtime: Any) -> Update:  # noqa: ARG001  # LangChain's signature
+        return cast("Update", result_at_once(getattr(self, method)(state["messages"], sync=True)))
+
+    @hook_config(can_jump_to=[*jumps])
+    async def astep(self: Any, state: Any, runtime: Any) -> Update:  # noqa: ARG001  # LangChain's signature
+        return cast("Update", await getattr(self, method)(state["messages"], sync=False))
+
+    return step, astep
+
+
 class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
-    """Run an engine's hooks around an agent's prompts, tools and ends of turns.
+    """Run an engine's hooks around an agent's prompts, requests, inferences, tools and ends of turns.
 
     `session_id` defaults to the thread's ID. `names` translates the tools' names. `approve` is called if a hook asks,
-    and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks.
-    `tell_person` is called with messages for the user. After an internal error of hookrun, `on_error` selects whether
-    the agent continues (the error is logged) or its action is blocked; by default it is where a hook with
-    `on_failure="block"` would have been asked.
+    and may call LangGraph's `interrupt` (the hooks run again when it is resumed); without it an `ask` blocks. With
+    `pending` an `ask` interrupts the graph with the call that waits, as JSON, and `Command(resume=decision)` resumes it
+    without its hooks running again; both are those of hookrun.integrations.pending. A tool that is resumed twice, since
+    it interrupts too, is refused. `tell_person` is called with messages for the user. After an internal error of
+    hookrun, `on_error` selects whether the agent continues (the error is logged) or its action is blocked; by default
+    it is where a hook with `on_failure="block"` would have been asked.
 
     A tool's exception is raised as it would be without hookrun, unless a hook has a message for the model: then the
     model gets the error and the message.
@@ -73,6 +95,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         session_id: str | None = None,
         names: NameMap | None = None,
         approve: Approve | None = None,
+        pending: PendingCalls | None = None,
         tell_person: Callable[[str], object] = log.warning,
         on_error: OnError = None,
         **fields: object,
@@ -83,44 +106,20 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         a closed engine.
         """
         super().__init__()
+        warn_of_undelivered(engine, EVENTS, "LangChain")
         check_use(engine, on_error, names, approve=approve, tell_person=tell_person)
         check_fields({"session_id": session_id, **fields}, EVENTS)
         self._engine = engine
         self._session_id = session_id
-        self._options: dict[str, Any] = {"names": names, "approve": approve, "on_error": on_error}
+        self._options: dict[str, Any] = {"names": names, "approve": approve, "pending": pending, "on_error": on_error}
         self._on_error: OnError = on_error
         self._tell_person = tell_person
         self._fields = {"agent": AGENT, **fields}
 
-    @hook_config(can_jump_to=["end"])
-    def before_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """Fire `session_start` and `user_prompt_submit`."""
-        return result_at_once(self._begin(state["messages"], sync=True))
-
-    @hook_config(can_jump_to=["end"])
-    async def abefore_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """Fire `session_start` and `user_prompt_submit`."""
-        return await self._begin(state["messages"])
-
-    @hook_config(can_jump_to=["end"])
-    def before_model(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """End the turn if a hook stopped it at one of the tools that have just run."""
-        for message in reversed(state["messages"]):
-            if not isinstance(message, ToolMessage):
-                return None
-            if (reason := message.response_metadata.get(MARK)) is not None:
-                return {"messages": [AIMessage(reason, response_metadata={MARK: "stopped"})], "jump_to": "end"}
-        return None
-
-    @hook_config(can_jump_to=["model"])
-    def after_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """Fire `stop`; a block continues the turn."""
-        return result_at_once(self._end(state["messages"], sync=True))
-
-    @hook_config(can_jump_to=["model"])
-    async def aafter_agent(self, state: Any, runtime: Any) -> Update:  # noqa: ARG002  # LangChain's signature
-        """Fire `stop`; a block continues the turn."""
-        return await self._end(state["messages"])
+    before_agent, abefore_agent = _step("_begin", "end")
+    before_model, abefore_model = _step("_before_model", "end")
+    after_model, aafter_model = _step("_after_model")
+    after_agent, aafter_agent = _step("_end", "model")
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Answer]) -> Answer:
         """Run a tool with its hooks."""
@@ -128,7 +127,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         def call(**args: object) -> Answer:
             return _checked(handler(_with(request, args)))
 
-        return self._answer(request, run_tool_sync(self._engine, call=call, **self._about(request)))
+        return self._answer(request, result_at_once(self._run(request, call, sync=True)))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
@@ -138,7 +137,23 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         async def call(**args: object) -> Answer:
             return _checked(await handler(_with(request, args)))
 
-        return self._answer(request, await run_tool(self._engine, call=call, **self._about(request)))
+        return self._answer(request, await self._run(request, call))
+
+    async def _run(self, request: ToolCallRequest, call: Callable[..., Any], *, sync: bool = False) -> ToolOutcome:
+        """Run a tool with its hooks; interrupt the graph for a decision."""
+
+        async def run(**more: Any) -> ToolOutcome:
+            options = {"engine": self._engine, "call": call, **about, **more}
+            return run_tool_sync(**options) if sync else await run_tool(**options)
+
+        about, calls = self._about(request), self._options["pending"]
+        waits = None if calls is None else calls.find(digest_of(about["name"], about["args"], about))
+        if waits is None:  # else it is resumed, and its hooks have run
+            outcome = await run()
+            if (waits := outcome.pending) is None:
+                return outcome
+            self._notify(outcome)
+        return await run(decision=interrupt(waits.to_dict()))
 
     def _about(self, request: ToolCallRequest) -> dict[str, Any]:
         call = request.tool_call
@@ -146,8 +161,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return {**self._fields, **self._options, **about, "text": _text_of, "let_through": (GraphBubbleUp,)}
 
     def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
-        for text in outcome.to_person:
-            self._tell_person(text)
+        self._notify(outcome)
         if outcome.exception is not None and not isinstance(outcome.exception, _ReportedFailure) and not outcome.notes:
             raise outcome.exception
         if outcome.ran and outcome.exception is None:
@@ -158,6 +172,10 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             answer = ToolMessage(outcome.content, tool_call_id=call["id"], name=call["name"], status=status)
             answer.response_metadata.update(_mark(outcome))
         return answer
+
+    def _notify(self, outcome: ToolOutcome) -> None:
+        for text in outcome.to_person:
+            self._tell_person(text)
 
     async def _fire(self, event: str, fields: dict[str, object], *, sync: bool) -> Reply:
         context = {**self._fields, "session_id": self._session(), **fields}
@@ -175,27 +193,45 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
             return None
         return None if thread is None else str(thread)
 
-    async def _begin(self, messages: list[AnyMessage], *, sync: bool = False) -> Update:
+    async def _begin(self, messages: list[AnyMessage], *, sync: bool) -> Update:
         """Return the change to a beginning turn: without a blocked prompt, or with the hooks' context."""
-        verdicts = [await self._fire(event, fields, sync=sync) for event, fields in _beginning(messages)]
-        if not verdicts:
-            return None
-        *starts, prompt = verdicts
-        ends = next((each for each in verdicts if each.action == "stop"), None) or (None if prompt.allows else prompt)
-        if ends is not None:
-            reason = approval_needed(ends.reason) if ends.action == "ask" else ends.reason or ""
-            withheld = HumanMessage("(a hook withheld this prompt)", id=messages[-1].id)
-            return {"messages": [withheld, AIMessage(reason, response_metadata={MARK: "refused"})], "jump_to": "end"}
-        context = join_paragraphs(*(each.text for each in starts), prompt.context)
+        texts: list[str | None] = []
+        for event, fields in _beginning(messages):
+            reply = await self._fire(event, fields, sync=sync)
+            only_tells = event == "session_start"
+            if reply.action == "stop" or not (only_tells or reply.allows):
+                withheld = HumanMessage("(a hook withheld this prompt)", id=messages[-1].id)
+                return {"messages": [withheld, _refusal(reply)], "jump_to": "end"}
+            texts.append(reply.text if only_tells else reply.context)
+        context = join_paragraphs(*texts)
         return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
 
-    async def _end(self, messages: list[AnyMessage], *, sync: bool = False) -> Update:
+    async def _before_model(self, messages: list[AnyMessage], *, sync: bool) -> Update:
+        for message in takewhile(lambda each: isinstance(each, ToolMessage), reversed(messages)):
+            if (reason := message.response_metadata.get(MARK)) is not None:
+                return {"messages": [AIMessage(reason, response_metadata={MARK: "stopped"})], "jump_to": "end"}
+        reply = await self._fire("before_inference", {}, sync=sync)
+        return None if reply.allows else {"messages": [_refusal(reply)], "jump_to": "end"}
+
+    async def _after_model(self, messages: list[AnyMessage], *, sync: bool) -> None:
+        answer = messages[-1] if messages else None
+        if isinstance(answer, AIMessage):
+            about = {"model": answer.response_metadata.get("model_name"), "usage": answer.usage_metadata}
+            await self._fire("after_inference", about, sync=sync)
+
+    async def _end(self, messages: list[AnyMessage], *, sync: bool) -> Update:
+        update = await self._stop(messages, sync=sync)
+        if update is None:
+            await self._fire("after_request", {}, sync=sync)
+        return update
+
+    async def _stop(self, messages: list[AnyMessage], *, sync: bool) -> Update:
         """Return the change to an ending turn: a block continues it, unless a hook has ended it."""
         last = messages[-1] if messages else None
         if last is None or MARK in last.response_metadata:
             return None
         blocks = _blocks(messages)
-        fields: dict[str, object] = {"assistant_response": _plain(last), "stop_hook_active": blocks > 0}
+        fields: dict[str, object] = {"assistant_response": last.text, "stop_hook_active": blocks > 0}
         verdict = await self._fire("stop", fields, sync=sync)
         if verdict.action != "block":
             if verdict.text and verdict.action != "stop":
@@ -211,13 +247,19 @@ class _ReportedFailure(ToolFailed):
     """A tool's failure that LangChain has already made into a message."""
 
 
+def _refusal(reply: Reply) -> AIMessage:
+    """Return the last message of a turn that a hook ended."""
+    reason = approval_needed(reply.reason) if reply.action == "ask" else reply.reason or ""
+    return AIMessage(reason, response_metadata={MARK: "refused"})
+
+
 def _beginning(messages: list[AnyMessage]) -> list[tuple[str, dict[str, object]]]:
     """Return the events at a turn's beginning, none without a prompt."""
     if not messages or not isinstance(messages[-1], HumanMessage):
         return []
     known = any(isinstance(message, AIMessage) for message in messages)
     start: list[tuple[str, dict[str, object]]] = [] if known else [("session_start", {"source": "startup"})]
-    return [*start, ("user_prompt_submit", {"user_prompt": _plain(messages[-1])})]
+    return [*start, ("user_prompt_submit", {"user_prompt": messages[-1].text}), ("before_request", {})]
 
 
 def _blocks(messages: list[AnyMessage]) -> int:
@@ -231,13 +273,13 @@ def _with(request: ToolCallRequest, args: dict[str, object]) -> ToolCallRequest:
 
 def _checked(answer: Answer) -> Answer:
     if isinstance(answer, ToolMessage) and answer.status == "error":
-        raise _ReportedFailure(_plain(answer))
+        raise _ReportedFailure(answer.text)
     return answer
 
 
 def _text_of(answer: object) -> str:
     message = _message_in(answer)
-    return _plain(message) if message is not None else ""
+    return message.text if message is not None else ""
 
 
 def _message_in(answer: object) -> ToolMessage | None:
@@ -276,10 +318,3 @@ def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
 
 def _mark(outcome: ToolOutcome) -> dict[str, str]:
     return {MARK: outcome.stop_reason or ""} if outcome.stop else {}
-
-
-def _plain(message: BaseMessage) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    blocks = (each if isinstance(each, str) else each.get("text") for each in message.content)
-    return "\n".join(text for text in blocks if isinstance(text, str))

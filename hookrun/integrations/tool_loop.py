@@ -26,6 +26,7 @@ from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.agents.known_tools import message_of_program
 from hookrun.core.context import ContextError
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
+from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, digest_of
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
@@ -48,15 +49,18 @@ async def run_tool(
     names: NameMap | None = None,
     text: Callable[[object], str] | None = None,
     on_error: OnError = None,
+    pending: PendingCalls | None = None,
+    decision: Mapping[str, object] | None = None,
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
     """Run a tool with the hooks of `engine` and return the outcome, which holds an exception that the tool raises.
 
     `call(**args)` is the tool. An awaitable result is awaited; run a slow function with `asyncio.to_thread`. `approve`
-    is called if a hook asks; without it an `ask` blocks. `names` translates the tools' names. `text` turns the tool's
-    result into text for hooks and model. `fields` are added to every context: `working_dir`, `tool_use_id`, `agent`,
-    ...; `state` and `deadline` (seconds) are passed to every fire.
+    is called if a hook asks; without it an `ask` blocks. With `pending` the call is kept there instead and is the
+    outcome's `pending`; make the same call with the `decision` about it to resume it. `names` translates the tools'
+    names. `text` turns the tool's result into text for hooks and model. `fields` are added to every context:
+    `working_dir`, `tool_use_id`, `agent`, ...; `state` and `deadline` (seconds) are passed to every fire.
 
     Raises, before anything runs, ContextError for `fields` that the engine refuses, misspelled or of the wrong type,
     and ClosedError with a closed engine. After an internal error of hookrun `on_error` selects whether the call
@@ -66,7 +70,9 @@ async def run_tool(
     """
     about = fields if session_id is None else {"session_id": session_id, **fields}
     names, text = names or NameMap(), text or as_text
-    return await CallEvents(engine, name, dict(args), call, about, approve, names, text, on_error, let_through).run()
+    run = CallEvents(engine, name, dict(args), call, about, approve, names, text, on_error, let_through)
+    run.waiting, run.decision = pending, decision
+    return await run.run()
 
 
 def run_tool_sync(
@@ -80,16 +86,17 @@ def run_tool_sync(
     names: NameMap | None = None,
     text: Callable[[object], str] | None = None,
     on_error: OnError = None,
+    pending: PendingCalls | None = None,
+    decision: Mapping[str, object] | None = None,
     let_through: tuple[type[Exception], ...] = (),
     **fields: object,
 ) -> ToolOutcome:
     """Run a tool as `run_tool` does, synchronously: `call` and `approve` are plain functions."""
     about = fields if session_id is None else {"session_id": session_id, **fields}
     names, text = names or NameMap(), text or as_text
-    run = CallEvents(
-        engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True
-    ).run()
-    return result_at_once(run)
+    run = CallEvents(engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True)
+    run.waiting, run.decision = pending, decision
+    return result_at_once(run.run())
 
 
 # The events of a call, with the fields that only they have.
@@ -117,7 +124,7 @@ class ToolOutcome:
     `notes` of hooks. `ran` is whether the tool ran at all, `action` the verdict on that (`continue`, `allow`, `modify`,
     `ask`, `skip`, `block`, `stop`), `args` are the final arguments under the tool's names, `attempts` is how often it
     ran. `result` is what it returned; `error` is why it failed, `exception` what it raised. With `stop` the turn ends,
-    for `stop_reason`. `to_person` are messages for the user.
+    for `stop_reason`. `to_person` are messages for the user. `pending` is the call that waits for a decision.
     """
 
     content: str
@@ -132,6 +139,7 @@ class ToolOutcome:
     stop: bool = False
     stop_reason: str | None = None
     to_person: tuple[str, ...] = ()
+    pending: Pending | None = None
 
 
 @dataclass(slots=True)
@@ -154,6 +162,9 @@ class CallEvents:
     stop_reason: str | None = None
     attempts: int = 0
     action: str = "continue"
+    waiting: PendingCalls | None = None
+    decision: Mapping[str, object] | None = None
+    pending: Pending | None = None
 
     async def run(self) -> ToolOutcome:
         refused = await self.begin()
@@ -177,9 +188,11 @@ class CallEvents:
             raise ContextError(f"run_tool needs the tool's name, not {name!r}: no hook can be asked without it")
         self.name = str(name)
         check_fields(self._context(), TOOL_EVENTS)
-        refusal = await self._before()
+        refusal = await (self._before() if self.decision is None else self._resume(self.decision))
         if refusal is None:
             return None
+        if self.pending is not None:
+            return self._outcome(refusal, pending=self.pending)
         await self._tell("tool_call_aborted", reason=refusal)
         return self._outcome(refusal)
 
@@ -192,8 +205,28 @@ class CallEvents:
             self._note(answer)
         return self._outcome(error, error=error, exception=exception), after
 
+    async def _resume(self, decision: Mapping[str, object]) -> str | None:
+        """Do as `_before` for a call that was decided: its hooks have run."""
+        if self.waiting is None:
+            raise ValueError("a decision needs `pending`, where its call is kept")
+        self.action = "ask"
+        try:
+            kept, decided = self.waiting.take(digest_of(self.name, self.args, self.fields), decision)
+        except (UndecidedError, OSError, TypeError, ValueError) as error:
+            return f"{approval_needed(None)} ({error})"
+        self.args = kept.arguments
+        if decided["action"] == "edit":
+            self.args = decided["arguments"]
+            return await self._before()
+        self.notes.extend(kept.notes)
+        if decided["action"] == "answer":
+            self.action = "skip"
+            return decided["text"]
+        return None if decided["action"] == "approve" else f"{_not_given(kept.reason)} {decided['text']}".rstrip()
+
     async def _before(self) -> str | None:
         """Return why the call is blocked, or None after setting the arguments that it runs with."""
+        made = self.args
         answer, _ = await self._fire("pre_tool_use")
         self.action = answer.action
         if answer.context:
@@ -202,12 +235,18 @@ class CallEvents:
             return answer.reason
         if answer.args is not None:
             self.args = self.names.to_native(self.name, answer.args)
-        if answer.action != "ask":
+        if answer.action != "ask" or self.decision is not None:  # whoever edited the arguments was asked
             return None
-        if self.approve is None:
-            return approval_needed(answer.reason)
-        agreed = await self._ask(self.approve, answer.reason or "")
-        return None if agreed is True else f"{approval_needed(answer.reason)} (it was not given)"
+        if self.approve is not None:
+            agreed = await self._ask(self.approve, answer.reason or "")
+            return None if agreed is True else _not_given(answer.reason)
+        if self.waiting is not None:
+            try:
+                call = digest_of(self.name, made, self.fields)
+                self.pending = self.waiting.add(call, self.name, self.args, answer.reason or "", [*self.notes])
+            except (OSError, TypeError, ValueError):
+                log.exception("hookrun: %s cannot wait for a decision, so it is blocked", self.name)
+        return approval_needed(answer.reason)
 
     async def _ask(self, approve: Callable[[str, dict[str, object], str], object], reason: str) -> object:
         """Return the user's decision; an error in asking is logged and does not approve."""
@@ -310,6 +349,10 @@ def _retry_delay(result: Result, attempts: int) -> float | None:
         log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, MAX_RETRY_DELAY)
         return None
     return float(max(0, after))
+
+
+def _not_given(reason: str | None) -> str:
+    return f"{approval_needed(reason)} (it was not given)"
 
 
 def why(error: Exception) -> str:

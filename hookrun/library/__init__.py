@@ -1,19 +1,37 @@
-"""The engine in a Python program: handlers and configured hooks in one order. Here are the results of its fires."""
+"""The engine in a Python program: handlers and configured hooks in one order.
+
+Here are the answers of handlers, the results of fires, and what annotations name.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from hookrun.core.model import PRECEDENCE, TERMINAL_ACTIONS, AnyVerdict, HookResult, Verdict, answer
+from hookrun.core.model import (
+    PRECEDENCE,
+    TERMINAL_ACTIONS,
+    AnyHook,
+    AnyVerdict,
+    Failure,
+    Hook,
+    HookResult,
+    Verdict,
+    answer,
+)
 from hookrun.core.refusals import as_text
+from hookrun.core.text import HookrunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from hookrun.library.embedded_engine import Engine
     from hookrun.library.event_contexts import Context
 
+__all__ = ["Abort", "AnyHook", "Bundle", "Failure", "Handler", "Hook", "HookResult", "Result", "Skip", "Verdict"]
 
-class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an error
+
+class Skip(HookrunError):  # noqa: N818  # an answer that may be raised, not an error
     """A handler's answer, returned or raised: skip the action, without calling it a mistake.
 
     >>> Skip("it was done already").verdict()
@@ -29,7 +47,7 @@ class Skip(Exception):  # noqa: N818  # an answer that may be raised, not an err
         return Verdict("skip", self.reason)
 
 
-class Abort(Exception):  # noqa: N818  # an answer that may be raised, not an error
+class Abort(HookrunError):  # noqa: N818  # an answer that may be raised, not an error
     """A handler's answer, returned or raised: block the action. Also raised by `Result.ok()`.
 
     `name` is the source of the block, by default the hook's name. As a string: `[name:hook_abort] reason`.
@@ -134,3 +152,53 @@ class Result(AnyVerdict):
     def __getstate__(self) -> object:
         # Without its `context`, whose state may be anything.
         return {**vars(self), "context_after": None}, {name: getattr(self, name) for name in AnyVerdict.__slots__}
+
+
+Answer = Verdict | Skip | Abort | dict[str, Any] | None
+Function = Callable[[Any], Answer | Awaitable[Answer]]
+OnError = Callable[[Failure, "Context"], object]
+
+
+class Handler(AnyHook):
+    """A function that runs as a hook, in the process of the program that registered it.
+
+    `function` is called with the context; `on_error` with the failure and the context if it fails. With `thread` the
+    function runs in a separate thread. `enabled` is False while the handler is disabled.
+
+    >>> from hookrun import Engine
+    >>> handler = Engine().register("stop", lambda ctx: None, name="quiet", metadata={"team": "tools"})
+    >>> handler.name, handler.events, handler.timeout, handler.metadata
+    ('quiet', ['stop'], 30.0, {'team': 'tools'})
+    """
+
+    kind = "handler"
+    layer = "user"  # the user runs the program: its handlers are trusted
+    function: Function
+    on_error: OnError | None
+    thread: bool
+    is_async: bool
+    enabled: bool
+
+    def __init__(self, **fields: object) -> None:
+        self.__dict__ = fields
+
+    def __repr__(self) -> str:
+        return f"Handler({self.name!r}, {self.target})"
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "function": None, "on_error": None}  # in a result that is pickled
+
+
+class Bundle(Protocol):
+    """A set of related handlers.
+
+    >>> from hookrun import Engine
+    >>> class Greeting:
+    ...     def register(self, engine):
+    ...         engine.register("session_start", lambda ctx: {"action": "continue", "additional_context": "Hello."})
+    >>> Engine().use(Greeting()).fire_sync("session_start").additional_context
+    'Hello.'
+    """
+
+    def register(self, engine: Engine, /) -> object:
+        """Register all handlers."""

@@ -19,7 +19,7 @@ from hookrun.library.event_contexts import Context, deep_copy
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator
 
-    from hookrun.library.handlers import Handler
+    from hookrun.library import Handler
 
 Value = TypeVar("Value")
 

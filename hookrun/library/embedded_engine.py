@@ -8,25 +8,25 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from hookrun.agents.known_tools import with_canonical_tool
-from hookrun.config.cache_writer import load_compiled
-from hookrun.config.discovery import find
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.events import GATES, TOOLS
 from hookrun.core.gate import refuses
 from hookrun.core.state import home_directory
 from hookrun.core.text import HookrunError
+from hookrun.events import CLASSES
 from hookrun.library import Result, handlers
 from hookrun.library.calls import check_deadline, current_task, result_at_once
 from hookrun.library.engine_fire import AgentNamedFire, EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.library.event_contexts import CLASSES, Context
-from hookrun.library.fire_context import KNOWN, checked, known_fields
+from hookrun.library.event_contexts import Context
+from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, checked, known_fields
 from hookrun.library.fire_fields import FireFields
 from hookrun.library.handlers import TableCandidates
 from hookrun.library.registration import HandlerRegistration
+from hookrun.library.session import Session, State
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
@@ -140,6 +140,9 @@ class Engine(HandlerRegistration):
         self._load()
 
     def _take_declarations(self, config: str | None, *, strict: bool | None) -> None:
+        from hookrun.config.cache_writer import load_compiled  # for engines that read files
+        from hookrun.config.discovery import find
+
         services = self._services
         if config is not None:
             config = os.path.normpath(os.path.join(services.directory, config))
@@ -222,7 +225,7 @@ class Engine(HandlerRegistration):
         Async handlers run in a loop in a thread of the engine. Raises RuntimeError if such a handler calls `fire_sync`
         instead of awaiting `fire`.
 
-        >>> from hookrun import PreToolUse
+        >>> from hookrun.events import PreToolUse
         >>> engine = Engine(hooks=[{"event": "pre_tool_use", "matcher": "bash", "command": "echo no >&2; exit 2"}])
         >>> result = engine.fire_sync(PreToolUse(tool_name="bash", tool_args={"command": "ls"}))
         >>> result.go_on, result.message
@@ -231,6 +234,30 @@ class Engine(HandlerRegistration):
         """
         fire = self._begin(event, context, {**fields}, state, deadline)
         return fire if isinstance(fire, Result) else fire.run_sync()
+
+    @overload
+    def session(
+        self, context: Mapping[str, object] | None = None, /, **fields: Unpack[FireFields]
+    ) -> Session[None]: ...
+    @overload
+    def session(
+        self, context: Mapping[str, object] | None = None, /, *, state: State, **fields: Unpack[FireFields]
+    ) -> Session[State]: ...
+    def session(
+        self, context: Mapping[str, object] | None = None, /, *, state: Any = None, **fields: Unpack[FireFields]
+    ) -> Session[Any]:
+        """Return what several events share: these fields, of your own in a mapping, `state`, and one `request_id`.
+
+        A given `request_id` is kept, also by `fire`; else there is a new one. Raises ValueError for invalid and
+        misspelled fields.
+
+        >>> engine = Engine()
+        >>> handler = engine.register("stop", lambda ctx: ctx.state.append(ctx.request_id), name="seen")
+        >>> session = engine.session(session_id="s1", working_dir="/work", state=[])
+        >>> session.fire_sync("stop").go_on, session.state == [session.request_id]
+        (True, True)
+        """
+        return Session(self, state, checked({**(context or {}), **fields}, "session", KNOWN_IN_ANY))
 
     def _begin(
         self,
@@ -371,3 +398,6 @@ class Engine(HandlerRegistration):
     def __exit__(self, *_raised: object) -> None:
         if self._leave():
             self.close_sync()
+
+
+load = Engine.load

@@ -19,12 +19,11 @@ from hookrun.core.gate import conclude, refusal, refuses, with_end
 from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookResult, Outcome
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
 from hookrun.core.text import HookrunError, describe_exception
-from hookrun.library import Result
+from hookrun.library import Handler, Result
 from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, is_awaitable, within_limit
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import dumps
 from hookrun.library.group import ParallelGroup, Processes
-from hookrun.library.handlers import Handler
 from hookrun.process.prepare import HookEnvironment
 
 if TYPE_CHECKING:
@@ -72,8 +71,9 @@ class EngineFire(HookChain):
         state: object = None,
     ) -> None:
         self._started = monotonic()
-        self.request_id = _new_id()
-        super().__init__(event, contexts.with_defaults(data, event, self.request_id, services.directory), candidates)
+        self.request_id = new_id()
+        request_id = str(data.get("request_id") or self.request_id)  # one may take several events
+        super().__init__(event, contexts.with_defaults(data, event, request_id, services.directory), candidates)
         self.services = services
         self._state = state
 
@@ -179,7 +179,7 @@ class EngineFire(HookChain):
 
     def background_ended(self, hook: Hook, outcome: Outcome) -> None:
         """Record how a background hook ended; called in another thread."""
-        self._keep(lambda: [audit.background_record(hook, outcome, self.context)])
+        self._keep(lambda: [audit.background_record(hook, outcome, self._recorded(self.context))])
 
     def context_for(self, handler: Handler) -> Context:
         """Return the current context, as the handler gets it."""
@@ -270,11 +270,15 @@ class EngineFire(HookChain):
 
     # --- the audit log
 
+    def _recorded(self, context: dict[str, object]) -> dict[str, object]:
+        """Return a context with the ID of this fire, by which records belong together, not the program's request."""
+        return {**context, "request_id": self.request_id}
+
     def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda: audit.fire_records(
                 runs,
-                self.given,
+                self._recorded(self.given),
                 ms=(monotonic() - self._started) * 1000,
                 problems=self.services.problems,
                 setting=self.services.settings.get("audit"),
@@ -352,7 +356,7 @@ _IDS: list[str] = []
 register_at_fork(after_in_child=_IDS.clear)
 
 
-def _new_id() -> str:
+def new_id() -> str:
     """Return 16 hexadecimal digits; not from `random`, which a program may seed alike in several processes."""
     try:
         return _IDS.pop()

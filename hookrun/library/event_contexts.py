@@ -1,34 +1,82 @@
-"""The context that a handler receives: the general class, and one for each event with the fields specific to it.
-
-Other fields are kept and accessible by name. The fields beyond hookrun's first version are those of earlier engines
-(synwire_core::agents::hooks, session_buddy's HookContext) and those that agents send.
-"""
+"""The context that a handler receives: the general class of those in `hookrun.events`, and its typed fields."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, overload
 
 from hookrun.core.events import canonical
-from hookrun.library.typed_fields import (
-    Count,
-    Flag,
-    ObjectField,
-    Text,
-    TypedFields,
-    Word,
-    count,
-    flag,
-    mapping,
-    required,
-    text,
-    word,
-)
 
 if TYPE_CHECKING:
+    from hookrun.library import Handler
     from hookrun.library.engine_fire import EngineFire
-    from hookrun.library.handlers import Handler
+
+T = TypeVar("T")
+
+
+class ContextField(Generic[T]):
+    """A field of the context as an attribute: its value if of the right type, else the default."""
+
+    def __init__(self, kind: type[Any], default: T, says: str) -> None:
+        self.kind = kind
+        self._default = default
+        self._name = ""
+        self.__doc__ = says
+
+    def __set_name__(self, owner: type[Context], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, context: None, owner: type[Context]) -> Self: ...
+    @overload
+    def __get__(self, context: Context, owner: type[Context]) -> T: ...
+    def __get__(self, context: Context | None, owner: type[Context]) -> T | Self:
+        if context is None:
+            return self
+        value: Any = context.get(self._name)
+        return value if isinstance(value, self.kind) else self._default
+
+    def __set__(self, context: Context, value: T) -> None:  # its type is that of the argument of a class's `__init__`
+        raise AttributeError(f"cannot set {self._name} on a context: return a Verdict that changes it")
+
+
+class ObjectField(ContextField[dict[str, Any]]):
+    """A field that holds an object: the handler's own copy, empty if absent."""
+
+    # In a method of its own: handlers read arguments at every call.
+    @overload
+    def __get__(self, context: None, owner: type[Context]) -> Self: ...
+    @overload
+    def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
+    def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
+        return self if context is None else context.own(self._name)
+
+
+Text = ContextField[str | None]
+Word = ContextField[str]
+Flag = ContextField[bool]
+Count = ContextField[int | None]
+
+# Make a field of a type, with the value that it has if absent.
+text: Callable[[str], Text] = partial(Text, str, None)
+word: Callable[[str], Word] = partial(ContextField, str, "")
+flag: Callable[[str], Flag] = partial(ContextField, bool, False)  # noqa: FBT003  # the default
+count: Callable[[str], Count] = partial(Count, int, None)
+mapping: Callable[[str], ObjectField] = partial(ObjectField, dict, {})
+
+
+def required(says: str) -> Any:
+    """Make a text without which type checkers do not let a context of the class be made."""
+    return word(says)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(required,))
+class TypedFields:
+    """Tells type checkers that the annotated fields of a class are the arguments with which one is made."""
+
+    def __init_subclass__(cls, *, event: str | None = None) -> None: ...
 
 
 def deep_copy(value: Any) -> Any:
@@ -62,7 +110,7 @@ class Context(TypedFields, Mapping[str, object]):
     `state` is the object passed to `fire(..., state=...)` or set on the fired context. All handlers of the chain share
     it, in order; handlers that run side by side get a clone each.
 
-    >>> from hookrun import PreToolUse
+    >>> from hookrun.events import PreToolUse
     >>> ctx = PreToolUse(session_id="s1", tool_name="bash", tool_args={"command": "ls"}, sandbox="docker")
     >>> ctx.event, ctx.tool_args["command"], ctx["sandbox"], ctx.user_prompt
     ('pre_tool_use', 'ls', 'docker', None)
@@ -87,7 +135,7 @@ class Context(TypedFields, Mapping[str, object]):
     agent: Text = text("The agent's name.")
     agent_event: Text = text("The agent's name of the event.")
     agent_tool_name: Text = text("The agent's name of the tool.")
-    request_id: Word = word("ID of the fire, the same for all of its hooks.")
+    request_id: Word = word("ID of the request, or of this fire; the same for all of its hooks.")
     timestamp: Word = word("Time of the fire: UTC, RFC 3339.")
     permission_mode: Text = text("The agent's permission mode.")
     agent_id: Text = text("The ID of the subagent concerned.")
@@ -218,188 +266,3 @@ class Context(TypedFields, Mapping[str, object]):
                     key for key in keys if key not in was or key not in copied or _differs(copied[key], was[key])
                 }
         return changed
-
-
-class SessionStart(Context, event="session_start"):
-    """A session begins."""
-
-    source: Text = text("How it began: startup, resume, clear, compact.")
-    resumed: Flag = flag("Whether it continues an earlier one.")
-
-
-class SessionEnd(Context, event="session_end"):
-    """A session has ended."""
-
-    reason: Text = text("Why it ended.")
-
-
-class PreSessionEnd(Context, event="pre_session_end"):
-    """A session is about to end."""
-
-    reason: Text = text("Why it ends.")
-
-
-class UserPromptSubmit(Context, event="user_prompt_submit"):
-    """The user has sent a prompt that the model has not seen yet."""
-
-    user_prompt: Word = required("The user's prompt.")
-
-
-class AssistantResponse(Context, event="assistant_response"):
-    """The model has answered."""
-
-
-class PreToolUse(Context, event="pre_tool_use"):
-    """A tool is about to run."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
-
-
-class PostToolUse(Context, event="post_tool_use"):
-    """A tool has run and returned a result."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
-    tool_result_output: Word = word("The tool's result.")
-
-
-class PostToolFailure(Context, event="post_tool_failure"):
-    """A tool has run and failed."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
-    tool_result_error: Word = word("Why the tool failed.")
-
-
-class ToolCallRequested(Context, event="tool_call_requested"):
-    """The model requests a tool."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
-
-
-class ToolCallAborted(Context, event="tool_call_aborted"):
-    """A requested tool will not run."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
-    reason: Text = text("Why it does not run.")
-
-
-class PermissionRequest(Context, event="permission_request"):
-    """The user is about to be asked whether a tool may run."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
-
-
-class FileChanged(Context, event="file_changed"):
-    """A file was written, edited or deleted."""
-
-    file_path: Word = required("The file, absolute and normalised.")
-
-
-class Stop(Context, event="stop"):
-    """The agent is about to end its turn."""
-
-    stop_hook_active: Flag = flag("Whether it already continues because of a hook.")
-
-
-class SubagentStart(Context, event="subagent_start"):
-    """A subagent begins."""
-
-    agent_name: Text = text("The kind of subagent.")
-    initial_message: Text = text("Its task.")
-
-
-class SubagentStop(Context, event="subagent_stop"):
-    """A subagent is about to end."""
-
-    agent_name: Text = text("The kind of subagent.")
-    reason: Text = text("Why it ends.")
-    stop_hook_active: Flag = flag("Whether it already continues because of a hook.")
-
-
-class PreCompact(Context, event="pre_compact"):
-    """The conversation is about to be shortened."""
-
-    trigger: Text = text("The trigger: manual or auto.")
-    message_count: Count = count("The number of messages.")
-    token_count: Count = count("The estimated number of tokens.")
-
-
-class PostCompact(Context, event="post_compact"):
-    """The conversation was shortened."""
-
-    trigger: Text = text("The trigger: manual or auto.")
-    message_count: Count = count("The number of messages left.")
-    token_count: Count = count("The estimated number of tokens.")
-
-
-class Notification(Context, event="notification"):
-    """The agent notifies the user."""
-
-    message: Word = required("The text of the notification.")
-    level: Text = text("Its severity: info, warning, error.")
-
-
-class ErrorOccurred(Context, event="error"):
-    """An error occurred in the agent."""
-
-    error_info: ObjectField = mapping("The error: `error_message`, `context` and other details.")
-
-
-class BeforeRequest(Context, event="before_request"):
-    """The agent is about to process a request."""
-
-
-class AfterRequest(Context, event="after_request"):
-    """The agent has processed a request."""
-
-
-class BeforeInference(Context, event="before_inference"):
-    """The model is about to be called."""
-
-    model: Text = text("The model's name.")
-
-
-class AfterInference(Context, event="after_inference"):
-    """The model has answered, or failed to."""
-
-    model: Text = text("The model's name.")
-    usage: ObjectField = mapping("The tokens used: `input_tokens`, `output_tokens` and other details.")
-
-
-class PreCheckpoint(Context, event="pre_checkpoint"):
-    """A checkpoint is about to be made."""
-
-    checkpoint_data: ObjectField = mapping("The checkpoint: `quality_score` and other details.")
-
-
-class PostCheckpoint(Context, event="post_checkpoint"):
-    """A checkpoint was made."""
-
-    checkpoint_data: ObjectField = mapping("The checkpoint: `quality_score` and other details.")
-
-
-class PreReflectionStore(Context, event="pre_reflection_store"):
-    """Something learned is about to be stored."""
-
-    reflection: Text = text("The text to store.")
-
-
-class PreSearchQuery(Context, event="pre_search_query"):
-    """A search is about to run; its query is among the arguments and may be changed."""
-
-    @property
-    def query(self) -> str:
-        """The query: `tool_args.query`, or "" if that is not a string.
-
-        >>> PreSearchQuery(tool_args={"query": "python 3.13"}).query
-        'python 3.13'
-        """
-        found = self.tool_args.get("query")
-        return found if isinstance(found, str) else ""
-
-
-# Canonical event -> its class; custom events have the general one.
-CLASSES: dict[str, type[Context]] = {
-    each.event_name: each
-    for each in list(vars().values())
-    if isinstance(each, type) and issubclass(each, Context) and each is not Context
-}

@@ -21,8 +21,8 @@ from hookrun.core import context as contexts, fastjson
 from hookrun.core.context import FIELDS, MISNAMED, ContextError
 from hookrun.core.events import ALIASES, WITH_TOOL
 from hookrun.core.text import closest, quote, suggest
-from hookrun.library.event_contexts import CLASSES, Context
-from hookrun.library.typed_fields import ContextField
+from hookrun.events import CLASSES
+from hookrun.library.event_contexts import Context, ContextField
 
 ARGUMENTS_OF_FIRE = {"deadline": float}
 # Types that errors call by JSON's names.
@@ -46,6 +46,7 @@ def known_fields(cls: type[Context]) -> frozenset[str]:
 # Canonical event -> the known fields of its context.
 KNOWN = {event: known_fields(cls) for event, cls in CLASSES.items()}
 KNOWN_ANYWHERE = known_fields(Context)
+KNOWN_IN_ANY = KNOWN_ANYWHERE.union(*KNOWN.values())
 
 
 def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> Mapping[str, object]:

@@ -35,7 +35,7 @@ class FireFields(TypedDict, total=False):
     possible_tool_names: Sequence[str]
     reason: str | None
     reflection: str | None
-    request_id: str
+    request_id: Id
     resumed: bool
     root_session_id: Id
     session_id: Id

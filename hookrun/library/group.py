@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.core.model import AnyHook, Failure, Hook, Outcome
 from hookrun.core.state import home_directory
+from hookrun.library import Handler
 from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
-from hookrun.library.handlers import Handler
 from hookrun.library.threads import Job, Work
 from hookrun.process.prepare import prepare
 from hookrun.process.program import program

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from json import dumps
 from threading import Lock
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from hookrun.agents.known_tools import ARGUMENTS, canonical_tools, is_mcp, tool_by_arguments
 from hookrun.config.document import Diagnostic, Document, Location, errors_in, key_text
 from hookrun.config.parse import KeyPath
-from hookrun.config.recipe_entries import hooks_from_data
 from hookrun.config.schema import HOOK_FIELDS
 from hookrun.config.shapes import BOOL, Field, names, texts, validate_into
-from hookrun.config.validate import split_matcher, with_canonical_names
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.context import ContextError
 from hookrun.core.events import TOOLS, UnknownEventError, resolve_event
 from hookrun.core.literals import EventName, Mode, Policy
-from hookrun.core.model import LAYERS, AnyHook, Failure, Hook, Verdict
-from hookrun.core.text import did_you_mean, escape, one_line, quote
-from hookrun.library import Abort, Skip
+from hookrun.core.model import LAYERS, AnyHook, Hook
+from hookrun.core.text import HookrunError, did_you_mean, escape, one_line, quote
+from hookrun.library import Function, Handler, OnError
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import plain
-from hookrun.library.signatures import RegistrationError, call_method, check_signature, place_of
 
-Answer = Verdict | Skip | Abort | dict[str, Any] | None
-Function = Callable[[Any], Answer | Awaitable[Answer]]
-OnError = Callable[[Failure, Context], object]
 Event = EventName | type[Context]
 Key = tuple[object, object, object, str | None]
 
@@ -41,6 +35,10 @@ MOST_REMEMBERED = 1024
 FIELDS = names(HOOK_FIELDS)
 # Options of handlers only, validated like a config entry's fields.
 OWN_FIELDS = {name: Field(name, BOOL, "") for name in ("enabled", "replace", "strict", "thread")}
+
+
+class RegistrationError(HookrunError, ValueError):
+    """A handler cannot be registered; the message says why."""
 
 
 class Options(TypedDict, total=False):
@@ -76,36 +74,6 @@ class Options(TypedDict, total=False):
     thread: bool
 
 
-class Handler(AnyHook):
-    """A function that runs as a hook, in the process of the program that registered it.
-
-    `function` is called with the context; `on_error` with the failure and the context if it fails. With `thread` the
-    function runs in a separate thread. `enabled` is False while the handler is disabled.
-
-    >>> from hookrun import Engine
-    >>> handler = Engine().register("stop", lambda ctx: None, name="quiet", metadata={"team": "tools"})
-    >>> handler.name, handler.events, handler.timeout, handler.metadata
-    ('quiet', ['stop'], 30.0, {'team': 'tools'})
-    """
-
-    kind = "handler"
-    layer = "user"  # the user runs the program: its handlers are trusted
-
-    def __init__(self, function: Function, options: Options, **fields: object) -> None:
-        self.function = function
-        self.on_error = options.get("on_error")
-        self.thread = bool(options.get("thread"))
-        self.is_async = any(map(inspect.iscoroutinefunction, (function, call_method(function))))
-        self.enabled = options.get("enabled") is not False
-        vars(self).update(fields)
-
-    def __repr__(self) -> str:
-        return f"Handler({self.name!r}, {self.target})"
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "function": None, "on_error": None}  # in a result that is pickled
-
-
 def make(
     events: Iterable[Event], function: Function, options: Options, *, own_events: Collection[str], strict: bool
 ) -> Handler:
@@ -124,7 +92,9 @@ def make(
     name = made if options.get("name") is None else options["name"]
     fields = _checked({**options, "name": name}, _Source(source, line, str(name)))
     fields["events"] = check_events(events, own_events, f"handler {fields['name']}")
-    handler = Handler(function, options, target=target, source=source, line=line, **fields)
+    fields |= {"function": function, "on_error": on_error, "target": target, "source": source, "line": line}
+    fields["is_async"] = any(map(inspect.iscoroutinefunction, (function, call_method(function))))
+    handler = Handler(**fields, thread=bool(options.get("thread")), enabled=options.get("enabled") is not False)
     if wrong := mistakes_in([handler], own_events, strict=options.get("strict", strict)):
         raise RegistrationError("\n".join(wrong))
     check_signature(handler.function, handler.name, handler.events)
@@ -144,11 +114,6 @@ def event_name(event: object, own_events: Collection[str], who: str) -> str:
     except UnknownEventError as error:
         given_to = "declare custom events with Engine(events=[...])"
         raise RegistrationError(f"{who}: {one_line(str(error))} ({given_to})") from None
-
-
-def listed(events: Event | Iterable[Event]) -> list[Event]:
-    """Return the events given, one or several."""
-    return [events] if isinstance(events, (str, type)) or not isinstance(events, Iterable) else [*events]
 
 
 def check_events(events: Iterable[Event], own_events: Collection[str], who: str) -> list[str]:
@@ -171,6 +136,8 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
     if problems:
         raise RegistrationError("\n".join(problem.text for problem in problems))
     if "matcher" in values:
+        from hookrun.config.validate import split_matcher, with_canonical_names  # most of the import of an engine
+
         split_matcher(values)
         values["matcher"] = with_canonical_names(texts(values, "matcher"))
     if options.get("timeout", 0) is None:
@@ -233,6 +200,10 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
 
     They belong to the user layer, as the program defines them; relative paths start at its working directory.
     """
+    if not entries:
+        return []
+    from hookrun.config.recipe_entries import hooks_from_data  # as above
+
     try:
         document = Document.from_data("hooks", list(entries))
     except (TypeError, ValueError) as error:
@@ -245,6 +216,41 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
     for hook in hooks:
         hook.layer = "user"
     return hooks
+
+
+def check_signature(function: Function, name: str, events: Sequence[str]) -> None:
+    """Check that a function can be called with the context of its events alone. Raises RegistrationError."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function in C
+        return
+    try:
+        given = next(iter(signature.bind(None).arguments))
+    except (TypeError, StopIteration):
+        raise RegistrationError(
+            f"handler {name} takes {signature}: a handler is called with the context alone"
+        ) from None
+    try:
+        wanted = inspect.signature(function, eval_str=True).parameters[given].annotation
+    except Exception:  # an annotation may name what is imported for type checkers only
+        return
+    if isinstance(wanted, type) and issubclass(wanted, Context) and wanted.event_name not in {"", *events}:
+        raise RegistrationError(
+            f"handler {name} takes a {wanted.__name__}, the context of {wanted.event_name}, and is registered "
+            f"for {', '.join(events)}"
+        )
+
+
+def place_of(function: object) -> tuple[str, int]:
+    """Return the file and line of a function, "" and 0 if it has none."""
+    code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)  # type: ignore[arg-type]
+    code = code or getattr(call_method(function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
+
+
+def call_method(function: object) -> object:
+    """Return the method that calls an object which is not a function."""
+    return getattr(type(function), "__call__", None)  # noqa: B004  # the method is wanted
 
 
 class Registry:
@@ -271,7 +277,7 @@ class Registry:
         """
         with self._lock:
             held = self._handlers.get(handler.name)
-            if held is not None and named and not replace and not _serves_all(handler, held):
+            if held is not None and named and not replace and not set(held.events) <= set(handler.events):
                 raise RegistrationError(
                     f"handler {handler.name} for {', '.join(handler.events)}: the name is taken by the handler for "
                     f"{', '.join(held.events)} ({held.target}, {held.location()}), which would be lost; choose "
@@ -338,14 +344,10 @@ class Registry:
         return table
 
 
-def _serves_all(handler: Handler, held: Handler) -> bool:
-    return set(held.events) <= set(handler.events)
-
-
 def _is_the_same(handler: Handler, held: Handler) -> bool:
     """Return whether both are the same function of a module, not a lambda, partial, object or closure."""
     function = inspect.isfunction(handler.function) and "<" not in handler.target
-    return function and held.target == handler.target and _serves_all(handler, held)
+    return function and held.target == handler.target and set(held.events) <= set(handler.events)
 
 
 class HookTable:
@@ -418,14 +420,14 @@ class TableCandidates:
         self.layers = [LAYERS.index(hook.layer) for hook in hooks]
         self.always = [hook.always for hook in hooks]
         self.enforcing = [hook.enforcing for hook in hooks]
-        self._unconditional = [hook.when is hook.unless is None and hook.claude is None for hook in hooks]
+        self._unconditional = [hook.when is hook.unless is None and not getattr(hook, "claude", None) for hook in hooks]
         self.only = hooks if self._unconditional == [True] and isinstance(hooks[0], Handler) else None
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook's other conditions match this context."""
         hook = self._hooks[index]
         return self._unconditional[index] or not ConditionEvaluator(plain(context)).mismatch(
-            when=hook.when, unless=hook.unless, claude=hook.claude
+            when=hook.when, unless=hook.unless, claude=getattr(hook, "claude", None)
         )
 
     def hook(self, index: int) -> AnyHook:

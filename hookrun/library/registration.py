@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
 from hookrun.core.events import EVENTS
 from hookrun.core.model import AnyHook
-from hookrun.library import handlers
+from hookrun.library import Answer, Bundle, Function, Handler, handlers
 from hookrun.library.event_contexts import Context
-from hookrun.library.handlers import Answer, Event, Function, Handler, Options, Registry
-from hookrun.library.signatures import RegistrationError
+from hookrun.library.handlers import Event, Options, RegistrationError, Registry
 
 if TYPE_CHECKING:
     from hookrun.core.literals import EventName
-    from hookrun.library.embedded_engine import Engine
 
 C = TypeVar("C", bound=Context)
 D = TypeVar("D", bound=Context)
 Returned = TypeVar("Returned", bound=Answer | Awaitable[Answer])
 Given = TypeVar("Given", bound=Function)
 Decorator = Callable[[Callable[[C], Returned]], Callable[[C], Returned]]
-
-
-class Bundle(Protocol):
-    """A set of related handlers.
-
-    >>> from hookrun import Engine
-    >>> class Greeting:
-    ...     def register(self, engine):
-    ...         engine.register("session_start", lambda ctx: {"action": "continue", "additional_context": "Hello."})
-    >>> Engine().use(Greeting()).fire_sync("session_start").additional_context
-    'Hello.'
-    """
-
-    def register(self, engine: Engine, /) -> object:
-        """Register all handlers."""
 
 
 class HandlerRegistration:
@@ -66,7 +49,8 @@ class HandlerRegistration:
     def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Any], Any]:
         """Return a decorator that registers a function for these events and returns it unchanged; see `register`.
 
-        >>> from hookrun import Engine, PostToolUse
+        >>> from hookrun import Engine
+        >>> from hookrun.events import PostToolUse
         >>> engine = Engine()
         >>> @engine.on(PostToolUse, "post_tool_failure", matcher="write|edit", priority=10, name="count-writes")
         ... def count(ctx: PostToolUse) -> None: ...
@@ -101,7 +85,7 @@ class HandlerRegistration:
         >>> Engine().register("stop", print, name="tell", priority=900).priority
         900
         """
-        listed = handlers.listed(events)
+        listed = [events] if isinstance(events, (str, type)) or not isinstance(events, Iterable) else [*events]
         own_events = self._known_events(*listed)
         handler = handlers.make(listed, function, options, own_events=own_events, strict=self._strict)
         named = "name" in options and options["name"] is not None
@@ -148,12 +132,7 @@ class HandlerRegistration:
     def _known_events(self, *given: object) -> set[str]:
         """Return the program's own events, with those that the classes given declare. Raises RegistrationError."""
         for each in given:
-            if (
-                isinstance(each, type)
-                and issubclass(each, Context)
-                and each.event_name
-                and each.event_name not in EVENTS
-            ):
+            if isinstance(each, type) and issubclass(each, Context) and each.event_name not in {"", *EVENTS}:
                 held = self._own_classes.setdefault(each.event_name, each)
                 if held is not each:
                     raise RegistrationError(

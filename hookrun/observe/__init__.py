@@ -5,11 +5,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` does it
     from hookrun.observe.costs import CostTracker as CostTracker, Price as Price
-    from hookrun.observe.database import DatabaseError as DatabaseError, ObserverDatabase as ObserverDatabase
+    from hookrun.observe.database import ObserverDatabase as ObserverDatabase
+    from hookrun.observe.durations import ToolTimes as ToolTimes
     from hookrun.observe.error_chains import CauseChains as CauseChains
     from hookrun.observe.metrics_report import MetricsExport as MetricsExport
     from hookrun.observe.patterns import PatternLearning as PatternLearning
-    from hookrun.observe.tool_times import ToolTimes as ToolTimes
+    from hookrun.observe.spool import DatabaseError as DatabaseError
     from hookrun.observe.workflow import WorkflowMetrics as WorkflowMetrics
 
 # Module -> its public names, loaded when one is first used (PEP 562).
@@ -18,8 +19,9 @@ PUBLIC = {
     "hookrun.observe.costs": "CostTracker Price",
     "hookrun.observe.metrics_report": "MetricsExport",
     "hookrun.observe.patterns": "PatternLearning",
-    "hookrun.observe.database": "DatabaseError ObserverDatabase",
-    "hookrun.observe.tool_times": "ToolTimes",
+    "hookrun.observe.database": "ObserverDatabase",
+    "hookrun.observe.spool": "DatabaseError",
+    "hookrun.observe.durations": "ToolTimes",
     "hookrun.observe.workflow": "WorkflowMetrics",
 }
 

@@ -6,16 +6,12 @@ import json
 import math
 import os.path
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun.core.text import quote
-
-if TYPE_CHECKING:
-    from hookrun import Context
-
-Clock = Callable[[], float]
+from hookrun.observe.spool import Clock
 
 # The fields in which a checkpoint names its project; the first present one counts.
 DIRECTORIES = ("working_directory", "project_path", "working_dir")
@@ -25,29 +21,6 @@ MAX_SCORE = 1e100
 DAY, HOUR = 86_400.0, 3600.0
 # The beginning of the year 10000, beyond any datetime and below milliseconds given by mistake.
 END = 253_402_300_800.0
-
-
-def session_of(ctx: Context) -> str:
-    """Return the session id as stored; contexts without one share the session with the empty name."""
-    return stored_name(ctx.session_id)
-
-
-def stored_name(value: str | None) -> str:
-    """Return an identifier as stored: empty for None."""
-    return encodable(value or "")[:500]
-
-
-def encodable(value: str) -> str:
-    """Replace lone surrogates, which JSON can name but UTF-8 cannot, with question marks."""
-    return value.encode("utf-8", "replace").decode()
-
-
-def file_path(ctx: Context) -> str | None:
-    """Return a context's file, absolute if its directory is known, or None."""
-    path = ctx.tool_args.get("file_path")
-    if not isinstance(path, str):
-        path = ctx.file_path
-    return os.path.normpath(os.path.join(ctx.working_dir or "", path)) if path else None
 
 
 def quality_score(checkpoint: Mapping[str, Any]) -> float | None:
@@ -60,12 +33,13 @@ def quality_score(checkpoint: Mapping[str, Any]) -> float | None:
     return float(score)
 
 
-def project(checkpoint: Mapping[str, Any], ctx: Context) -> str:
+def project(checkpoint: Mapping[str, Any], ctx: Mapping[str, object]) -> str:
     """Return the directory of a checkpoint's project, else the working directory, else ""."""
     for name in DIRECTORIES:
         if isinstance(directory := checkpoint.get(name), str) and directory:
             return os.path.normpath(directory)
-    return os.path.normpath(ctx.working_dir) if ctx.working_dir else ""
+    directory = ctx.get("working_dir")
+    return os.path.normpath(directory) if isinstance(directory, str) and directory else ""
 
 
 def files(checkpoint: Mapping[str, Any]) -> list[str]:
@@ -120,10 +94,10 @@ def seconds(value: object, name: str) -> float:
     return float(at)
 
 
-def fired_at(context: Context, clock: Clock = time.time) -> float:
+def fired_at(context: Mapping[str, object], clock: Clock = time.time) -> float:
     """Return a context's timestamp in seconds since 1970, by default the clock's time."""
     try:
-        return seconds(context.timestamp, "timestamp")
+        return seconds(context.get("timestamp"), "timestamp")
     except ValueError:
         return clock()
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, astuple, dataclass, fields
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
 from hookrun.core.text import did_you_mean, quote
-from hookrun.observe.context_fields import Clock, fired_at, session_of, stored_name
-from hookrun.observe.database import ObserverDatabase, register_observers
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.spool import Clock, stored_name
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
@@ -49,19 +49,6 @@ COUNTED_AS_INPUT: dict[str, tuple[str, ...]] = {
     ),
     "cache_creation": ("input_token_details.cache_creation",),
 }
-
-SPENT = "SELECT coalesce(sum(cost), 0.0) FROM inferences WHERE session = ?"
-REPORTED = "SELECT id, reported FROM inferences WHERE session = ? AND reported IS NOT NULL ORDER BY id"
-SPENT_SINCE = "SELECT coalesce(sum(cost), 0.0) FROM inferences WHERE session = ? AND id > ?"
-INSERT = """
-    INSERT INTO inferences (session, model, at, input, output, cache_read, cache_creation, cost, reported)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-SUMS = """
-    SELECT {0}, count(*), sum(input), sum(output), sum(cache_read), sum(cache_creation), sum(cost), sum(cost IS NULL)
-    FROM inferences WHERE at >= ? AND (? IS NULL OR session = ?) GROUP BY {0} ORDER BY {1} DESC, {0}
-"""
-PER_MODEL, PER_SESSION = SUMS.format("model", "total(cost)"), SUMS.format("session", "max(at)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +103,10 @@ class CostTracker:
     knows them. For a model without a price the tokens are counted and the user is notified once. A `usage` is a mapping
     or an object, with the names of Anthropic, OpenAI, Google or Bedrock. A `total_cost_usd`, in the context or its
     `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
-    than the last begins a new run. With a `budget`, in USD for each session, tool calls and prompts are blocked once it
-    is used up.
+    than the last begins a new run. With a `budget`, in USD for each session, tools, prompts and
+    inferences are blocked once it is used up.
 
-    >>> from hookrun import AfterInference, PreToolUse
+    >>> from hookrun.events import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, ObserverDatabase
     >>> import os, tempfile
     >>> store = ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db"))
@@ -151,12 +138,11 @@ class CostTracker:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle; those that block only with a budget."""
-        place = self._store.place
-        register_observers(engine, place, {"cost-tracker": ("after_inference", self.on_inference)})
+        self._store.register(engine, {"cost-tracker": ("after_inference", self.on_inference)})
         if self._budget is not None:
-            events = ("pre_tool_use", "user_prompt_submit")
+            events = ("pre_tool_use", "user_prompt_submit", "before_inference")
             guards = {f"cost-budget-{event.replace('_', '-')}": (event, self.on_spending) for event in events}
-            register_observers(engine, place, guards, always=False)
+            self._store.register(engine, guards, always=False)
 
     def on_inference(self, ctx: Context) -> Verdict | None:
         """Store what an inference used and cost. Raises ValueError for a usage without tokens."""
@@ -166,16 +152,13 @@ class CostTracker:
             if usage is None or usage == {}:
                 return None
             _require_token_counts(usage)
-        tokens, session = tokens_of(usage), session_of(ctx)
         name = ctx.get("model")
-        model = stored_name(name) if isinstance(name, str) and name else "unknown"
-        price = price_of(model, self._prices)
-        with self._store.write() as db:
-            cost = price.of(tokens) if price is not None else None
-            if total is not None:
-                cost = _added(db, session, total)
-            db.execute(INSERT, (session, model, fired_at(ctx, self._clock), *asdict(tokens).values(), cost, total))
-        if cost is not None or model in self._reported:
+        model = stored_name(name) or "unknown"
+        price, tokens = price_of(model, self._prices), tokens_of(usage)
+        cost = price.of(tokens) if price is not None else None
+        data = {"model": model, "tokens": list(asdict(tokens).values()), "total": total}
+        self._store.keep(ctx, clock=self._clock, cost=cost, data=data)
+        if cost is not None or total is not None or model in self._reported:
             return None
         self._reported.add(model)
         return Verdict(system_message=f"no price is known for model {model}: its tokens are counted, but not its cost")
@@ -191,21 +174,52 @@ class CostTracker:
 
     def spent(self, session_id: str | None) -> float:
         """Return the known cost of a session so far, in USD."""
-        with self._store.read() as db:
-            return float(db.execute(SPENT, (stored_name(session_id),)).fetchone()[0])
+        return sum(each.cost or 0.0 for each in self.per_session(session_id=session_id or ""))
 
     def per_model(self, *, session_id: str | None = None, since: float = 0.0) -> list[Cost]:
         """Return what each model used from `since` (seconds since 1970) on, the most expensive first."""
-        return self._select(PER_MODEL, session_id, since)
+        return sorted(self._costs("model", session_id, since), key=lambda each: (-(each.cost or 0.0), each.name))
 
     def per_session(self, *, session_id: str | None = None, since: float = 0.0) -> list[Cost]:
         """Return what each session used from `since` (seconds since 1970) on, the latest first."""
-        return self._select(PER_SESSION, session_id, since)
+        return self._costs("session", session_id, since)[::-1]
 
-    def _select(self, query: str, session_id: str | None, since: float) -> list[Cost]:
-        with self._store.read() as db:
-            rows = db.execute(query, (since, session_id, session_id)).fetchall()
-        return [Cost(row[0], row[1], Tokens(*row[2:6]), row[6], row[7]) for row in rows]
+    def _costs(self, by: str, session_id: str | None, since: float) -> list[Cost]:
+        """Return what was used by model or session, in order of the latest inference."""
+        name = None if session_id is None else stored_name(session_id)
+        rows = self._store.rows("event = 'after_inference' AND (? IS NULL OR session = ?)", name, name)
+        found: dict[str, Cost] = {}
+        for each in _inferences(rows):
+            if each["at"] >= since:
+                key = each[by]
+                found[key] = _sum(found.pop(key, None), key, each)
+        return list(found.values())
+
+
+def _inferences(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what each inference used and cost; a total reported by the agent is of its run so far."""
+    found = []
+    # Session -> the last report, and the known cost since the run began and since that report.
+    runs: dict[str, tuple[float, float, float]] = {}
+    for row in rows:
+        data, session, cost = json.loads(row["data"]), row["session"], row["cost"]
+        before, known, later = runs.get(session, (0.0, 0.0, 0.0))
+        if (total := data["total"]) is not None:
+            known = later if total < before else known
+            cost = max(total - known, 0.0)
+        spent = cost or 0.0
+        runs[session] = (before, known + spent, later + spent) if total is None else (total, known + spent, 0.0)
+        found.append({**data, "at": row["at"], "session": session, "cost": cost})
+    return found
+
+
+def _sum(known: Cost | None, name: str, one: Mapping[str, Any]) -> Cost:
+    new = Cost(name, 1, Tokens(*one["tokens"]), one["cost"], int(one["cost"] is None))
+    if known is None:
+        return new
+    tokens = (mine + more for mine, more in zip(astuple(known.tokens), one["tokens"], strict=True))
+    cost = known.cost if new.cost is None else (known.cost or 0.0) + new.cost
+    return Cost(name, known.inferences + 1, Tokens(*tokens), cost, known.unpriced + new.unpriced)
 
 
 def _total(ctx: Context, usage: object) -> float | None:
@@ -213,16 +227,6 @@ def _total(ctx: Context, usage: object) -> float | None:
         if total is not None:
             return _amount(total, "total_cost_usd")
     return None
-
-
-def _added(db: sqlite3.Connection, session: str, total: float) -> float:
-    """Return what a total reported by the agent adds to the known cost of its run, at least 0."""
-    before, last, run = 0.0, 0, 0
-    for number, reported in [*db.execute(REPORTED, (session,)), (0, total)]:
-        if reported < before:  # a new run, after the last report of the previous one
-            run = last
-        before, last = reported, number
-    return max(total - float(db.execute(SPENT_SINCE, (session, run)).fetchone()[0]), 0.0)
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:

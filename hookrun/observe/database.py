@@ -1,18 +1,22 @@
-"""Store what hooks learn in one SQLite file per account, written by many processes at once."""
+"""Keep what happens in one SQLite file per account: a table of events, of which all that is learned is a query."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import tempfile
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from importlib import resources
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hookrun.core.state import NoHomeError, home_directory, make_private_dir
-from hookrun.core.text import UserError
+from hookrun.core.fastjson import dumps
+from hookrun.core.state import NoHomeError, make_private_dir
+from hookrun.observe import spool
+from hookrun.observe.context_fields import fired_at
+from hookrun.observe.spool import AFTER, BEFORE, Clock, DatabaseError, Row, default_path
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine, Verdict
@@ -20,19 +24,45 @@ if TYPE_CHECKING:
 # `PRAGMA application_id` of our databases ("hkrv"): another program's is never touched.
 APPLICATION_ID = 0x686B7276
 
-
-_FIRST = resources.files("hookrun.observe").joinpath("schema_1.sql").read_text("utf-8").split(";\n")
+# The columns of an event besides its number: `ms` of a call, the `call` and the agent's `use` of it by which calls are
+# the same, its `step` in a sequence, `what` it changes, the `mark` of its error; `data` is a JSON object.
+COLUMNS = {
+    "id": "TEXT NOT NULL UNIQUE", "at": "REAL NOT NULL", "session": "TEXT NOT NULL", "project": "TEXT NOT NULL",
+    "event": "TEXT NOT NULL", "tool": "TEXT", "use": "TEXT", "call": "TEXT", "ms": "REAL", "ok": "INTEGER",
+    "step": "TEXT", "what": "TEXT", "path": "TEXT", "error": "TEXT", "mark": "TEXT", "cost": "REAL", "data": "TEXT",
+}  # fmt: skip
+FORMER = (
+    *("attempts", "fixes", "errors", "error_kinds", "patterns", "sessions", "checkpoints", "session_files", "activity"),
+    *("tool_calls", "inferences"),
+)
 # Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (tuple(each.strip() for each in _FIRST if each.strip()),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (),  # tables of each kind of metrics, before the first release
+    (
+        *(f"DROP TABLE IF EXISTS {each}" for each in FORMER),
+        f"CREATE TABLE events (n INTEGER PRIMARY KEY AUTOINCREMENT, {', '.join(map(' '.join, COLUMNS.items()))})",
+        "CREATE INDEX events_of_session ON events (session)",
+        "CREATE INDEX events_of_project ON events (project, at)",
+        "CREATE INDEX events_with_mark ON events (mark) WHERE mark IS NOT NULL",
+        "CREATE INDEX calls_begun ON events (session, use) WHERE event = 'pre_tool_use'",
+        "CREATE INDEX inferences ON events (session) WHERE event = 'after_inference'",
+    ),
+)
+INSERT = f"INSERT OR IGNORE INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{each}' for each in COLUMNS)})"  # noqa: S608  # names of ours
+BEGUN = f"SELECT n, at FROM events WHERE event = '{BEFORE}' AND session = ? AND use = ? ORDER BY n DESC LIMIT 1"  # noqa: S608
 
-# The journal is SQLite's default, a rollback journal, not a write-ahead log. A log is faster for a connection that
-# stays open; but its shared memory does not work for a home directory on a network file system, an open connection must
-# not survive a fork, and SQLite before 3.51.3 can corrupt a database in which several processes write and checkpoint at
-# once (sqlite.org/wal.html#walresetbug), as they do here. A transaction with its own connection costs about a
-# millisecond, in a thread that no caller waits for.
-
+# Events kept, the newest, and seconds for which they are; for which a call that began may still end.
+MAX_EVENTS, MAX_AGE, MAX_PENDING = 200_000, 180 * 86_400, 86_400
+# So few are kept whatever their age.
+NOT_PRUNED = 1000
+# Events that a query which folds them in Python reads, the newest.
+MAX_READ = 20_000
 # Seconds to wait for other processes' transactions.
 TIMEOUT = 10.0
+# Bytes of a spool that is emptied without being asked to be, in the middle of a turn: once in thousands of calls.
+SPOOLED = 1 << 20
+# Contexts of which it is known that they were kept.
+MAX_KNOWN = 32
 
 UNREADABLE = "not a readable database; move it away to start over, or restore a copy of it"
 # SQLite's primary error codes (sqlite.org/rescode.html) -> the fault and remedy.
@@ -48,25 +78,14 @@ REASONS = {
     sqlite3.SQLITE_AUTH: "access is denied; make the file and its directory writable",
     sqlite3.SQLITE_NOTADB: UNREADABLE,
 }
-NUMERIC_COLUMNS = """
-    SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
-    WHERE tables.type = 'table' AND columns.type IN ('INTEGER', 'REAL')
-"""
-# Whether a numeric column holds anything else, which SQLite accepts.
-HAS_TEXT = "SELECT EXISTS (SELECT * FROM {0} WHERE typeof({1}) IN ('text', 'blob'))"
-# However their statements were indented.
-TABLES = "SELECT name, replace(replace(sql, ' ', ''), char(10), '') FROM sqlite_master WHERE sql IS NOT NULL"
-
-
-class DatabaseError(UserError):
-    """The database cannot be used; the message names the file, the fault and what to do."""
 
 
 class ObserverDatabase:
-    """A database file that is opened for each operation and closed after it: any thread or process may use it.
+    """A database that any thread or process may use: what happens is appended to a spool, and is in SQLite when read.
 
     `path` is by default `.local/state/hookrun/observe.db` in the home directory; nothing is opened or created before
-    the first use. `timeout` is how many seconds an operation waits for other processes.
+    the first use. `timeout` is how many seconds an operation waits for other processes. Events are kept for 180 days,
+    at most 200,000.
 
     A file that is corrupt, of a newer hookrun or of another program is not changed, and raises DatabaseError.
     """
@@ -74,6 +93,7 @@ class ObserverDatabase:
     def __init__(self, path: str | os.PathLike[str] | None = None, *, timeout: float = TIMEOUT) -> None:
         self._path = None if path is None else os.path.abspath(path)
         self._timeout = timeout
+        self._known: deque[tuple[object, Row]] = deque(maxlen=MAX_KNOWN)
 
     @property
     def path(self) -> str:
@@ -93,6 +113,61 @@ class ObserverDatabase:
         except DatabaseError:
             return ""
 
+    def keep(self, context: Mapping[str, object], *, clock: Clock = time.time, **more: object) -> Row:
+        """Keep an event once, however many bundles see it, and return what is kept of it; `more` are its columns.
+
+        It is appended to the spool, which takes some 50 microseconds. Raises DatabaseError.
+        """
+        for known, row in list(self._known):  # another thread may add to it
+            if known is context:
+                return row
+        row = spool.identified(spool.row_of(context, fired_at(context, clock), clock()) | more, context)
+        kept = next((known for _, known in list(self._known) if known["id"] == row["id"]), None)
+        if kept is None:
+            self._append(row)
+            self._known.append((context, row))
+        return kept or row
+
+    def add(self, event: str, at: float, **columns: object) -> Row:
+        """Keep an event that no context tells of. Raises DatabaseError."""
+        row: Row = {"id": spool.new_id(), "event": event, "at": at, "session": "", "project": ""} | columns
+        self._append(row)
+        return row
+
+    def _append(self, row: Row) -> None:
+        if spool.append(self._spool, row) > SPOOLED:
+            self.flush()
+
+    @property
+    def _spool(self) -> str:
+        return f"{self.path}.spool"
+
+    def register(
+        self, engine: Engine, handlers: Mapping[str, tuple[str, Callable[[Context], Verdict | None]]], **options: Any
+    ) -> None:
+        """Register a bundle's handlers as `register_observers` does, and one that stores what is spooled at an end."""
+        register_observers(engine, self.place, handlers, **options)
+        ends = {f"observe-store-{event.replace('_', '-')}": (event, self._on_end) for event in ("stop", "session_end")}
+        register_observers(engine, self.place, ends, priority=1000)
+
+    def _on_end(self, _: Context) -> None:
+        self.flush()
+
+    def flush(self) -> None:
+        """Move what is in the spool to SQLite. Raises DatabaseError; then it stays where it is."""
+        if self._is_spooled():
+            with self.write():
+                pass
+
+    def _is_spooled(self) -> bool:
+        directory, name = os.path.split(self._spool)
+        try:
+            return any(each.startswith(name) for each in os.listdir(directory))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise DatabaseError(f"{directory}: {error.strerror}") from error
+
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give a connection in a transaction that is committed at the end, and rolled back if anything is raised.
@@ -101,22 +176,39 @@ class ObserverDatabase:
         """
         with self.as_store_errors():
             self._create()
-            with closing(self._connect()) as connection:
+            with self._connected() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 self._migrate(connection)
-                yield connection
-                connection.execute("COMMIT")
+                with self._imported(connection):
+                    yield connection
+                    connection.execute("COMMIT")
+
+    @contextmanager
+    def _imported(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Have the spool's events in a transaction; their files go after it is committed."""
+        try:
+            files = spool.take(self._spool)
+        except OSError as error:
+            raise DatabaseError(f"{error.filename or self.path}: {error.strerror}") from error
+        with ExitStack() as taken:
+            rows = [row for each in files for row in taken.enter_context(spool.Taken(each))]
+            for row in rows:
+                _insert(connection, row)
+            if rows:
+                _prune(connection, time.time())
+            yield
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """Give a connection that sees one state of the database, an empty one if there is no file yet.
 
-        Creates no file. Raises DatabaseError.
+        What is in the spool is in it. Creates no file if there is nothing. Raises DatabaseError.
         """
+        self.flush()
         with self.as_store_errors():
             version = 0
             if os.path.lexists(self.path):
-                with closing(self._connect()) as connection:
+                with self._connected() as connection:
                     connection.execute("BEGIN")
                     version = self._version(connection)
                     if version == len(MIGRATIONS):
@@ -130,10 +222,21 @@ class ObserverDatabase:
                 self._migrate(empty)
                 yield empty
 
-    def _connect(self) -> sqlite3.Connection:
+    def rows(self, where: str = "TRUE", *values: object, limit: int = -1) -> list[Row]:
+        """Return the events of a condition in order, of too many the newest. Raises DatabaseError."""
+        with self.read() as db:
+            query = f"SELECT * FROM (SELECT * FROM events WHERE {where} ORDER BY n DESC LIMIT ?) ORDER BY at, n"  # noqa: S608
+            return [dict(row) for row in db.execute(query, (*values, limit))]
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
         # mode=rw: reading creates no file, and rolls back a killed process's unfinished write.
         uri = f"file:{quote(os.fsencode(self.path))}?mode=rw"
-        return _with_named_rows(sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None))
+        with closing(sqlite3.connect(uri, uri=True, timeout=self._timeout, isolation_level=None)) as connection:
+            # The log goes into the file when the last connection is closed, when no other can write: SQLite before
+            # 3.51.3 can corrupt a file if one process does that while another writes (sqlite.org/wal.html#walresetbug).
+            connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0")
+            yield _with_named_rows(connection)
 
     def _create(self) -> None:
         if os.path.lexists(self.path):
@@ -146,6 +249,8 @@ class ObserverDatabase:
             fd, fresh = tempfile.mkstemp(prefix=".observe-", dir=directory)
             os.close(fd)
             try:
+                with closing(sqlite3.connect(fresh)) as connection:
+                    connection.execute("PRAGMA journal_mode = WAL")
                 os.link(fresh, self.path)
             except FileExistsError:  # another process was first
                 pass
@@ -182,50 +287,45 @@ class ObserverDatabase:
 
     @contextmanager
     def as_store_errors(self) -> Iterator[None]:
-        """Raise errors of the file, and of damaged content in it, as DatabaseError.
-
-        An error in a statement or a value while the file is sound is our bug, and is raised unchanged.
-        """
+        """Raise errors of the file as DatabaseError. One in a statement is our bug, and is raised unchanged."""
         try:
             yield
-        except (sqlite3.Error, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            reason = _reason(error) or (UNREADABLE if self._damaged() else None)
-            if reason is None:
-                raise
-            raise DatabaseError(f"{self.path}: {reason} ({error})") from error
-
-    def _damaged(self) -> bool:
-        """Return whether the file, read from end to end, is corrupt."""
-        if not os.path.lexists(self.path):
-            return False
-        try:
-            with closing(self._connect()) as connection, closing(sqlite3.connect(":memory:")) as sound:
-                for step in MIGRATIONS[: self._version(connection)]:
-                    for statement in step:
-                        sound.execute(statement)
-                missing = set(sound.execute(TABLES)) - {tuple(row) for row in connection.execute(TABLES)}
-                if missing or connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                    return True
-                numbers = sound.execute(NUMERIC_COLUMNS).fetchall()
-                return any(connection.execute(HAS_TEXT.format(*each)).fetchone()[0] for each in numbers)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            return _reason(error) in (None, UNREADABLE)
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code not in REASONS:
+                raise
+            raise DatabaseError(f"{self.path}: {REASONS[code]} ({error})") from error
 
 
-def _reason(error: Exception) -> str | None:
-    if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8"):
-        return UNREADABLE  # in a schema name or a value
-    return REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+def _insert(db: sqlite3.Connection, row: Row) -> None:
+    """Store a row, and of a call that ended how long it took: since it began, if it was seen to."""
+    values: dict[str, Any] = {name: row.get(name) for name in COLUMNS}
+    values["data"] = None if values["data"] is None else dumps(values["data"])
+    if row["event"] == BEFORE:
+        values["at"] = row["now"]
+    if not db.execute(INSERT, values).rowcount or row["event"] not in AFTER:
+        return
+    # The latest of identical calls: an earlier one may have been blocked and never end.
+    begun = db.execute(BEGUN, (row["session"], row["use"])).fetchone()
+    if begun is not None:
+        db.execute("DELETE FROM events WHERE n = ?", (begun["n"],))
+        if row.get("ms") is None and isinstance(row["now"], int | float):
+            ms = max(row["now"] - begun["at"], 0.0) * 1000
+            db.execute("UPDATE events SET ms = ? WHERE id = ?", (ms, row["id"]))
+
+
+def _prune(db: sqlite3.Connection, now: float) -> None:
+    db.execute("DELETE FROM events WHERE n <= (SELECT max(n) FROM events) - ?", (MAX_EVENTS,))
+    if db.execute("SELECT count(*) FROM events").fetchone()[0] <= NOT_PRUNED:
+        return
+    latest = min(now, db.execute("SELECT coalesce(max(at), 0) FROM events").fetchone()[0])  # no wrong clock removes all
+    db.execute("DELETE FROM events WHERE at < ?", (latest - MAX_AGE,))
+    db.execute("DELETE FROM events WHERE event = ? AND at < ?", (BEFORE, latest - MAX_PENDING))
 
 
 def _with_named_rows(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     return connection
-
-
-def default_path(home: str | None = None) -> str:
-    """Return the database path for `home`, by default this account's. Raises NoHomeError without one."""
-    return os.path.join(home or home_directory(), ".local/state/hookrun/observe.db")
 
 
 def register_observers(

@@ -1,42 +1,36 @@
-"""Link errors to their fixes, and give the model the fix of a similar earlier error."""
+"""Link errors to their fixes, and give the model the fix of an earlier error, if it has helped more than once."""
 
 from __future__ import annotations
 
 import json
-import os.path
-import secrets
-import sqlite3
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from hashlib import sha256
-from heapq import nlargest
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
-from hookrun.observe import stored_texts as texts
-from hookrun.observe.context_fields import Clock, file_path, fired_at, iso, session_of, stored_name
-from hookrun.observe.database import ObserverDatabase, register_observers
+from hookrun.observe.context_fields import iso
+from hookrun.observe.database import MAX_READ, ObserverDatabase
+from hookrun.observe.spool import AFTER, MAX_ERROR, Clock, error_row, stored_name
+from hookrun.observe.stored_texts import clean_json, clean_line, clean_text, mark, similarity
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
 
-# The similarity, 0 to 1, at which an error is found, and at which its fix is suggested.
-MIN_SIMILARITY, MIN_SIMILARITY_TO_SUGGEST = 0.3, 0.6
-# Limit on the similar errors searched for a fixed one.
-MAX_SIMILAR = 5
-# The last steps that describe a fix, and the lengths of a step and of a piece of code in it.
-MAX_STEPS, MAX_STEP_CHARS, MAX_SNIPPET_CHARS = 5, 160, 40
+# The similarity, 0 to 1, at which an error is found.
+MIN_SIMILARITY = 0.3
+# The steps that describe a fix, the last; steps remembered of an error that nothing fixes.
+MAX_STEPS, MAX_ATTEMPTS = 5, 50
 UNCHANGED = "running it again, with nothing changed in between"
-
-# Characters stored.
-MAX_MESSAGE, MAX_CONTEXT, MAX_FIX = 4000, 4000, 500
-# Limit on attempts stored per error: later fixes are something else.
-MAX_ATTEMPTS = 50
-# Limit on the kinds of errors compared closely: those with the most words in common.
-MAX_COMPARED = 100
-# Limit on the errors of one kind among which the one most like the message is chosen.
-MAX_PER_KIND = 20
+# Characters stored of a program's own description and context.
+MAX_FIX, MAX_CONTEXT = 500, 4000
+# How often a step must have fixed an error, and the share of the times when it was tried, before the model is reported.
+MIN_HELD, MIN_SHARE = 2, 0.75
+# Sessions with the same error that are looked at, the latest.
+MAX_SESSIONS = 20
+TOLD = "lesson_told"
+KINDS = "event IN ('post_tool_use', 'post_tool_failure', 'error', 'fix')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +53,12 @@ class Fix:
     successful: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ErrorChain:
-    """An error and what followed. `times` counts its occurrences until it was fixed, `at` is seconds since 1970."""
+    """An error and what followed. `times` counts its occurrences until it was fixed, `at` is seconds since 1970.
+
+    `fingerprint` is the line by which the error is known in its `project`.
+    """
 
     id: str
     session_id: str
@@ -69,10 +66,14 @@ class ErrorChain:
     message: str
     fingerprint: str
     tool: str | None
-    times: int
-    fixed_at: float | None
-    attempts: tuple[Attempt, ...]
-    fixes: tuple[Fix, ...]
+    project: str
+    times: int = 1
+    fixed_at: float | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    fixes: list[Fix] = field(default_factory=list)
+    call: str | None = None
+    # What was tried before the call failed in the same way again.
+    failed: list[str] = field(default_factory=list)
 
     @property
     def fix(self) -> Fix | None:
@@ -82,18 +83,30 @@ class ErrorChain:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """An earlier error like another one; `score` is from 0 to 1, which is the same but for numbers, paths and ids."""
+    """An earlier error like another one; `score` is from 0 to 1, which is the same but for numbers and ids."""
 
     score: float
     chain: ErrorChain
 
 
-class CauseChains:
-    """A bundle that links errors to their fixes, and gives the model the fix of an earlier similar error.
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What fixed an error in a project: it `held` so many times of those when it was `tried`, at last `at`."""
 
-    `error` and `post_tool_failure` begin a chain; the handler passes on `causal_chain_id`. What bash, write, edit and
-    delete do in the same session afterwards is stored as attempts. When the very call that failed succeeds in that
-    session, the attempts that worked are its fix; a program can also record one itself:
+    fingerprint: str
+    project: str
+    fix: str
+    held: int
+    tried: int
+    at: float
+
+
+class CauseChains:
+    """A bundle that links errors to their fixes, and can give the model what fixed the same error before.
+
+    `error` and `post_tool_failure` begin a chain; the handler passes on `causal_chain_id`. When the very call that
+    failed succeeds in that session, the changes since it last failed are its fix: edits, and commands that are known to
+    change something. A program can also record one itself:
 
     >>> from hookrun.observe import CauseChains, ObserverDatabase
     >>> import os, tempfile
@@ -103,11 +116,12 @@ class CauseChains:
     >>> [(found.score, found.chain.fix.description) for found in causes.similar("No module named 'yaml' (line 7)")]
     [(1.0, 'pip install pyyaml')]
 
-    Credentials are removed before anything is stored. `tell=False` gives the model nothing. Everything raises
-    DatabaseError where the database cannot be used.
+    With `tell=True` the model gets a fix once a session, if the same error (its last line, quoted values included) was
+    fixed by it at least twice in this project, and in three of four cases where it was tried. Credentials are removed
+    before anything is stored. Everything raises DatabaseError where the database cannot be used.
     """
 
-    def __init__(self, store: ObserverDatabase | None = None, *, tell: bool = True, clock: Clock = time.time) -> None:
+    def __init__(self, store: ObserverDatabase | None = None, *, tell: bool = False, clock: Clock = time.time) -> None:
         self._store = store or ObserverDatabase()
         self._tell = tell
         self._clock = clock
@@ -119,242 +133,194 @@ class CauseChains:
             "cause-chains-failure": ("post_tool_failure", self.on_failure),
             "cause-chains-result": ("post_tool_use", self.on_result),
         }
-        register_observers(engine, self._store.place, handlers, priority=10)
+        self._store.register(engine, handlers, priority=10)
 
     def on_error(self, ctx: Context) -> Verdict | None:
-        """Store an error of the agent; None where the context has none."""
+        """Keep an error of the agent; None where the context has none."""
         info: dict[str, Any] = ctx.own("error_info")
         if not info:
             return None
-        message = info.get("error_message")
-        return self._store_error(ctx, message if isinstance(message, str) else "Unknown error", info.get("context"))
+        named = error_row({"project": stored_name(ctx.working_dir)}, info.get("error_message"))
+        data = {"context": json.loads(clean_json(info.get("context"), MAX_CONTEXT))}
+        row = self._store.keep(ctx, clock=self._clock, data=data, **named)
+        return self._answer(row)
 
     def on_failure(self, ctx: Context) -> Verdict | None:
-        """Store why a tool failed."""
-        message = ctx.tool_result_error or ctx.tool_result_output or "Unknown error"
-        return self._store_error(ctx, message, {"tool_args": ctx.tool_args})
+        """Keep why a tool failed."""
+        return self._answer(self._store.keep(ctx, clock=self._clock))
 
     def on_result(self, ctx: Context) -> Verdict | None:
-        """Store a tool call as an attempt to fix the open errors of its session, and close those it shows as fixed."""
-        if ctx.tool_result_error:
-            return self.on_failure(ctx)
-        session = session_of(ctx)
-        is_open = "SELECT id FROM errors WHERE session = ? AND fixed_at IS NULL"
-        with self._store.read() as db:  # most calls follow no error and need not wait to write
-            if not db.execute(f"{is_open} LIMIT 1", (session,)).fetchone():
-                return None
-        at, call = fired_at(ctx, self._clock), _call_digest(ctx)
-        with self._store.write() as db:
-            for (error,) in db.execute(f"{is_open} AND call = ? ORDER BY id", (session, call)).fetchall():
-                _add_fix(db, error, Fix(at, "; ".join(_steps_since(db, error)) or UNCHANGED, successful=True))
-            self._store_attempt(db, session, ctx, call, ok=True)
-        return None
+        """Keep a tool call: it may fix the errors of its session."""
+        row = self._store.keep(ctx, clock=self._clock)
+        return None if row["ok"] else self._answer(row)
 
     def record_error(self, message: str, *, session_id: str | None = None, context: object = None) -> str:
         """Store an error that no hook saw and return the id of its chain."""
-        with self._store.write() as db:
-            return _add_error(db, stored_name(session_id), message, self._clock(), context)[0]
+        data = {"context": json.loads(clean_json(context, MAX_CONTEXT))}
+        named = error_row({"session": stored_name(session_id), "project": "", "data": data}, message)
+        return f"chain-{self._store.add('error', self._clock(), **named)['id']}"
 
     def record_fix(self, chain_id: str, description: str, *, successful: bool = True) -> None:
         """Store an attempt to fix an error; `successful` closes its chain. Raises ValueError for an unknown chain."""
-        with self._store.write() as db:
-            _add_fix(db, _error_of(db, chain_id), Fix(self._clock(), description, successful))
+        chain = self.chain(chain_id)
+        data = {"chain": chain.id, "successful": successful}
+        what = clean_line(description, MAX_FIX)
+        self._store.add("fix", self._clock(), session=chain.session_id, project=chain.project, what=what, data=data)
 
     def chain(self, chain_id: str) -> ErrorChain:
         """Return one chain. Raises ValueError for an unknown one."""
-        with self._store.read() as db:
-            return _load(db, _error_of(db, chain_id))
+        of_error = "session = (SELECT session FROM events WHERE id = ?)"
+        for each in self._chains(of_error, chain_id.removeprefix("chain-")):
+            if each.id == chain_id:
+                return each
+        raise ValueError(f"there is no cause chain {chain_id!r}: expected an id that record_error or a hook gave")
 
     def chains(self, *, session_id: str | None = None, since: float = 0.0, limit: int = -1) -> list[ErrorChain]:
         """Return the chains that began at `since` (seconds since 1970) or later, the newest first."""
-        query = "SELECT id FROM errors WHERE at >= ? AND (? IS NULL OR session = ?) ORDER BY at DESC, id DESC LIMIT ?"
-        with self._store.read() as db:
-            rows = db.execute(query, (since, session_id, session_id, limit)).fetchall()
-            return [_load(db, error) for (error,) in rows]
+        found = self._chains("(? IS NULL OR session = ?)", session_id, session_id)
+        wanted = [each for each in found if each.at >= since]
+        return wanted[::-1][: limit if limit >= 0 else None]
 
     def totals(self, *, session_id: str | None = None, since: float = 0.0) -> tuple[int, int]:
         """Return how many chains began at `since` (seconds since 1970) or later, and how many of them are fixed."""
-        query = "SELECT count(*), count(fixed_at) FROM errors WHERE at >= ? AND (? IS NULL OR session = ?)"
-        with self._store.read() as db:
-            errors, fixed = db.execute(query, (since, session_id, session_id)).fetchone()
-        return errors, fixed
+        found = self.chains(session_id=session_id, since=since)
+        return len(found), sum(each.fixed_at is not None for each in found)
 
     def similar(self, message: str, limit: int = 5) -> list[Similar]:
         """Return earlier errors like this message, one of each kind, and what fixed them; the most similar first."""
-        with self._store.read() as db:
-            return _similar(db, message, limit, MIN_SIMILARITY)
+        wanted = mark(clean_text(message, MAX_ERROR))
+        best: dict[str, Similar] = {}
+        for chain in self.chains():  # the latest of a kind, but first those that were fixed
+            known = best.get(chain.fingerprint)
+            if known is None or (known.chain.fix is None and chain.fix is not None):
+                best[chain.fingerprint] = Similar(round(similarity(wanted, chain.fingerprint), 3), chain)
+        found = [each for each in best.values() if each.score >= MIN_SIMILARITY]
+        return sorted(found, key=lambda each: -each.score)[: limit if limit > 0 else None]
 
-    def _store_error(self, ctx: Context, message: str, context: object) -> Verdict:
-        session, call = session_of(ctx), _call_digest(ctx) if ctx.tool_name else None
-        at, tool = fired_at(ctx, self._clock), stored_name(ctx.tool_name) or None
-        with self._store.write() as db:
-            if call is not None:
-                self._store_attempt(db, session, ctx, call, ok=False)
-            chain, is_new = _add_error(db, session, message, at, context, tool=tool, call=call)
-        suggestion = self._suggestion(message) if self._tell and is_new else None
-        return Verdict(modified_context={"causal_chain_id": chain}, additional_context=suggestion)
+    def lessons(self, *, project: str | None = None) -> list[Lesson]:
+        """Return what has fixed an error more than once, the latest first."""
+        return lessons(self._chains("(? IS NULL OR project = ?)", project, project))
 
-    def _store_attempt(self, db: sqlite3.Connection, session: str, ctx: Context, call: str, *, ok: bool) -> None:
-        """Store a changing call as an attempt at each open error of its session except its own."""
-        describe = DESCRIBE_STEP.get(ctx.tool_name or "")
-        if describe is None:
+    def lesson(self, row: Mapping[str, Any]) -> Lesson | None:
+        """Return what fixed the error of a kept event before, once a session; None if nothing has held."""
+        again = "session = ? AND mark = ? AND id != ? AND (event = ? OR project = ?)"
+        values = (row["session"], row["mark"], row["id"], TOLD, row["project"])
+        if any(each["event"] == TOLD for each in self._store.rows(again, *values)):
+            return None
+        sessions = (
+            "session IN (SELECT session FROM events WHERE mark = ? AND project = ? GROUP BY session"
+            " ORDER BY max(n) DESC LIMIT ?)"
+        )
+        found = lessons(self._chains(sessions, row["mark"], row["project"], MAX_SESSIONS))
+        wanted = (each for each in found if (each.fingerprint, each.project) == (row["mark"], row["project"]))
+        lesson = next(wanted, None)
+        if lesson is not None:
+            about = {"session": row["session"], "project": row["project"], "mark": row["mark"]}
+            self._store.add(TOLD, self._clock(), **about, what=lesson.fix)
+        return lesson
+
+    def _answer(self, row: Mapping[str, Any]) -> Verdict:
+        chains = self._chains("session = ?", row["session"])
+        chain = next(
+            each.id
+            for each in reversed(chains)
+            if each.fingerprint == row["mark"] and each.call in (None, row.get("call"))
+        )
+        lesson = self.lesson(row) if self._tell else None
+        text = told(lesson) if lesson is not None else None
+        return Verdict(modified_context={"causal_chain_id": chain}, additional_context=text)
+
+    def _chains(self, where: str, *values: object) -> list[ErrorChain]:
+        return fold(self._store.rows(f"{KINDS} AND {where}", *values, limit=MAX_READ))
+
+
+def told(lesson: Lesson) -> str:
+    """Return a lesson in words for the model."""
+    return f"This error was fixed {lesson.held} times in this project (at last {iso(lesson.at)[:10]}) by: {lesson.fix}"
+
+
+def fold(rows: Iterable[Mapping[str, Any]]) -> list[ErrorChain]:
+    """Return the chains that events in order make up, in order of their beginning."""
+    chains: dict[str, ErrorChain] = {}
+    unfixed: dict[str, list[ErrorChain]] = defaultdict(list)
+    for row in rows:
+        there = unfixed[row["session"]]
+        if row["event"] == "fix":
+            data = json.loads(row["data"])
+            if (chain := chains.get(data["chain"])) is not None:
+                _add_fix(chain, Fix(row["at"], row["what"], data["successful"]), there)
+            continue
+        if row["mark"] is not None:
+            _add_failure(row, chains, there)
+        if row["event"] in AFTER:
+            _add_call(row, there)
+    return list(chains.values())
+
+
+def _add_call(row: Mapping[str, Any], there: list[ErrorChain]) -> None:
+    """Close the chains of a call that worked; add it to the others if it changed something."""
+    for chain in [each for each in there if each.call is not None and each.call == row["call"] and row["ok"]]:
+        _add_fix(chain, Fix(row["at"], "; ".join(_steps(chain)) or UNCHANGED, successful=True), there)
+    if row["what"] is not None:
+        attempt = Attempt(row["at"], row["tool"], row["what"], bool(row["ok"]))
+        for chain in there:
+            if chain.call != row["call"] and len(chain.attempts) < MAX_ATTEMPTS:
+                chain.attempts.append(attempt)
+
+
+def _add_failure(row: Mapping[str, Any], chains: dict[str, ErrorChain], there: list[ErrorChain]) -> None:
+    """Count a failure of the session's open chain of this error and call, or begin one."""
+    for chain in reversed(there):
+        if chain.fingerprint == row["mark"] and (None in (chain.call, row["call"]) or chain.call == row["call"]):
+            chain.times += 1
+            chain.call, chain.tool = chain.call or row["call"], chain.tool or row["tool"]
+            chain.failed += _steps(chain)
+            chain.attempts = [Attempt(each.at, each.tool, each.what, each.ok) for each in chain.attempts]
             return
-        what = texts.clean_line(describe(ctx), MAX_STEP_CHARS)
-        db.execute(
-            "INSERT INTO attempts (error_id, at, tool, what, ok) SELECT id, ?, ?, ?, ? FROM errors"
-            " WHERE session = ? AND fixed_at IS NULL AND call IS NOT ?"
-            " AND (SELECT count(*) FROM attempts WHERE error_id = errors.id) < ?",
-            (fired_at(ctx, self._clock), ctx.tool_name, what, ok, session, call, MAX_ATTEMPTS),
-        )
-
-    def _suggestion(self, message: str) -> str | None:
-        # After the error's transaction: other processes need not wait for the search.
-        with self._store.read() as db:
-            for found in _similar(db, message, MAX_SIMILAR, MIN_SIMILARITY_TO_SUGGEST):
-                if (fix := found.chain.fix) is not None:
-                    return f"A similar error ({iso(fix.at)[:10]}) was fixed by: {fix.description}"
-        return None
+    about = (row["session"], row["at"], row["error"], row["mark"], row["tool"], row["project"])
+    chain = ErrorChain(f"chain-{row['id']}", *about, call=row["call"])
+    chains[chain.id] = chain
+    there.append(chain)
 
 
-def _add_error(
-    db: sqlite3.Connection,
-    session: str,
-    message: str,
-    at: float,
-    context: object,
-    *,
-    tool: str | None = None,
-    call: str | None = None,
-) -> tuple[str, bool]:
-    """Store an error; return its chain's id, and whether it is new: the same one may still be open here."""
-    message = texts.clean_text(message, MAX_MESSAGE)
-    kind = _kind(db, message)
-    known = db.execute(
-        "SELECT id, chain FROM errors WHERE session = ? AND fixed_at IS NULL AND kind_id = ?"
-        " AND (call IS NULL OR ? IS NULL OR call = ?) ORDER BY id DESC LIMIT 1",
-        (session, kind, call, call),
-    ).fetchone()
-    if known:
-        db.execute(
-            "UPDATE errors SET times = times + 1, call = coalesce(call, ?), tool = coalesce(tool, ?) WHERE id = ?",
-            (call, tool, known[0]),
-        )
-        return str(known[1]), False
-    chain = f"chain-{secrets.token_hex(8)}"
-    db.execute(
-        "INSERT INTO errors (chain, kind_id, session, at, message, context, tool, call)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (chain, kind, session, at, message, texts.clean_json(context, MAX_CONTEXT), tool, call),
-    )
-    return chain, True
+def _steps(chain: ErrorChain) -> list[str]:
+    """Return what has worked since a call last failed, each once."""
+    found = dict.fromkeys(each.what for each in chain.attempts if each.ok and each.what not in chain.failed)
+    return list(found)[-MAX_STEPS:]
 
 
-def _kind(db: sqlite3.Connection, message: str) -> int:
-    mark = texts.fingerprint(message)
-    query = "SELECT id FROM error_kinds WHERE fingerprint = ?"
-    row = db.execute(query, (mark,)).fetchone()
-    if row is None:
-        db.execute("INSERT INTO error_kinds (fingerprint, normal) VALUES (?, ?)", (mark, texts.normalize(message)))
-        row = db.execute(query, (mark,)).fetchone()
-    return int(row[0])
-
-
-def _steps_since(db: sqlite3.Connection, error: int) -> list[str]:
-    query = "SELECT what FROM attempts WHERE error_id = ? AND ok AND fix_id IS NULL ORDER BY id"
-    return list(dict.fromkeys(row[0] for row in db.execute(query, (error,))))[-MAX_STEPS:]
-
-
-def _add_fix(db: sqlite3.Connection, error: int, fix: Fix) -> None:
-    """Store a fix; one that helped closes the error and includes the attempts before it."""
-    number = db.execute(
-        "INSERT INTO fixes (error_id, at, description, successful) VALUES (?, ?, ?, ?)",
-        (error, fix.at, texts.clean_line(fix.description, MAX_FIX), fix.successful),
-    ).lastrowid
+def _add_fix(chain: ErrorChain, fix: Fix, there: list[ErrorChain]) -> None:
+    """Add a fix to its chain; one that helped closes it and includes the attempts before it."""
+    chain.fixes.append(fix)
     if fix.successful:
-        db.execute("UPDATE attempts SET fix_id = ? WHERE error_id = ? AND fix_id IS NULL", (number, error))
-        db.execute("UPDATE errors SET fixed_at = coalesce(fixed_at, ?) WHERE id = ?", (fix.at, error))
+        steps = _steps(chain)
+        chain.attempts = [
+            Attempt(each.at, each.tool, each.what, each.ok, each.what in steps) for each in chain.attempts
+        ]
+        chain.fixed_at = chain.fixed_at or fix.at
+        if chain in there:
+            there.remove(chain)
 
 
-def _error_of(db: sqlite3.Connection, chain_id: str) -> int:
-    row = db.execute("SELECT id FROM errors WHERE chain = ?", (chain_id,)).fetchone()
-    if row is None:
-        raise ValueError(f"there is no cause chain {chain_id!r}: expected an id that record_error or a hook gave")
-    return int(row[0])
-
-
-def _load(db: sqlite3.Connection, error: int) -> ErrorChain:
-    row = db.execute(
-        "SELECT chain, session, at, message, fingerprint, tool, times, fixed_at"
-        " FROM errors JOIN error_kinds ON error_kinds.id = kind_id WHERE errors.id = ?",
-        (error,),
-    ).fetchone()
-    attempts = db.execute(
-        "SELECT at, tool, what, ok, fix_id IS NOT NULL FROM attempts WHERE error_id = ? ORDER BY id", (error,)
-    )
-    fixes = db.execute("SELECT at, description, successful FROM fixes WHERE error_id = ? ORDER BY id", (error,))
-    known = tuple(Attempt(at, tool, what, bool(ok), bool(in_fix)) for at, tool, what, ok, in_fix in attempts)
-    return ErrorChain(*(*row, known, tuple(Fix(at, what, bool(helped)) for at, what, helped in fixes)))
-
-
-def _similar(db: sqlite3.Connection, message: str, limit: int, at_least: float) -> list[Similar]:
-    message = texts.clean_text(message, MAX_MESSAGE)
-    wanted, mark = texts.normalize(message), texts.fingerprint(message)
-    common = texts.words(wanted)
-    # All of them, at 6 ms a thousand; the same kind first, to be among those of equal similarity.
-    kinds = db.execute(
-        "SELECT id, fingerprint, normal FROM error_kinds ORDER BY fingerprint = ? DESC, id DESC", (mark,)
-    )
-    near = nlargest(MAX_COMPARED, kinds, key=lambda row: texts.dice(common, texts.words(row[2])))
-    scored = [(1.0 if row[1] == mark else texts.similarity(wanted, row[2]), row[0]) for row in near]
-    best = sorted((each for each in scored if each[0] >= at_least), reverse=True)[: limit if limit > 0 else None]
-    return [Similar(round(score, 3), _load(db, _best_of(db, kind, message))) for score, kind in best]
-
-
-def _best_of(db: sqlite3.Connection, kind: int, message: str) -> int:
-    """Return the most useful error of a kind: fixed first, then the most similar, then the latest."""
-    rows = db.execute(
-        "SELECT fixed_at IS NOT NULL AS fixed, message, id FROM errors WHERE kind_id = ?"
-        " ORDER BY fixed DESC, id DESC LIMIT ?",
-        (kind, MAX_PER_KIND),
-    ).fetchall()
-    return int(max(rows, key=lambda row: (row[0], round(texts.coverage(message, row[1]), 2), row[2]))[2])
-
-
-def _call_digest(ctx: Context) -> str:
-    """Return the same digest for the same tool call, whatever its spacing and description."""
-    args = ctx.tool_args
-    essential = {"command": args["command"]} if ctx.tool_name == "bash" and "command" in args else args
-    plain = json.dumps(_single_spaced(essential), sort_keys=True, default=repr)
-    return sha256(f"{ctx.tool_name}\n{plain}".encode("utf-8", "replace")).hexdigest()[:24]
-
-
-def _single_spaced(value: object) -> object:
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, dict):
-        return {str(key): _single_spaced(each) for key, each in value.items()}
-    return [_single_spaced(each) for each in value] if isinstance(value, list) else value
-
-
-def _describe_edit(ctx: Context) -> str:
-    old, new = ctx.tool_args.get("old_string"), ctx.tool_args.get("new_string")
-    change = f" ({_snippet(old)} -> {_snippet(new)})" if isinstance(old, str) and isinstance(new, str) else ""
-    return f"editing {_relative_file(ctx)}{change}"
-
-
-# The tools that change something, and the description of a call.
-DESCRIBE_STEP: dict[str, Callable[[Context], str]] = {
-    "bash": lambda ctx: f"running `{ctx.tool_args.get('command', '')}`",
-    "delete": lambda ctx: f"deleting {_relative_file(ctx)}",
-    "edit": _describe_edit,
-    "write": lambda ctx: f"writing {_relative_file(ctx)}",
-}
-
-
-def _snippet(text: str) -> str:
-    return json.dumps(texts.clean_line(text, MAX_SNIPPET_CHARS), ensure_ascii=False)
-
-
-def _relative_file(ctx: Context) -> str:
-    path, directory = file_path(ctx) or "a file", ctx.working_dir
-    return os.path.relpath(path, directory) if directory and path.startswith(directory.rstrip("/") + "/") else path
+def lessons(chains: Iterable[ErrorChain]) -> list[Lesson]:
+    """Return what fixed each error in each project often enough to be reported, the latest first."""
+    kinds: dict[tuple[str, str], list[ErrorChain]] = defaultdict(list)
+    for chain in chains:
+        kinds[chain.fingerprint, chain.project].append(chain)
+    found = []
+    for (fingerprint, project), same in kinds.items():
+        fixed = [each for each in same if each.fix is not None and each.call is not None]
+        steps = [{each.what for each in chain.attempts if each.in_fix} for chain in fixed]
+        held = Counter(step for each in steps for step in each)
+        vain = Counter(step for chain in same for step in chain.failed)
+        good = {
+            step: (number, max(len(fixed), number + vain[step]))
+            for step, number in held.items()
+            if number >= MIN_HELD and number >= MIN_SHARE * max(len(fixed), number + vain[step])
+        }
+        if good:
+            order = [each.what for each in fixed[-1].attempts if each.what in good] or sorted(good)
+            last = max(chain.fix.at for chain in fixed if chain.fix is not None)
+            number, tried = max(good.values())
+            found.append(Lesson(fingerprint, project, "; ".join(dict.fromkeys(order)), number, tried, last))
+    return sorted(found, key=lambda each: -each.at)

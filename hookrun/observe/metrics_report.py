@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hookrun.core.files import atomic_write
 from hookrun.core.text import did_you_mean, quote
-from hookrun.observe.context_fields import Clock, iso, start_of_last_days
+from hookrun.observe.context_fields import iso, start_of_last_days
 from hookrun.observe.costs import Cost, CostTracker
 from hookrun.observe.database import ObserverDatabase, register_observers
-from hookrun.observe.error_chains import CauseChains, ErrorChain
+from hookrun.observe.durations import ToolTime, ToolTimes
+from hookrun.observe.error_chains import CauseChains, ErrorChain, Lesson
 from hookrun.observe.patterns import PatternLearning
-from hookrun.observe.tool_times import ToolTime, ToolTimes
+from hookrun.observe.sequences import Sequence, sequences
+from hookrun.observe.spool import Clock
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 class MetricsReport:
     """All metrics. `errors` and `fixed` count all cause chains, `chains` are the newest of them.
 
-    `patterns` counts patterns learned from checkpoints, which do not belong to sessions.
+    `patterns` counts patterns learned from checkpoints; these, `lessons` and `sequences` do not belong to sessions.
     """
 
     summary: Summary
@@ -53,6 +55,8 @@ class MetricsReport:
     fixed: int
     chains: list[ErrorChain]
     patterns: int
+    lessons: list[Lesson]
+    sequences: list[Sequence]
 
     @property
     def empty(self) -> bool:
@@ -73,13 +77,28 @@ class MetricsReport:
                 "chains": [asdict(each, dict_factory=_with_dates) for each in self.chains],
             },
             "patterns": self.patterns,
+            **self.learned(),
+        }
+
+    def learned(self) -> dict[str, list[dict[str, object]]]:
+        """Return the lessons and sequences as JSON objects."""
+        return {
+            "lessons": [asdict(each, dict_factory=_with_dates) for each in self.lessons],
+            "sequences": [asdict(each, dict_factory=_with_dates) for each in self.sequences],
         }
 
 
 def collect(
-    store: ObserverDatabase, *, session_id: str | None = None, days: float | None = None, clock: Clock = time.time
+    store: ObserverDatabase,
+    *,
+    session_id: str | None = None,
+    days: float | None = None,
+    project: str | None = None,
+    clock: Clock = time.time,
 ) -> MetricsReport:
     """Return the metrics of one session or all, of the last `days` days or of all time.
+
+    What was learned is that of a project, or of all; of one session it is nothing.
 
     Raises DatabaseError, and ValueError if `days` is not above 0.
     """
@@ -87,17 +106,20 @@ def collect(
     workflow = WorkflowMetrics(store, clock=clock)
     sessions = [each for each in workflow.sessions(days=days) if session_id in (None, each.id)]
     costs, causes = CostTracker({}, store), CauseChains(store)
-    errors, fixed = causes.totals(session_id=session_id, since=earliest)
+    chains = causes.chains(session_id=session_id, since=earliest)
+    of_all = session_id is None
     return MetricsReport(
         summary=summarize(sessions),
         sessions=sessions,
         tools=ToolTimes(store).per_tool(session_id=session_id, since=earliest),
         models=costs.per_model(session_id=session_id, since=earliest),
         costs=costs.per_session(session_id=session_id, since=earliest),
-        errors=errors,
-        fixed=fixed,
-        chains=causes.chains(session_id=session_id, since=earliest, limit=MAX_CHAINS),
-        patterns=PatternLearning(store).count(since=earliest) if session_id is None else 0,
+        errors=len(chains),
+        fixed=sum(each.fixed_at is not None for each in chains),
+        chains=chains[:MAX_CHAINS],
+        patterns=PatternLearning(store).count(since=earliest) if of_all else 0,
+        lessons=causes.lessons(project=project) if of_all else [],
+        sequences=sequences(store, project=project) if of_all else [],
     )
 
 
@@ -132,7 +154,7 @@ class MetricsExport:
     holds no session, message or path.
 
     >>> from hookrun.observe import MetricsExport, ObserverDatabase, ToolTimes
-    >>> from hookrun import PostToolUse, SessionEnd
+    >>> from hookrun.events import PostToolUse, SessionEnd
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
     >>> store = ObserverDatabase(directory / "observe.db")

@@ -1,51 +1,55 @@
-"""Make texts fit for storage (without credentials, cut to a size), and recognise equivalent ones."""
+"""Make texts fit for storage (without credentials, cut to a size), and recognise errors that are the same."""
 
 from __future__ import annotations
 
 import json
 import re
-from hashlib import sha256
 
 from hookrun.core.credentials import HIDDEN, redact
 from hookrun.core.text import truncate
-from hookrun.observe.context_fields import encodable
 from hookrun.process.prepare import looks_like_credential
 
 # Limit on the examined characters of a string.
 MAX_EXAMINED = 50_000
 # Limits on the stored levels of a value, and on the names of members left out.
 MAX_DEPTH, MAX_NAMES = 8, 20
-_QUOTES = (('"', '"'), ("'", "'"), ("`", "`'"), ("\u2018", "\u2019"), ("\u201c", "\u201d"))
-# A quoted text without a placeholder, or the normal form would not be its own normal form.
-_QUOTED = "|".join(rf"{begin}(?:(?!<(?:n|id|value|path|url)>)[^{end}\n])*[{end}]" for begin, end in _QUOTES)
-# What varies between occurrences of an error, in order of replacement, and its placeholder.
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What varies between occurrences of an error, in order of replacement, and its placeholder. What is quoted stays, with
+# one kind of quotes: it is what the error is about.
 VARYING = (
-    (re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]"), ""),
-    (re.compile(rf"(?<![\w>])(?:{_QUOTED})(?![\w<])"), "<value>"),
-    (re.compile(r"(?<![\w+.-])[a-z][a-z0-9+.-]*://[^\s'\"<>]+", re.IGNORECASE), "<url>"),
-    (re.compile(r"(?<![\w<>.~@+-])(?:[a-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*(?::\d+)*", re.IGNORECASE), "<path>"),
-    (re.compile(r"(?<![\w<>/.-])[\w-]+(?:\.[\w-]+)*\.[a-z]\w{0,4}(?::\d+)+", re.IGNORECASE), "<path>"),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\b0x[0-9a-f]+\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{6,}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\d+(?:[.,:]\d+)*"), "<n>"),
+    (re.compile('["`\u2018\u2019\u201c\u201d]'), "'"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-f]+\b", re.IGNORECASE), "<id>"),
+    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b", re.IGNORECASE), "<id>"),
+    (re.compile(r"/(?:private/)?(?:var/folders|tmp)/[\w./-]+"), "<path>"),
+    (re.compile(r"\bv\d+(?:\.\d+)+\b"), "v<n>"),
+    (re.compile(r"(?<![\w'-])\d+(?:[.,:]\d+)*(?=\W|$|m?s\b)"), "<n>"),
     (re.compile(r"\s+"), " "),
 )
-
+# Lines at the end of an error that say nothing about it: of task runners and package managers, and advice.
+SAYS_NOTHING = re.compile(
+    r"(?:\W*(?:exit (?:code|status)|exited with|command failed|error: command failed|process (?:completed|exited))\b"
+    r"|make(?:\[\d+\])?:|npm (?:err!|error) (?:a complete log|lifecycle|[\w.-]+@|path|cwd|in workspace|$)"
+    r"|npm (?:err!|error)\s+/|elifecycle|info visit |node\.js v|hint:|note:|help:|\[notice\]|for more information"
+    r"|warning:|try .*--help|see .*--help|error: could not compile|error: aborting due|=+$|-+$|\W*$"
+    r"|(?:=+ )?(?:\d+ (?:failed|passed|errors?|warnings?|tests?|problems?)\b.*|found \d+ (?:errors?|problems?).*)"
+    r"|(?:tests?|test suites|snapshots|time|failures?|ran all test suites)\s*:.*|!+ .* !+|traceback )",
+    re.IGNORECASE,
+)
 WORD = re.compile(r"\w+|<[a-z]+>")
-GRAM = 3
-# Limit on a message's characters: of a longer one, its beginning and end count.
-MAX_CHARS = 2000
+# What an error quotes; a path is where it happened.
+QUOTED = re.compile(r"(?<!\w)'(@?[^'/\\\n]{1,80}|@[^'\n]{1,80})'(?!\w)")
+# Characters of the mark by which an error is known, and the lines at the end of the error whose quotes are in it.
+MAX_MARK, MAX_LINES = 300, 8
 
 
 def clean_text(value: str, longest: int) -> str:
     """Return a string without credentials; beyond `longest` characters, its middle is left out."""
-    return encodable(_shorten(redact(_shorten(value, MAX_EXAMINED)), longest))
+    return _encodable(_shorten(redact(_shorten(value, MAX_EXAMINED)), longest))
 
 
 def clean_line(value: str, longest: int) -> str:
     """Return a string as one line without credentials, cut at its end."""
-    return truncate(encodable(" ".join(redact(_shorten(value, MAX_EXAMINED)).split())), longest)
+    return truncate(_encodable(" ".join(redact(_shorten(value, MAX_EXAMINED)).split())), longest)
 
 
 def clean_json(value: object, longest: int) -> str:
@@ -70,7 +74,12 @@ def clean_json(value: object, longest: int) -> str:
 
 
 def _dumps(value: object) -> str:
-    return encodable(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    return _encodable(json.dumps(value, ensure_ascii=False, sort_keys=True))
+
+
+def _encodable(value: str) -> str:
+    """Replace lone surrogates, which JSON can name but UTF-8 cannot, with question marks."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def _clean(value: object, depth: int, key: str = "") -> object:
@@ -95,18 +104,28 @@ def _shorten(value: str, longest: int) -> str:
     return value[:head] + mark + value[len(value) - (longest - head) :]
 
 
-def normalize(message: str) -> str:
-    """Return a message in lower case with placeholders for numbers, ids, paths, URLs and quoted values."""
+def mark(message: str, project: str = "") -> str:
+    r"""Return by what an error is known: its last line that says something, in lower case, and what is quoted before.
+
+    Numbers, ids and temporary files become placeholders, and the project's directory goes.
+
+    >>> mark("Traceback ...\nModuleNotFoundError: No module named \"yaml\"\nmake: *** [test] Error 1")
+    "modulenotfounderror: no module named 'yaml'"
+    """
+    if project:
+        message = message.replace(f"{project.rstrip('/')}/", "")
+    lines = [line for each in message.splitlines() if (line := COLOURS.sub("", each).strip())]
+    telling = [_normal(each) for each in lines if not SAYS_NOTHING.match(each)][-MAX_LINES:]
+    telling = telling or [_normal(each) for each in lines[-1:]] or [""]
+    before = (each for each in telling[:-1] if not each.startswith("file "))
+    quoted = sorted({value for each in before for value in QUOTED.findall(each) if value not in telling[-1]})
+    return f"{telling[-1]}{''.join(f', {value!r}' for value in quoted)}"[:MAX_MARK]
+
+
+def _normal(line: str) -> str:
     for pattern, word in VARYING:
-        message = pattern.sub(word, message)
-    message = message.strip().lower()
-    half = MAX_CHARS // 2
-    return message if len(message) <= MAX_CHARS else f"{message[:half]} {message[-half:]}"
-
-
-def fingerprint(message: str) -> str:
-    """Return a short digest, the same for messages of the same normalized form."""
-    return sha256(normalize(message).encode("utf-8", "replace")).hexdigest()[:24]
+        line = pattern.sub(word, line)
+    return line.strip().lower()
 
 
 def words(text: str) -> frozenset[str]:
@@ -115,27 +134,14 @@ def words(text: str) -> frozenset[str]:
 
 
 def similarity(one: str, other: str) -> float:
-    """Return the similarity of two strings, 0 to 1: Dice's coefficient of their words and trigrams."""
+    """Return the similarity of two strings, 0 to 1: Dice's coefficient of their words."""
     if one == other:
         return 1.0
-    return (dice(words(one), words(other)) + dice(_trigrams(one), _trigrams(other))) / 2
+    mine, others = words(one), words(other)
+    return 2 * len(mine & others) / (len(mine) + len(others)) if mine or others else 0.0
 
 
 def coverage(query: str, text: str) -> float:
-    """Return the share of a query's words in a text, 0 to 1; a similar word counts in part."""
-    wanted, there = words(query), words(text)
-    if not wanted:
-        return 0.0
-    missing = wanted - there
-    nearly = sum(max((dice(_trigrams(word), _trigrams(each)) for each in there), default=0.0) / 2 for word in missing)
-    return (len(wanted) - len(missing) + nearly) / len(wanted)
-
-
-def _trigrams(text: str) -> frozenset[str]:
-    padded = f" {text.lower()} "
-    return frozenset(padded[at : at + GRAM] for at in range(len(padded) - GRAM + 1))
-
-
-def dice(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return Dice's coefficient of two sets, 0 to 1: the share that they have in common."""
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+    """Return the share of a query's words in a text, 0 to 1."""
+    wanted = words(query)
+    return len(wanted & words(text)) / len(wanted) if wanted else 0.0

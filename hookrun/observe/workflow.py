@@ -5,21 +5,20 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from statistics import linear_regression
 from typing import TYPE_CHECKING
 
 from hookrun.observe import context_fields as fields
-from hookrun.observe.context_fields import Clock
-from hookrun.observe.database import ObserverDatabase, register_observers
+from hookrun.observe.checkpoints import keep_checkpoint
+from hookrun.observe.database import ObserverDatabase
+from hookrun.observe.spool import Clock
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
 
-# The tools that change a file.
-CHANGING = frozenset({"write", "edit", "delete"})
 # Seconds by which activity is counted: in every time zone an hour begins at a quarter.
 QUARTER = 900
 # A shorter session has no velocity: it would be that of a single moment.
@@ -27,19 +26,31 @@ MIN_SECONDS = 60.0
 # Points per checkpoint, up or down, within which the quality is steady.
 STEADY = 1.0
 
-KEEP_SESSION = """
-    INSERT INTO sessions (session, project, started, ended, last, calls, failures) VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (session) DO UPDATE SET project = coalesce(project, excluded.project),
-        started = min(started, excluded.started), last = max(last, excluded.last), ended = excluded.ended,
-        calls = calls + excluded.calls, failures = failures + excluded.failures
+SEEN = """(
+    'session_start', 'session_end', 'post_tool_use', 'post_tool_failure', 'file_changed', 'post_checkpoint', 'stop'
+)"""
+SESSIONS = f"""
+    WITH seen AS (SELECT *, coalesce(json_extract(data, '$.at'), at) AS moment,
+        event IN ('post_tool_use', 'post_tool_failure') AS is_call FROM events
+        WHERE event IN {SEEN} AND (? IS NULL OR session = ?)),
+    ranked AS (SELECT *, row_number() OVER (PARTITION BY session ORDER BY n DESC) AS back FROM seen)
+    SELECT session, min(CASE WHEN project != '' THEN project END),
+        min(coalesce(json_extract(data, '$.began'), moment)) AS started,
+        max(CASE WHEN back = 1 AND event = 'session_end' THEN at END), max(moment) AS last, sum(is_call),
+        total(is_call AND NOT ok)
+    FROM ranked GROUP BY session HAVING last >= ? ORDER BY started DESC, session
+"""  # noqa: S608  # names of ours
+QUARTERS = f"""
+    SELECT CAST(coalesce(json_extract(data, '$.at'), at) / 900 AS INTEGER), count(*) FROM events
+    WHERE session = ? AND event IN {SEEN} GROUP BY 1 ORDER BY 1
+"""  # noqa: S608
+FILES = """
+    SELECT path FROM events WHERE session = ? AND path IS NOT NULL
+    UNION SELECT value FROM events, json_each(events.data, '$.files') WHERE session = ? AND event = 'post_checkpoint'
 """
-KEEP_ACTIVITY = """
-    INSERT INTO activity (session, quarter, events) VALUES (?, ?, 1)
-    ON CONFLICT (session, quarter) DO UPDATE SET events = events + 1
-"""
-SESSIONS = """
-    SELECT session, project, started, ended, last, calls, failures FROM sessions
-    WHERE last >= ? AND (? IS NULL OR session = ?) ORDER BY started DESC, session
+CHECKPOINTS = """
+    SELECT json_extract(data, '$.at'), json_extract(data, '$.score') FROM events
+    WHERE session = ? AND event = 'post_checkpoint' ORDER BY 1, n
 """
 
 
@@ -121,7 +132,7 @@ class WorkflowMetrics:
 
     `session(id)`, `sessions()` and `summary()` return them, with velocity, quality trend and working hours.
 
-    >>> from hookrun import PostCheckpoint
+    >>> from hookrun.events import PostCheckpoint
     >>> from hookrun.observe import ObserverDatabase, WorkflowMetrics
     >>> import os, tempfile
     >>> workflow = WorkflowMetrics(ObserverDatabase(os.path.join(tempfile.mkdtemp(), "observe.db")))
@@ -142,56 +153,30 @@ class WorkflowMetrics:
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle."""
-        handlers = {
-            "workflow-metrics-start": ("session_start", self.on_start),
-            "workflow-metrics-end": ("session_end", self.on_end),
-            "workflow-metrics-result": ("post_tool_use", self.on_result),
-            "workflow-metrics-failure": ("post_tool_failure", self.on_failure),
-            "workflow-metrics-file": ("file_changed", self.on_file),
-            "workflow-metrics-checkpoint": ("post_checkpoint", self.on_checkpoint),
+        events = {
+            "start": "session_start",
+            "end": "session_end",
+            "result": "post_tool_use",
+            "failure": "post_tool_failure",
+            "file": "file_changed",
         }
-        register_observers(engine, self._store.place, handlers, priority=300)
+        handlers = {f"workflow-metrics-{name}": (event, self.on_event) for name, event in events.items()}
+        handlers["workflow-metrics-checkpoint"] = ("post_checkpoint", self.on_checkpoint)
+        self._store.register(engine, handlers, priority=300)
 
-    def on_start(self, ctx: Context) -> None:
-        """Store that a session begins or continues."""
-        self._store_event(ctx)
+    def on_event(self, ctx: Context) -> None:
+        """Keep an event of a session."""
+        self._store.keep(ctx, clock=self._clock)
 
-    def on_end(self, ctx: Context) -> None:
-        """Store that a session has ended."""
-        self._store_event(ctx, ended=fields.fired_at(ctx, self._clock))
-
-    def on_result(self, ctx: Context) -> None:
-        """Count a tool call, and store the file that it changed."""
-        changed = fields.file_path(ctx) if ctx.tool_name in CHANGING and not ctx.tool_result_error else None
-        self._store_event(ctx, calls=1, failures=int(bool(ctx.tool_result_error)), changed=[changed] if changed else ())
-
-    def on_failure(self, ctx: Context) -> None:
-        """Count a tool call that has failed."""
-        self._store_event(ctx, calls=1, failures=1)
-
-    def on_file(self, ctx: Context) -> None:
-        """Store which file was changed; each file counts once."""
-        changed = fields.file_path(ctx)
-        self._store_event(ctx, changed=[changed] if changed else ())
+    on_start = on_end = on_result = on_failure = on_file = on_event
 
     def on_checkpoint(self, ctx: Context) -> None:
-        """Store a checkpoint, its quality, and when its session began.
+        """Keep a checkpoint, its quality, and when its session began.
 
         That is its `session_start_time`, else its `timestamp`, else the time of the event. Raises ValueError for an
         invalid time or quality.
         """
-        data = ctx.own("checkpoint_data")
-        score = fields.quality_score(data)
-        at = fields.fired_at(ctx, self._clock)
-        if data.get("timestamp"):
-            at = fields.seconds(data["timestamp"], "checkpoint_data.timestamp")
-        began = at
-        if data.get("session_start_time"):
-            began = fields.seconds(data["session_start_time"], "checkpoint_data.session_start_time")
-        where = fields.project(data, ctx)
-        self._store_event(
-            ctx, at=at, began=began, where=where, changed=fields.files(data), checkpoint=Checkpoint(at, score)
-        )
+        keep_checkpoint(self._store, ctx, self._clock)
 
     def session(self, session_id: str) -> Session:
         """Return one session. Raises ValueError for an unknown one."""
@@ -213,35 +198,9 @@ class WorkflowMetrics:
         with self._store.as_store_errors():
             return summarize(sessions, zone)
 
-    def _store_event(
-        self,
-        ctx: Context,
-        *,
-        at: float | None = None,
-        began: float | None = None,
-        ended: float | None = None,
-        where: str | None = None,
-        calls: int = 0,
-        failures: int = 0,
-        changed: Iterable[str] = (),
-        checkpoint: Checkpoint | None = None,
-    ) -> None:
-        session = fields.session_of(ctx)
-        at = fields.fired_at(ctx, self._clock) if at is None else at
-        place = fields.stored_name(where if where is not None else ctx.working_dir) or None
-        values = (session, place, at if began is None else began, ended, at, calls, failures)
-        with self._store.write() as db:
-            db.execute(KEEP_SESSION, values)
-            db.execute(KEEP_ACTIVITY, (session, int(at // QUARTER)))
-            rows = [(session, fields.stored_name(path)) for path in changed]
-            db.executemany("INSERT OR IGNORE INTO session_files (session, path) VALUES (?, ?)", rows)
-            if checkpoint is not None:
-                row = (session, checkpoint.at, checkpoint.score)
-                db.execute("INSERT INTO checkpoints (session, at, score) VALUES (?, ?, ?)", row)
-
     def _select(self, earliest: float, session_id: str | None) -> list[Session]:
         with self._store.read() as db:
-            rows = db.execute(SESSIONS, (earliest, session_id, session_id)).fetchall()
+            rows = db.execute(SESSIONS, (session_id, session_id, earliest)).fetchall()
             return [_load(db, row) for row in rows]
 
 
@@ -294,9 +253,8 @@ def _scores(checkpoints: Sequence[Checkpoint]) -> list[float]:
 
 
 def _load(db: sqlite3.Connection, row: sqlite3.Row) -> Session:
-    session: str = row["session"]
-    checkpoints = db.execute("SELECT at, score FROM checkpoints WHERE session = ? ORDER BY at, id", (session,))
-    paths = db.execute("SELECT path FROM session_files WHERE session = ? ORDER BY path", (session,))
-    quarters = db.execute("SELECT quarter, events FROM activity WHERE session = ? ORDER BY quarter", (session,))
-    made = tuple(Checkpoint(at, score) for at, score in checkpoints)
-    return Session(*(*row, tuple(path for (path,) in paths), made, tuple(quarters)))
+    session, project, started, ended, last, calls, failures = row
+    paths = tuple(sorted(path for (path,) in db.execute(FILES, (session, session))))
+    made = tuple(Checkpoint(at, score) for at, score in db.execute(CHECKPOINTS, (session,)))
+    quarters = tuple((number, events) for number, events in db.execute(QUARTERS, (session,)))
+    return Session(session, project, started, ended, last, calls, int(failures), paths, made, quarters)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # `signal` makes an enumeration of each number
 import fcntl
 import os
-import shutil
 import subprocess
 from errno import ENOENT
 from functools import cache
@@ -96,7 +95,9 @@ async def run_program(
 
     loop = asyncio.get_running_loop()
     finished: asyncio.Future[Outcome] = loop.create_future()
-    path = shutil.which(argv[0])
+    from shutil import which  # loads compressors
+
+    path = which(argv[0])
     if path is None:
         raise ProgramError(os.strerror(ENOENT))
     own = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}

@@ -7,6 +7,8 @@ RECIPES: tuple[str, ...] = (
     "cost_tracker",
     "format_on_edit",
     "inject_git_context",
+    "learn_from_errors",
+    "learn_patterns",
     "lint_on_edit",
     "log_tools",
     "no_force_push",
@@ -18,13 +20,16 @@ RECIPES: tuple[str, ...] = (
     "protect_data",
     "protect_files",
     "protect_hooks",
+    "quality_gate",
     "rate_limit",
     "require_plan",
     "run_tests_at_stop",
     "secret_scan",
+    "session_digest",
     "snapshot_before",
     "stale_edit",
     "ticket_from_branch",
+    "tool_times",
 )
 
 # The recipes that `hookrun add guards` adds, by level; each level has those of the levels before it, too.

@@ -9,7 +9,7 @@ from hookrun.core.globs import glob
 from hookrun.recipes import further_losses, git_losses, unseen_code
 from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
-from hookrun.recipes.shell_recipe import BARE, block, line_of, may, parse, project_directory, unreadable
+from hookrun.recipes.shell_recipe import BARE, SHELL_TOOLS, block, line_of, may, parse, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -167,7 +167,7 @@ def may_destroy(line: str) -> bool:
     )
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash", priority=10, timeout=10, on_failure="block", concerns=concerns)
+@RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=10, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or a question if it may be intended."""
     line = line_of(context)

@@ -88,7 +88,7 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
 
 def _counted(context: Mapping[str, object]) -> Costs:
     """Return the session's cost, including usage since the last call."""
-    from hookrun.observe.database import DatabaseError  # most calls have no budget and need no SQLite
+    from hookrun.observe.spool import DatabaseError  # most calls have no budget and need no SQLite
     from hookrun.recipes.session_costs import Costs
 
     costs = Costs(context, RECIPE)

@@ -14,8 +14,9 @@ from hashlib import blake2b
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from hookrun import Context, FileChanged, PostToolUse, Verdict
+from hookrun import Context, Verdict
 from hookrun.core.text import escape, printable_lines
+from hookrun.events import FileChanged, PostToolUse
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state
 from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
@@ -133,7 +134,7 @@ class FormatOnEdit:
             are untrusted code.
         name: The name of the hooks in the engine.
 
-    >>> from hookrun import FileChanged
+    >>> from hookrun.events import FileChanged
     >>> formatting = FormatOnEdit(timeout=10)
     >>> asyncio.run(formatting.format(FileChanged(file_path="/nowhere/notes.txt"))) is None
     True

@@ -7,7 +7,7 @@ import os
 from hookrun.core.globs import glob
 from hookrun.recipes.path_prefilter import may_name
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell_recipe import block_line, line_directory, may, parse, spellings, unreadable
+from hookrun.recipes.shell_recipe import SHELL_TOOLS, block_line, line_directory, may, parse, spellings, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.simple_command import SKIPPING_HOOKS
 from hookrun.shell.words import UNKNOWN
@@ -87,7 +87,7 @@ def concerns(context: Mapping[str, object]) -> bool:
     return may(context, lambda text: may_run(text, programs) or may_name(text, home, directory, ("hooks", ".husky")))
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash", priority=20, timeout=10, on_failure="block", concerns=concerns)
+@RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that leaves out, switches off or removes hooks, else None."""
     return block_line(context, concerns, _reasons)

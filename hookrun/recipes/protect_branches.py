@@ -10,10 +10,12 @@ from hookrun.process.git_query import run
 from hookrun.recipes.no_force_push import HEAD, PUSHING, Push, target_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import (
+    SHELL_TOOLS,
     block,
     line_directory,
     line_of,
     may,
+    mcp_tool,
     named_paths,
     parse,
     project_directory,
@@ -78,7 +80,12 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 
 @RECIPE.hook(
-    "pre_tool_use", matcher="bash|write|edit|delete", priority=20, timeout=10, on_failure="block", concerns=concerns
+    "pre_tool_use",
+    matcher=f"write|edit|delete|{SHELL_TOOLS}",
+    priority=20,
+    timeout=10,
+    on_failure="block",
+    concerns=concerns,
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that changes a protected branch, else None."""
@@ -90,7 +97,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 def _of_edits(context: Mapping[str, object]) -> Iterator[str]:
     branches = Branches()
-    for path in dict.fromkeys(named_paths(context)) if yes(RECIPE, "edits") else ():
+    for path in dict.fromkeys(named_paths(context)) if yes(RECIPE, "edits") and not mcp_tool(context) else ():
         full = os.path.realpath(os.path.join(line_directory(context), os.path.expanduser(path)))
         parent = next(each for each in upwards(os.path.dirname(full), os.sep) if os.path.isdir(each))
         on = branches.at(parent)

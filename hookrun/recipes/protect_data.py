@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.recipes.catalogue import deciding
 from hookrun.recipes.recipe import Recipe
+from hookrun.recipes.shell_recipe import SHELL_TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def concerns(context: Mapping[str, object]) -> bool:
     return deciding.concerns(RECIPE, context)
 
 
-@RECIPE.hook("pre_tool_use", matcher="bash|mcp__*", priority=20, timeout=10, on_failure="block", concerns=concerns)
+@RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that destroys data in production, or a question where the target is unknown."""
     return deciding.CatalogueGuard(RECIPE, context).verdict() if concerns(context) else None

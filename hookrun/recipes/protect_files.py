@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from hookrun import settings_globs
+from hookrun.agents import settings_globs
 from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
 from hookrun.recipes import shown_secrets, unseen_code
 from hookrun.recipes.path_prefilter import may_name, texts_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import (
+    SHELL_TOOLS,
     LinkedFiles,
     block,
     line_directory,
@@ -18,6 +19,7 @@ from hookrun.recipes.shell_recipe import (
     may,
     named_paths,
     parse,
+    reads_only,
     spellings,
     unreadable,
 )
@@ -107,7 +109,7 @@ RECIPE = Recipe(
         - Names that only the shell knows: `cat $FILE`, command output, `cat *` (patterns that start with `*` are
           compared literally).
         - Secrets in files with other names; variables that a script prints.
-        - MCP tools, unless you add them to the matcher: then the arguments `path` and `file_path` are checked.
+        - Files that MCP tools name by other arguments than `path` and `file_path`, and that a line in one does not.
         - `git checkout` and `git restore` of a lock file or a secret, which restore the committed content.
         - Git commands that show all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
     """,
@@ -115,9 +117,6 @@ RECIPE = Recipe(
 
 # Arguments of searching tools with a pattern of the files to search.
 GLOB_ARGUMENTS = ("glob", "include")
-
-# Tools that do not write.
-READING = frozenset({"read", "grep", "glob"})
 
 ADVICE = "Ask the user if you need this."
 # Commands of package managers that write a lock file anew: it may be removed before.
@@ -141,7 +140,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 @RECIPE.hook(
     "pre_tool_use",
-    matcher="read|write|edit|delete|grep|bash",
+    matcher=f"read|write|edit|delete|grep|{SHELL_TOOLS}",
     priority=20,
     timeout=10,
     on_failure="block",
@@ -175,7 +174,7 @@ class Files:
     def _of_arguments(self, directory: str) -> Iterator[str]:
         for path in named_paths(self._context):
             full = os.path.join(directory, os.path.expanduser(path))
-            yield from self._of_paths(spellings(full), written=self._context.get("tool_name") not in READING)
+            yield from self._of_paths(spellings(full), written=not reads_only(self._context))
         for pattern in named_paths(self._context, GLOB_ARGUMENTS):
             searched = os.path.normpath(os.path.join(directory, *named_paths(self._context, ("path",))[:1]))
             yield from self._of_searched(pattern, searched)
@@ -245,11 +244,14 @@ class Files:
         """Yield why a pattern's names are protected: `.en*` matches `.env`, `*` does not count."""
         directory, _, name = pattern.rpartition("/")
         for each in (*self._secrets, *self._locked, *self._settings):
-            plain = each.rpartition("/")[2]
-            if "*" not in plain and name.strip("*?") and (name[0] == ".") == (plain[0] == ".") and glob(name, plain):
-                matching = self._first(directory or "/", name) or each
-                yield from self._why(f"{directory}/{matching}", written=written)
-                return
+            where, _, plain = each.rpartition("/")
+            if "*" in plain or not name.strip("*?") or (name[0] == ".") != (plain[0] == ".") or not glob(name, plain):
+                continue
+            matching = self._first(directory or "/", name)
+            if not matching and (name[:2] == "*." or (where and not _is(directory, [where]))):
+                continue  # `*.yml` is of all files of a kind, and this one is elsewhere
+            yield from self._why(f"{directory}/{matching or plain}", written=written)
+            return
 
     def _first(self, directory: str, pattern: str) -> str | None:
         """Return a protected file that a pattern matches, to name it."""

@@ -12,6 +12,7 @@ from hookrun.core.files import is_within
 from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
+    SHELL_TOOLS,
     LinkedFiles,
     block,
     line_directory,
@@ -21,6 +22,7 @@ from hookrun.recipes.shell_recipe import (
     parse,
     physical,
     project_directory,
+    reads_only,
     spellings,
     unreadable,
 )
@@ -116,7 +118,9 @@ def _may_decide(line: str) -> bool:
     )
 
 
-@RECIPE.hook("pre_tool_use", matcher="write|edit|delete|bash", priority=0, on_failure="block", concerns=concerns)
+@RECIPE.hook(
+    "pre_tool_use", matcher=f"write|edit|delete|{SHELL_TOOLS}", priority=0, on_failure="block", concerns=concerns
+)
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, else None."""
     if not concerns(context):
@@ -144,7 +148,7 @@ class Watch:
         line = line_of(self._context)
         if line is not None:
             yield from self._of_line(line)
-        for path in named_paths(self._context) if self._context.get("tool_name") != "read" else ():
+        for path in named_paths(self._context) if not reads_only(self._context) else ():
             yield from self._of_file(path)
 
     def _of_file(self, path: str) -> Iterator[str]:
@@ -170,7 +174,7 @@ class Watch:
     @property
     def _guarded(self) -> dict[str, str]:
         if not self._found:
-            from hookrun import guarded_files  # loads the config: only for calls with files
+            from hookrun.trust.guarded import guarded_files  # loads the config: only for calls with files
 
             self._found = guarded_files(self._root)
         return self._found

@@ -1,4 +1,4 @@
-"""Block checkpoints whose quality score is below a threshold."""
+"""The recipe and bundle `quality-gate`: blocks checkpoints whose quality score is below a threshold."""
 
 from __future__ import annotations
 
@@ -10,18 +10,33 @@ from typing import TYPE_CHECKING
 
 from hookrun import Verdict
 from hookrun.recipes.output_excerpt import cut
+from hookrun.recipes.recipe import Option, Recipe, fail_option, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import TypeGuard
 
-    from hookrun import Engine, PreCheckpoint
+    from hookrun import Engine
+    from hookrun.events import PreCheckpoint
 
 MAX_SCORE = 100
 # Early: for a blocked checkpoint other hooks need not run.
 PRIORITY = 50
 # Characters shown of an invalid score.
 MAX_SHOWN = 60
+GIVEN = "checkpoint_data.quality_score is"
+
+RECIPE = Recipe(
+    "quality-gate",
+    "Block checkpoints whose quality score is missing or below a threshold.",
+    options=(Option("threshold", "60", f"The lowest score that passes, 0 to {MAX_SCORE}.", number),),
+    catches="""
+        - `checkpoint_data.quality_score` of a `pre_checkpoint` event; also one that is missing or no number.
+    """,
+    misses="""
+        - Agents without checkpoints: programs fire the event.
+    """,
+)
 
 
 @dataclass(eq=False)
@@ -43,7 +58,7 @@ class QualityGate:
         ValueError: The threshold is not a number from 0 to 100.
 
     >>> import asyncio
-    >>> from hookrun import PreCheckpoint
+    >>> from hookrun.events import PreCheckpoint
     >>> gate = QualityGate(60)
     >>> asyncio.run(gate.check(PreCheckpoint(checkpoint_data={"quality_score": 45}))).message
     'Quality too low for checkpoint (score: 45/100, minimum: 60)'
@@ -80,22 +95,42 @@ class QualityGate:
             if inspect.isawaitable(score):
                 score = await score
         else:
-            data = ctx.checkpoint_data
-            if data.get("quality_score") is None:
-                return Verdict.block(
-                    "No quality score for checkpoint: checkpoint_data has no quality_score "
-                    f"(minimum: {self.threshold:g} of {MAX_SCORE})"
-                )
-            score, source = data["quality_score"], "checkpoint_data.quality_score is"
-        if not _is_score(score):
-            return Verdict.block(
-                f"No quality score for checkpoint: {source} {_shown(score)}, not a number from 0 to {MAX_SCORE} "
-                f"(minimum: {self.threshold:g})"
-            )
-        if score < self.threshold:
-            reached = f"score: {_shown(score)}/{MAX_SCORE}, minimum: {self.threshold:g}"
-            return Verdict.block(f"Quality too low for checkpoint ({reached})")
-        return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))
+            score, source = ctx.checkpoint_data.get("quality_score"), GIVEN
+        reason = objection(score, self.threshold, source)
+        if reason is not None:
+            return Verdict.block(reason)
+        return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))  # type: ignore[arg-type]
+
+
+def objection(score: object, threshold: float, source: str = "") -> str | None:
+    """Return why a checkpoint with this score is blocked, None if it is not."""
+    if score is None and source == GIVEN:
+        return (
+            "No quality score for checkpoint: checkpoint_data has no quality_score "
+            f"(minimum: {threshold:g} of {MAX_SCORE})"
+        )
+    if not _is_score(score):
+        return (
+            f"No quality score for checkpoint: {source} {_shown(score)}, not a number from 0 to {MAX_SCORE} "
+            f"(minimum: {threshold:g})"
+        )
+    if score < threshold:
+        return f"Quality too low for checkpoint (score: {_shown(score)}/{MAX_SCORE}, minimum: {threshold:g})"
+    return None
+
+
+@RECIPE.hook("pre_checkpoint", priority=PRIORITY, timeout=10, on_failure="block")
+def check(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block of a checkpoint whose score is too low; else pass the score on to later hooks."""
+    threshold = number(RECIPE, "threshold")
+    if threshold > MAX_SCORE:
+        fail_option(RECIPE, "threshold", f"a number from 0 to {MAX_SCORE}")
+    data = context.get("checkpoint_data")
+    score = data.get("quality_score") if isinstance(data, dict) else None
+    reason = objection(score, threshold, GIVEN)
+    if reason is not None:
+        return {"action": "block", "message": reason}
+    return {"action": "continue", "modified_context": {"validated_quality": score}}
 
 
 def _is_score(value: object) -> TypeGuard[float]:

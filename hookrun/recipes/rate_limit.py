@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from hookrun.core.globs import glob
@@ -73,7 +74,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     tool = str(context.get("tool_name"))
     most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
-    session, request = str(context.get("session_id") or ""), context.get("request_id")
+    session = str(context.get("session_id") or "")
+    # A program's request may take several calls; that of the environment is of one.
+    request = os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")
     with recipe_state.LockedState(NAME, session, tool) as remembered:
         wait = _wait(remembered, request, most, seconds)
     if wait is None:

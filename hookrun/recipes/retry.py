@@ -10,8 +10,9 @@ from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hookrun import PostToolFailure, PostToolUse, Verdict
+from hookrun import Verdict
 from hookrun.core.globs import glob
+from hookrun.events import PostToolFailure, PostToolUse
 from hookrun.observe.context_fields import canonical_json
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Retry:
         name: The name of the hooks in the engine.
         clock: Returns monotonic seconds.
 
-    >>> from hookrun import PostToolFailure
+    >>> from hookrun.events import PostToolFailure
     >>> retry = Retry([RetryRule("web_fetch", "*timed out*|*429*")])
     >>> failure = PostToolFailure(
     ...     session_id="s1", tool_name="web_fetch", tool_args={"url": "http://a"}, tool_result_error="read timed out"

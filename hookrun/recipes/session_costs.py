@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple
 from typing import NamedTuple
 
-from hookrun import Context, agent_events
+from hookrun import Context
+from hookrun.agents import agent_events
 from hookrun.observe.costs import NAMES, Cost, CostTracker, Price, money, tokens_of
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Recipe, fail_option, words

@@ -23,6 +23,18 @@ _OPENED: dict[tuple[object, ...], str | None] = {}
 BARE = str.maketrans("", "", "'\"\\\n")
 # Arguments of tools that name a file.
 PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
+# Arguments of MCP tools with a shell line, and those with its further words.
+LINE_ARGUMENTS = ("command", "cmd", "cli_command", "commandLine", "command_line", "script")
+WORD_ARGUMENTS = ("args", "arguments", "argv")
+MCP = "mcp__"
+# Tools that change no file, and what is in the names of an MCP server's tools that do.
+READING = frozenset({"read", "grep", "glob"})
+WRITING_VERBS = (
+    *("append", "create", "delete", "edit", "insert", "modify", "move", "patch", "remove", "rename", "replace"),
+    *("save", "update", "upload", "write"),
+)
+# For the matchers of guards that judge a line.
+SHELL_TOOLS = f"bash|{MCP}*"
 BRACES = str.maketrans("{,}", "   ")
 # ScriptFiles compared with a line's patterns, to follow links: some tens of milliseconds.
 MAX_LISTED = 20_000
@@ -32,8 +44,25 @@ MAX_SHOWN = 60
 
 
 def line_of(context: Mapping[str, object]) -> str | None:
-    """Return the shell line of a call, None without one."""
-    return shell_line(context.get("tool_args"))
+    """Return the shell line of a call, also of an MCP server's tool; None without one."""
+    args = context.get("tool_args")
+    if not isinstance(args, dict) or not mcp_tool(context):
+        return shell_line(args)
+    words: list[object] = next((args[each] for each in WORD_ARGUMENTS if isinstance(args.get(each), list)), [])
+    given = (args[name] for name in LINE_ARGUMENTS if name in args)
+    lines = (shell_line({"command": [each, *words] if words and isinstance(each, str) else each}) for each in given)
+    return "\n".join(each for each in lines if each is not None) or None
+
+
+def mcp_tool(context: Mapping[str, object]) -> str:
+    """Return the name of an MCP server's tool, "" for another tool."""
+    possible = context.get("possible_tool_names")
+    names = (
+        context.get("tool_name"),
+        context.get("agent_tool_name"),
+        *(possible if isinstance(possible, list) else ()),
+    )
+    return next((each for each in names if isinstance(each, str) and each.startswith(MCP)), "")
 
 
 def named_paths(context: Mapping[str, object], arguments: Iterable[str] = PATH_ARGUMENTS) -> list[str]:
@@ -41,6 +70,12 @@ def named_paths(context: Mapping[str, object], arguments: Iterable[str] = PATH_A
     args = context.get("tool_args")
     found = (args.get(name) for name in arguments) if isinstance(args, dict) else ()
     return [each for each in found if isinstance(each, str)]
+
+
+def reads_only(context: Mapping[str, object]) -> bool:
+    """Return whether a tool changes no file; of an MCP server's tool its name says so."""
+    tool = mcp_tool(context).rpartition("__")[2].lower()
+    return not any(verb in tool for verb in WRITING_VERBS) if tool else context.get("tool_name") in READING
 
 
 def line_directory(context: Mapping[str, object]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hookrun.core.credentials import redact
 from hookrun.core.files import is_within
+from hookrun.core.globs import glob
 from hookrun.recipes.block_destructive_commands import REMOVERS, may_destroy
 from hookrun.recipes.git_losses import GitLosses
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.recipes.shell_recipe import line_directory, line_of, may, parse, project_directory
+from hookrun.recipes.shell_recipe import SHELL_TOOLS, line_directory, line_of, may, parse, project_directory
 from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from hookrun.shell.simple_command import SimpleCommand
 
+# The directory with a repository's refs, and git's commands that may remove those or what only they keep.
+OWN = ".git"
+REMOVING_REFS = frozenset({"fast-import", "filter-branch", "for-each-ref", "gc", "prune", "update-ref"})
 # Characters of a line shown.
 MAX_SHOWN = 60
 
@@ -57,7 +61,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 
 # Without a snapshot the guards answer as ever.
-@RECIPE.hook("pre_tool_use", matcher="bash", priority=5, timeout=30, on_failure="continue", concerns=concerns)
+@RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=5, timeout=30, on_failure="continue", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Take the snapshots that a line needs; return the message that names them."""
     line = line_of(context)
@@ -88,7 +92,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if not messages:
         return None
     answer: dict[str, object] = {"action": "continue", "system_message": "\n".join(dict.fromkeys(messages))}
-    if kept:
+    if kept and not _may_lose_snapshots(context, line):
         answer["modified_context"] = {"snapshots": kept, "snapshot_decides": _decides(context)}
     return answer
 
@@ -96,10 +100,22 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 def _decides(context: Mapping[str, object]) -> bool:
     wanted = one_of(RECIPE, "snapshot")
     if wanted == "unasked":
-        from hookrun import can_ask  # loads the agents
+        from hookrun.agents import can_ask  # loads the agents
 
         return not can_ask(str(context.get("agent")), str(context.get("agent_event")))
     return wanted == "instead"
+
+
+def _may_lose_snapshots(context: Mapping[str, object], line: str) -> bool:
+    """Return whether a line names the repository's own directory, or git's commands that remove refs and objects."""
+    for command in parse(context, line).commands:
+        texts = [word.text for word in command.words] + [each.target.text for each in command.redirections]
+        parts = [part for text in (*texts, command.directory or "") for part in text.split("/")]
+        if any(part != UNKNOWN and glob(part.strip("*?") and part, OWN) for part in parts):
+            return True
+        if not REMOVING_REFS.isdisjoint(texts) or "refs/hookrun" in " ".join(texts):
+            return True
+    return False
 
 
 def _endangered(context: Mapping[str, object], line: str) -> Iterator[str]:

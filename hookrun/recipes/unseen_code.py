@@ -64,7 +64,7 @@ def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -
 
 
 def _hides_input(context: Mapping[str, object]) -> bool:
-    from hookrun import sends_typed_input  # loads the agents: only for lines that may matter
+    from hookrun.agents import sends_typed_input  # loads the agents: only for lines that may matter
 
     return not sends_typed_input(str(context.get("agent")))
 

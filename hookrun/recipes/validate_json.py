@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-    from hookrun import Engine, PreToolUse
+    from hookrun import Engine
+    from hookrun.events import PreToolUse
 
     Problems = Iterator[str]
 
@@ -260,7 +261,7 @@ class ValidateJSON:
         timeout: Seconds for one file.
         name: The name of the hook in the engine: two of these in one engine need two.
 
-    >>> from hookrun import PreToolUse
+    >>> from hookrun.events import PreToolUse
     >>> validate = ValidateJSON([Rule("*_counts.json", {"properties": {"total": {"type": "integer"}}})])
     >>> args = {"file_path": "/out/a_counts.json", "content": '{"total": "12"}'}
     >>> print(validate.check(PreToolUse(tool_name="write", tool_args=args)).message)

@@ -9,7 +9,6 @@ import glob
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from typing import NamedTuple
 
 from hookrun.agents import transcripts
@@ -210,17 +209,14 @@ def read(part: Range, lines: bytes) -> Iterator[Past | None]:
 
 
 def _from_audit(lines: bytes) -> Iterator[Past | None]:
-    records = (record for line in lines.splitlines() if (record := audit_reader.parse(line)) is not None)
-    for _, group in groupby(records, lambda record: record.get("request_id")):
-        hooks: dict[str, str] = {}
-        for record in group:
-            if record.get("kind") == audit_reader.HOOK:
-                hooks[str(record.get("hook"))] = str(record.get("action") or "continue")
-            elif record.get("kind") == audit_reader.FIRE:
-                context = record.get("context")
-                if not isinstance(context, dict) or record.get("error"):
-                    yield None
-                    continue
-                action = str(record.get("action") or "continue")
-                then = {"continue": RAN, "allow": RAN, "modify": CHANGED}.get(action, REFUSED)
-                yield Past(str(record.get("event")), context, str(record.get("time")), then, action, hooks)
+    for run in audit_reader.whole_runs(audit_reader.parse_all(lines)):
+        if run.fire is None:
+            continue
+        context, action = run.fire.get("context"), str(run.fire.get("action") or "continue")
+        if not isinstance(context, dict) or run.fire.get("error"):
+            yield None
+            continue
+        own = (each for each in run.hooks if each.get("kind") == audit_reader.HOOK)
+        hooks = {str(each.get("hook")): str(each.get("action") or "continue") for each in own}
+        then = {"continue": RAN, "allow": RAN, "modify": CHANGED}.get(action, REFUSED)
+        yield Past(str(run.fire.get("event")), context, str(run.fire.get("time")), then, action, hooks)

@@ -335,8 +335,8 @@ class CaseRunner:
             return result_from_verdict(Result(), dict(context))
         fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
         result = result_from_verdict(fire.run_sync(), dict(context))
-        waiting = [run for run in result.runs if run.hook.background and run.failure is None]
-        result.failures += fire.background_failures(len(waiting))
+        waiting = [run for run in result.runs if getattr(run.hook, "background", False) and run.failure is None]
+        fire.await_background(waiting)
         return result
 
     def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:

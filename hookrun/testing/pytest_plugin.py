@@ -15,9 +15,11 @@ import pytest
 from hookrun.testing import is_case_file
 
 if TYPE_CHECKING:
+    from hookrun import Engine, Result
+    from hookrun.core.literals import EventName
     from hookrun.testing.case_runner import CaseRunner
     from hookrun.testing.cases import Case
-    from hookrun.testing.results import CaseResult, CaseRun
+    from hookrun.testing.results import CaseRun
 
 RUNNER: pytest.StashKey[CaseRunner] = pytest.StashKey()
 
@@ -93,11 +95,11 @@ def runner_of(config: pytest.Config) -> CaseRunner:
     return config.stash[RUNNER]
 
 
-class Hookrun:
-    """The pytest fixture: fires events for the project's hooks around a test.
+class FireHooks:
+    """The fixture `fire_hooks`: fires an event at an engine, or at the project's configured hooks.
 
-    `home` is the hooks' HOME, initially empty and kept between events. The account's files are neither read nor
-    written, and no hook needs approval.
+    Configured hooks run as in `hookrun test`: the account's files are neither read nor written, and no hook needs
+    approval. `home` is their HOME, initially empty and kept between events.
     """
 
     def __init__(self, runner: CaseRunner, directories: Sequence[Path], home: Path) -> None:
@@ -105,45 +107,45 @@ class Hookrun:
         self._directories = directories
         self.home = home
 
-    def fire(
+    def __call__(
         self,
-        event: str,
+        event: EventName,
         *,
-        tool: str | None = None,
-        args: Mapping[str, object] | None = None,
+        engine: Engine | None = None,
         hook: str | Sequence[str] | None = None,
         agent: str | None = None,
         env: Mapping[str, str] | None = None,
         config: str | os.PathLike[str] | None = None,
-        **context: object,
-    ) -> CaseResult:
-        """Fire an event and return the result: `action`, `message`, `args`, `fired`, `failures` and more.
+        **fields: object,
+    ) -> Result:
+        """Fire an event with these fields of its context; return the result, as `Engine.fire_sync` does.
 
-        `tool` and `args` are the context's `tool_name` and `tool_args`; other fields have their own names. `hook` names
-        the only hooks to run, by default all. With `agent`, the result is what it sees. `env` is merged into the hooks'
-        environment. `config` is a declaration file to use instead of the project's.
+        With an `engine`, the handlers and hooks of that. Otherwise `hook` names the only configured hooks to run, by
+        default all; with `agent`, the result is what that agent sees; `env` is merged into the hooks' environment; and
+        `config` is a config file to use instead of the project's.
 
-        Raises ValueError for an unknown event, hook or agent, and for an unreadable config.
+        Raises ValueError for an unknown event, hook or agent, for an unreadable config, and for one of these options
+        with an engine.
         """
         from hookrun.testing.sandbox import CannotRunError, Sandbox
 
+        if engine is not None:
+            if (hook, agent, env, config) != (None,) * 4:
+                raise ValueError("hook, agent, env and config are for configured hooks, not for an engine")
+            return engine.fire_sync(event, fields)
         against = self._runner.config_for(
             map(str, self._directories), os.path.abspath(config) if config is not None else None
         )
         if against.problems:
             raise CannotRunError("\n".join(against.problems))
         names = (hook,) if isinstance(hook, str) else hook
-        if tool is not None:
-            context["tool_name"] = tool
-        if args is not None:
-            context["tool_args"] = dict(args)
         sandbox = Sandbox(None, str(self.home), {"HOME": str(self.home), **(env or {})})
         name, hooks = against.resolve_event(event), against.select_hooks(names)
-        return self._runner.fire(name, context, against, agent=agent, hooks=hooks, sandbox=sandbox)
+        return self._runner.fire(name, fields, against, agent=agent, hooks=hooks, sandbox=sandbox).as_result()
 
 
 @pytest.fixture
-def hookrun(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Hookrun:
-    """Fire events for the hooks of the project around the test: `hookrun.fire("pre_tool_use", tool="bash")`."""
+def fire_hooks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> FireHooks:
+    """Fire an event at an engine, or at the hooks of the project around the test: `fire_hooks("stop")`."""
     directories = (request.path.parent, request.config.rootpath)
-    return Hookrun(runner_of(request.config), directories, tmp_path_factory.mktemp("hookrun-home"))
+    return FireHooks(runner_of(request.config), directories, tmp_path_factory.mktemp("hookrun-home"))

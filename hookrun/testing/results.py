@@ -17,6 +17,7 @@ from hookrun.core.verdicts import json_equal
 if TYPE_CHECKING:
     from hookrun.agents.reply import AgentResponse
     from hookrun.config.document import Diagnostic
+    from hookrun.core.model import Failure
     from hookrun.library import Result
     from hookrun.testing.cases import Case
     from hookrun.testing.sandbox import CaseConfig
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 MAX_LINE = 100
 # Limit on the last lines shown of a hook's stderr.
 MAX_STDERR_LINES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class HookFailure:
-    """A failed hook, the kind of failure, and its detail."""
-
-    hook: str
-    kind: str
-    detail: str
 
 
 @dataclass(repr=False, slots=True)
@@ -53,7 +45,6 @@ class CaseResult:
     system_message: str | None = None
     args: dict[str, object] | None = None
     fired: list[str] = field(default_factory=list)
-    failures: list[HookFailure] = field(default_factory=list)
     files: dict[str, str | None] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     runs: list[HookResult] = field(default_factory=list)
@@ -64,6 +55,18 @@ class CaseResult:
     def go_on(self) -> bool:
         """Whether the call may proceed, unchanged or modified."""
         return self.action in {"continue", "allow", "modify"}
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Why hooks failed, those in the background too."""
+        return [run.failure for run in self.runs if run.failure is not None]
+
+    def as_result(self) -> Result:
+        """Return it as the result of a fire."""
+        for name in ("action", *TEXTS, "runs"):
+            setattr(self.verdict, name, getattr(self, name))
+        self.verdict.modified_args = None if self.args == _original_args(self.context) else self.args
+        return self.verdict
 
     def stderr(self) -> list[tuple[str, str]]:
         """Return the last lines that each hook wrote to stderr."""
@@ -81,8 +84,6 @@ def result_from_verdict(verdict: Result, context: dict[str, object]) -> CaseResu
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
     runs = result.runs = list(verdict.runs)
     result.fired = list(dict.fromkeys(run.name for run in runs))
-    failed = ((run.name, run.failure) for run in runs if run.failure is not None)
-    result.failures = [HookFailure(name, failure.kind, failure.detail) for name, failure in failed]
     result.context, result.ms = context, verdict.ms
     return result
 
@@ -95,7 +96,6 @@ def as_agent_sees_it(results: Sequence[CaseResult], answer: AgentResponse) -> Ca
     result, reply = max(results, key=lambda each: PRECEDENCE[each.action]), answer.reply
     result.runs = [run for each in results for run in each.runs]
     result.fired = list(dict.fromkeys(run.name for run in result.runs))
-    result.failures = [failure for each in results for failure in each.failures]
     result.action, result.degraded = reply.action, list(dict.fromkeys(answer.degraded))
     if reply.allows:
         result.message = result.message if result.message and result.message in (reply.context or "") else None
@@ -180,7 +180,7 @@ def _difference(key: str, expected: object, result: CaseResult) -> Difference | 
         kinds = _kinds(result)
         holds = kinds == ([] if expected is None else [expected])
         actual = kinds[0] if len(kinds) == 1 else kinds or None
-        why = "; ".join(f"{each.hook}: {each.detail}" for each in result.failures)
+        why = "; ".join(f"{run.name}: {run.failure.detail}" for run in result.runs if run.failure is not None)
     elif key == "fired":
         holds = bool(actual) is expected if isinstance(expected, bool) else actual == expected
     elif key == "files":

@@ -19,7 +19,7 @@ from hookrun.config.validate import validate_settings
 from hookrun.core import audit
 from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.files import read_or_none
-from hookrun.core.model import UNTRUSTED_LAYERS, Hook, HookResult, Outcome, as_object
+from hookrun.core.model import UNTRUSTED_LAYERS, Failure, Hook, HookResult, Outcome, as_object
 from hookrun.core.state import NoHomeError, home_directory
 from hookrun.core.text import did_you_mean, one_line
 from hookrun.library.engine_fire import EngineFire
@@ -27,7 +27,6 @@ from hookrun.library.engine_state import EngineState
 from hookrun.library.handlers import TableCandidates
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.testing.cases import WORKDIR
-from hookrun.testing.results import HookFailure
 
 if TYPE_CHECKING:
     from hookrun.process.coprocess import Coprocesses
@@ -205,13 +204,14 @@ class CaseFire(EngineFire):
             state = copy(state)
             state.project = sandbox.project
         super().__init__(state, event, data, selection)
-        self._ended: SimpleQueue[HookFailure | None] = SimpleQueue()
+        self._ended: SimpleQueue[tuple[Hook, Failure | None]] = SimpleQueue()
         self.new_environment = partial(CaseEnvironment, env=sandbox.env, coprocesses=sandbox.coprocesses)
 
-    def background_failures(self, count: int) -> list[HookFailure]:
-        """Wait for `count` background hooks and return those that failed."""
-        ended = [self._ended.get() for _ in range(count)]
-        return [failed for failed in ended if failed is not None]
+    def await_background(self, runs: list[HookResult]) -> None:
+        """Wait for these runs of background hooks, and give those that failed their failure."""
+        ended = dict(self._ended.get() for _ in runs)
+        for run in runs:
+            run.failure = ended.get(run.hook)  # type: ignore[call-overload]  # all are configured hooks
 
     def log_result(self, run: HookResult) -> None:
         """Log nothing: failures are part of the case's result."""
@@ -220,5 +220,4 @@ class CaseFire(EngineFire):
         """Collect a background hook's result; called in another thread."""
         record = audit.background_record(hook, outcome, self.context)
         kind = record.get("failure")
-        failed = HookFailure(hook.name, str(kind), str(record.get("detail", ""))) if kind is not None else None
-        self._ended.put(failed)
+        self._ended.put((hook, Failure(str(kind), str(record.get("detail", ""))) if kind is not None else None))

@@ -27,6 +27,7 @@ OFTEN = {
     "codex": ("before_inference", "PreModelRequest"),
     "gemini": ("before_inference", "BeforeModel"),
     "opencode": ("assistant_response", "experimental.text.complete"),
+    "kilo": ("assistant_response", "experimental.text.complete"),
 }
 """Agent -> an event that is connected only for a hook, by hookrun's name and the agent's."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -202,6 +203,23 @@ def test_status(project: Project) -> None:
     data = hookrun(project, "status", "--json").json
     assert (data["to_approve"], data["hooks"]) == (1, {"not approved": 1, "off": 1})
     assert len(shown.splitlines()) <= 12
+
+
+def test_remove_several(project: Project) -> None:
+    """In one go, hooks and recipes; with one name wrong, none."""
+    project.hooks({"name": "a", "command": "true"}, {"name": "b", "command": "true"}, {"name": "c", "command": "true"})
+    assert hookrun(project, "add", "no-force-push").status == 0
+    before = (project.root / "coder.json").read_text()
+    done = hookrun(project, "remove", "a", "typo", "b")
+    assert (done.status, "typo" in done.stderr) == (1, True)
+    assert (project.root / "coder.json").read_text() == before
+    done = hookrun(project, "remove", "a", "no-force-push", "c", "a")
+    assert done.status == 0, done.stderr
+    left = json.loads((project.root / "coder.json").read_text())["hooks"]
+    assert [each["name"] for each in left] == ["b"]
+    assert hookrun(project, "recipes", "add", "no-force-push", "no-verify").status == 0
+    assert hookrun(project, "recipes", "remove", "no-force-push", "no-verify").status == 0
+    assert "recipe" not in (project.root / "coder.json").read_text()
 
 
 def test_remove_a_hook(project: Project) -> None:

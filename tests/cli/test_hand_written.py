@@ -48,7 +48,7 @@ TEXTS = (
 )
 OF_A_PROJECT = FireFlags("claude", "PreToolUse", scope="project")
 TWICE = ("twice", "problem")
-IN_LINES = [agent for agent in ALL if agent != "opencode"]
+IN_LINES = [agent for agent in ALL if agent not in ("opencode", "kilo", "pi")]
 
 
 @pytest.fixture(autouse=True)

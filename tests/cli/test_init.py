@@ -113,6 +113,19 @@ def test_an_agent_that_could_not_be_connected_is_a_next_step(project: Project) -
     assert "hookrun install claude" in done.stdout.partition("next:")[2]
 
 
+def test_the_home_directory_is_asked_about(project: Project) -> None:
+    """It is no project: at a terminal a no changes nothing; without one `--yes` says that it is meant."""
+    home = str(project.root)
+    before = tree(project.root)
+    session = at_terminal(project, "init", answers=("n",), question="[y/N]", env={"HOME": home})
+    assert (session.status, "your home directory, not a project. Set it up" in session.screen) == (1, True)
+    done = hookrun(project, "init", "--no-install", HOME=home)
+    assert done.stderr.startswith("error: this is your home directory, not a project\nhint: `cd` to a project, or")
+    assert (done.status, tree(project.root)) == (1, before)
+    assert hookrun(project, "init", "--no-install", "--recipe", "no-verify", "--yes", HOME=home).status == 0
+    assert (project.root / "coder.json").exists()
+
+
 @pytest.mark.slow
 def test_without_a_terminal_it_takes_the_defaults(project: Project) -> None:
     """Recipes and agents, but no approval: the last lines name the command for that."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 EARLIER = ROOT / "tests" / "wiring" / "earlier"
-IN_LINES = [agent for agent in ALL if agent != "opencode"]
+IN_LINES = [agent for agent in ALL if agent not in ("opencode", "kilo", "pi")]
 NOWHERE = "/usr/bin:/bin"
 """A PATH without hookrun."""
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from hookrun.agents import UnknownAgentError, load
+from hookrun.agents import UnknownAgentError, load, opencode
 from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS, agents_named
 from hookrun.fire.command import parse_arguments
@@ -126,9 +126,8 @@ def proposed() -> dict[str, str]:
                 # "as `hookrun install` writes it" only names the command
                 if f"run `{each}`" in text or not (f"`{each}`" in text and NAME.fullmatch(each)):
                     found.setdefault(each, f"{path.relative_to(PACKAGE.parent)}:{line}")
-    plugin = PACKAGE / "agents" / "opencode_plugin.js"
-    for each in commands_in(plugin.read_text().replace("\\`", "`")):
-        found.setdefault(each, plugin.name)
+    for each in commands_in(opencode.PLUGIN.source([], []).replace("\\`", "`")):
+        found.setdefault(each, "plugin_head.js")
     return found
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.cli.stats import HookStats
+from hookrun.cli.stats import AllHookStats
 from hookrun.cli.try_times import percentile
-from hookrun.library.event_contexts import (
+from hookrun.events import (
     AfterInference,
     PostCheckpoint,
     PostToolFailure,
@@ -19,7 +20,7 @@ from hookrun.library.event_contexts import (
     SessionStart,
 )
 from hookrun.observe import CauseChains, CostTracker, ObserverDatabase, PatternLearning, ToolTimes, WorkflowMetrics
-from hookrun.observe.database import default_path
+from hookrun.observe.spool import default_path
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
 
@@ -296,6 +297,21 @@ def test_failures_of_hookrun_itself(project: Project) -> None:
     assert (own["runs"], own["failures"]) == (4, {"problems": 1, "error": 2})  # type: ignore[index]
 
 
+def test_a_background_hook_counts_even_if_it_ended_before_its_event(project: Project) -> None:
+    """Its record is then further up than those of the run, which are read first."""
+    about = {"v": 1, "time": "2026-01-01T10:00:00.000Z", "event": "stop", "hook": "later", "source": "/p/coder.json:3"}
+    records = [
+        {**about, "request_id": "a", "kind": "background", "ms": 5.0},
+        {**about, "request_id": "b", "kind": "fire", "ms": 1.0},
+        {**about, "request_id": "a", "kind": "hook", "background": True, "ms": 0.1},
+        {**about, "request_id": "a", "kind": "fire", "ms": 1.0},
+    ]
+    project.audit_path.parent.mkdir(parents=True)
+    project.audit_path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    hooks: Any = hookrun(project, "stats", "--all-projects", "--json").json["hooks"]
+    assert [(each["name"], each["runs"], each["max_ms"]) for each in hooks] == [("later", 1, 5.0)]
+
+
 def test_percentiles_are_nearest_rank() -> None:
     """Of twenty values the tenth and the nineteenth."""
     assert [percentile(range(1, 21), share) for share in (0.5, 0.95)] == [10, 19]
@@ -304,7 +320,8 @@ def test_percentiles_are_nearest_rank() -> None:
 
 def test_whole_milliseconds_are_times() -> None:
     """Other programs' JSON writes 12 for 12.0."""
-    stats = HookStats("guard", "coder.json")
+    table = AllHookStats()
     for ms in (12, 12.5, None, "12"):
-        stats.add(ms, None)
+        table.add({"kind": "hook", "hook": "guard", "source": "coder.json:3", "ms": ms})
+    (stats,) = table.sorted()
     assert (stats.to_dict()["runs"], stats.to_dict()["max_ms"]) == (2, 12.5)

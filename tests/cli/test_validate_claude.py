@@ -49,7 +49,7 @@ def said_of(path: Path, event: str, group: object) -> list[str]:
             'write "matcher": "Edit|Write", and a hook for each of "if": "Edit(*.py)", "Write(*.py)"',
         ),
         ("PreToolUse", "Bash(git:*)|Write", 'write "matcher": "Bash", and "if": "Bash(git:*)" in the hook'),
-        ("PreToolUse", "^(Edit|MultiEdit)$", 'Claude Code no longer has the tool "MultiEdit"\nhint: write "Edit"'),
+        ("PreToolUse", "^MultiEdit$", 'Claude Code no longer has the tool "MultiEdit"\nhint: write "Edit"'),
         ("PreToolUse", "^bash$", 'matches no known tool of Claude Code\nhint: did you mean "Bash"?'),
         ("PreToolUse", "edit.*", 'matches no known tool of Claude Code\nhint: did you mean "Edit"?'),
         ("PreToolUse", "*.py", "invalid regular expression"),
@@ -157,10 +157,10 @@ def test_scripts_that_are_missing_or_relative(project: Project) -> None:
     project.script(".claude/hooks/there.sh", "#!/bin/sh\n")
     path = settings(project, PreToolUse='"$CLAUDE_PROJECT_DIR"/.claude/hooks/none.sh', Stop="sh .claude/hooks/there.sh")
     done = hookrun(project, "validate", path)
-    assert done.status == 0
+    assert done.status == 1
     assert "none.sh` does not exist" in done.stdout
     assert 'write "$CLAUDE_PROJECT_DIR"/.claude/hooks/there.sh' in done.stdout
-    assert done.stdout.endswith("checked 2 hooks in 1 file: 0 errors, 2 warnings\n")
+    assert done.stdout.endswith("checked 2 hooks in 1 file: 1 error, 1 warning\n")
 
 
 @rows(
@@ -183,11 +183,57 @@ def test_a_script_that_ends_with_one_probably_means_two(project: Project, text: 
     assert ("`guard.sh` exits with 1, which does not block the call" in done.stdout) is doubtful
 
 
-@rows("line, name", [("echo $TOOL_INPUT", "$TOOL_INPUT"), ('test "${CLAUDE_TOOL_NAME}" = Bash', "$CLAUDE_TOOL_NAME")])
-def test_variables_that_nobody_sets(project: Project, line: str, name: str) -> None:
+@rows(
+    "line, name, place",
+    [
+        ("echo $TOOL_INPUT", "$TOOL_INPUT", ".tool_input"),
+        ('test "${CLAUDE_TOOL_NAME}" = Bash', "$CLAUDE_TOOL_NAME", ".tool_name"),
+        ('prettier --write "$CLAUDE_FILE_PATHS"', "$CLAUDE_FILE_PATHS", ".tool_input.file_path"),
+        ("eslint $FILE_PATH", "$FILE_PATH", ".tool_input.file_path"),
+        ("echo $CLAUDE_TOOL_INPUT_COMMAND", "$CLAUDE_TOOL_INPUT_COMMAND", ".tool_input.command"),
+        ("echo ${CLAUDE_SESSION_ID:-none}", "$CLAUDE_SESSION_ID", ".session_id"),
+        ("echo $CLAUDE_HOOK_EVENT", "$CLAUDE_HOOK_EVENT", ".hook_event_name"),
+    ],
+)
+def test_variables_that_nobody_sets(project: Project, line: str, name: str, place: str) -> None:
     """A common expectation; the values are on stdin instead."""
     done = hookrun(project, "validate", settings(project, PreToolUse=line))
-    assert f"Claude Code does not set `{name}`: the input is JSON on stdin" in done.stdout
+    said = f"Claude Code does not set `{name}`: the input is JSON on stdin\nhint: read it with `jq -r {place}`\n"
+    assert said in done.stdout
+
+
+@rows(
+    "line",
+    [
+        "FILE_PATH=$(jq -r .tool_input.file_path); echo $FILE_PATH",
+        "jq -r .tool_name | { read -r TOOL_NAME; echo $TOOL_NAME; }",
+        "for FILE_PATH in *.py; do echo $FILE_PATH; done",
+        "echo $CLAUDE_PROJECT_DIR $CLAUDE_ENV_FILE $CLAUDE_CODE_REMOTE $CLAUDE_PLUGIN_ROOT $SESSION_ID $PROMPT",
+    ],
+)
+def test_variables_that_somebody_sets(project: Project, line: str) -> None:
+    """The line itself, Claude Code, or perhaps the user."""
+    assert "does not set" not in hookrun(project, "validate", settings(project, PreToolUse=line)).stdout
+
+
+def test_what_a_machine_lacks_is_said_once(project: Project) -> None:
+    """A program that many hooks need is one warning, with their number, where the first needs it."""
+    handlers = [{"type": "command", "command": f"no-such-program {each}"} for each in "abc"]
+    path = project.root / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": handlers}]}}))
+    done = hookrun(project, "validate", str(path))
+    assert done.stdout.count("command not found") == 1
+    assert "command not found: `no-such-program` (3 hooks)\nhint: install it" in done.stdout
+
+
+@rows("matcher", ["Edit|MultiEdit|Write", "^(Edit|MultiEdit)$", "(Multi)?Edit"])
+def test_a_tool_of_older_versions(project: Project, matcher: str) -> None:
+    """Beside tools that live it is no mistake."""
+    path = project.root / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [COMMAND]}]}}))
+    assert "no longer has the tool" not in hookrun(project, "validate", str(path)).stdout
 
 
 def test_a_script_of_the_exec_form_is_no_relative_path(project: Project) -> None:

@@ -54,18 +54,42 @@ def test_errors_have_their_place(project: Project) -> None:
         ({"command": "python3 none.py"}, "`none.py` does not exist\nhint: create it"),
         ({"args": ["no-such-program-anywhere"]}, "command not found: `no-such-program-anywhere`\nhint: install it"),
         ({"command": '"$HOOKRUN_PROJECT_DIR"/none.sh'}, "`none.sh` does not exist"),
+        ({"command": "/nowhere/none.sh"}, "`/nowhere/none.sh` does not exist"),
     ],
 )
 def test_program_that_is_not_there(project: Project, hook: dict[str, object], message: str) -> None:
-    """A file that a hook plainly names and that cannot be run now is a warning."""
+    """A file of the project that cannot be run is an error: every clone lacks it. What a machine lacks is a warning."""
     project.script("plain.sh", "#!/bin/sh\n", 0o644)
     (project.root / "sub").mkdir(exist_ok=True)
     project.hooks(hook)
     done = hookrun(project, "validate")
-    assert done.status == 0
+    machine = "command not found" in message or "/nowhere" in message
+    assert done.status == (0 if machine else 1)
     kind = next(iter(hook))
     column = (project.root / "coder.json").read_text().index(json.dumps(hook[kind])) + 1
-    assert f"warning: coder.json:1:{column}: {message}" in done.stdout
+    assert f"{'warning' if machine else 'error'}: coder.json:1:{column}: {message}" in done.stdout
+
+
+def test_keys_that_are_not_hookruns(project: Project) -> None:
+    """Those with `x-` are the user's; a file with a misspelled one only was read."""
+    project.script("hookrun.yaml", "x-team: [a]\nhooks:\n- {event: stop, command: 'true'}\n")
+    done = hookrun(project, "validate")
+    assert (done.status, done.stdout) == (0, "checked 1 hook in 1 file: 0 errors, 0 warnings\n")
+    (project.root / "hookrun.yaml").unlink()
+    project.script("coder.json", '{"hookss": []}')
+    done = hookrun(project, "validate")
+    assert done.stdout == (
+        'warning: coder.json:1:12: hookrun ignores the key "hookss"\nhint: did you mean "hooks"?\n'
+        "checked 0 hooks in 1 file: 0 errors, 1 warning\n"
+    )
+
+
+@rows("field, value", [("enabled", False), ("enabled", True), ("disabled", True)])
+def test_a_switch_of_others(project: Project, field: str, value: object) -> None:
+    """The hint says what to write instead."""
+    project.hooks({"command": "true", field: value})
+    said = hookrun(project, "validate").stdout
+    assert f'unknown hook field "{field}"\nhint: write "mode": "off" to turn the hook off, and nothing to' in said
 
 
 @rows(

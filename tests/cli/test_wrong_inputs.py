@@ -57,7 +57,7 @@ ON_THE_COMMAND_LINE = {
     "help matcher": 'no help for "matcher" hint: did you mean `hookrun help matchers`?',
     # missing, superfluous and contradictory things
     "explain": "missing argument `EVENT` hint: `hookrun explain --help`",
-    "remove": "missing argument `HOOK|RECIPE` hint: `hookrun remove --help`",
+    "remove": "missing argument `HOOK|RECIPE...` hint: `hookrun remove --help`",
     "list extra": "unexpected argument `extra` hint: `hookrun list --help`",
     "list --hook": "option `--hook` needs a value hint: `hookrun list --help`",
     "try": "nothing to try hint: ",

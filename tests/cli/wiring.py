@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
+ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi")
 SETTINGS = {
     ("claude", "user"): ".claude/settings.json",
     ("claude", "project"): ".claude/settings.json",
@@ -34,6 +34,10 @@ SETTINGS = {
     ("cline", "project"): ".cline/hooks/PreToolUse",
     ("opencode", "user"): ".config/opencode/plugin/hookrun.js",
     ("opencode", "project"): ".opencode/plugin/hookrun.js",
+    ("kilo", "user"): ".config/kilo/plugin/hookrun.js",
+    ("kilo", "project"): ".kilo/plugin/hookrun.js",
+    ("pi", "user"): ".pi/agent/extensions/hookrun.js",
+    ("pi", "project"): ".pi/extensions/hookrun.js",
 }
 """Agent and scope -> the settings file for its tool calls, from the home or the project."""
 
@@ -45,6 +49,8 @@ BEFORE_TOOL = {
     "copilot": "PreToolUse",
     "cline": "PreToolUse",
     "opencode": "tool.execute.before",
+    "kilo": "tool.execute.before",
+    "pi": "tool_call",
 }
 """Agent -> its event before a tool call."""
 

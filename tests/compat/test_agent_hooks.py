@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from hookrun import Engine
-from hookrun.compat.stackbench import AgentHooks, AgentLog
+from hookrun.compat.stackbench import AgentLogger, HookManager
 from hookrun.recipes.quality_gate import QualityGate
 from hookrun.recipes.validate_json import ValidateJSON
 from tests.compat.test_document_rules import ANALYSIS, VALIDATION
 
 
-def events(log: AgentLog) -> list[tuple[str, str]]:
+def events(log: AgentLogger) -> list[tuple[str, str]]:
     """Return the entries of the log, in order."""
     entries = [json.loads(line) for line in Path(log.tools_log_file).read_text().splitlines()]
     return [(entry["event_type"], entry["tool_name"]) for entry in entries]
@@ -30,8 +30,8 @@ def events(log: AgentLog) -> list[tuple[str, str]]:
 )
 def test_each_type_checks_its_own_files(agent_type: str, name: str, document: object, tmp_path: Path) -> None:
     """A valid document may be written to its place; an invalid or misplaced one is refused, and logged nevertheless."""
-    log = AgentLog.for_document(tmp_path / "logs", "a")
-    engine = Engine().use(AgentHooks.create(agent_type, log, tmp_path / "out"))
+    log = AgentLogger.for_document(tmp_path / "logs", "a")
+    engine = Engine().use(HookManager(agent_type, log, tmp_path / "out"))
 
     def write(path: Path, content: object) -> str:
         args = {"file_path": str(path), "content": json.dumps(content)}
@@ -43,12 +43,12 @@ def test_each_type_checks_its_own_files(agent_type: str, name: str, document: ob
         assert write(tmp_path / name, document) == "block"
         assert write(tmp_path / "notes.txt", {}) == "continue"
     assert events(log) == [("pre_tool", "write")] * 4
-    assert [type(bundle) for bundle in AgentHooks.create(agent_type, log).bundles] == [ValidateJSON, AgentLog]
+    assert [isinstance(bundle, ValidateJSON) for bundle in HookManager(agent_type, log).bundles] == [True, False]
 
 
 def test_without_a_log_there_is_only_the_validation() -> None:
     """Both the log and the output directory may be left out."""
-    (bundle,) = AgentHooks.create("extraction").bundles
+    (bundle,) = HookManager("extraction").bundles
     assert isinstance(bundle, ValidateJSON)
     assert bundle.output_dir is None
 
@@ -58,27 +58,27 @@ def test_an_unknown_type_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(
         ValueError, match=r"unknown agent type 'extract', expected one of api_validation, code_validation, extraction$"
     ):
-        AgentHooks.create("extract")
+        HookManager("extract")
 
 
 def test_a_program_adds_types_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The factory is given the output directory; its bundles come before the log."""
-    monkeypatch.setattr(AgentHooks, "types", dict(AgentHooks.types))
+    monkeypatch.setattr(HookManager, "types", dict(HookManager.types))
     directories: list[object] = []
 
     def factory(output_dir: object) -> list[QualityGate]:
         directories.append(output_dir)
         return [QualityGate(90)]
 
-    AgentHooks.define("reviewer", factory)
-    log = AgentLog.for_document(tmp_path, "a")
-    hooks = AgentHooks.create("reviewer", log, "out")
+    HookManager.define("reviewer", factory)
+    log = AgentLogger.for_document(tmp_path, "a")
+    hooks = HookManager("reviewer", log, "out")
     assert directories == ["out"]
-    assert [type(bundle) for bundle in hooks.bundles] == [QualityGate, AgentLog]
+    assert [type(bundle) for bundle in hooks.bundles] == [QualityGate, AgentLogger]
 
 
 def test_agents_of_two_types_share_an_engine() -> None:
     """The guard of one does not replace that of the other."""
-    engine = Engine().use(AgentHooks.create("extraction")).use(AgentHooks.create("api_validation"))
+    engine = Engine().use(HookManager("extraction")).use(HookManager("api_validation"))
     names = ["validate-json-extraction", "validate-json-api_validation"]
     assert [hook.name for hook in engine.hooks("pre_tool_use")] == names

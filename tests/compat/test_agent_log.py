@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse
-from hookrun.compat.stackbench import AgentLog
+from hookrun import Engine
+from hookrun.compat.stackbench import AgentLogger
+from hookrun.events import PostToolFailure, PostToolUse, PreToolUse
 from tests.compat.programs.writes_many import write_many
 from tests.rows import rows
 
@@ -23,22 +24,22 @@ SECRET = "ghp_abcdefghijklmnopqrstuvwx0123456789"  # noqa: S105  # made up: what
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> AgentLog:
+def log(tmp_path: Path) -> AgentLogger:
     """Return a log in a directory that does not exist yet."""
-    return AgentLog.for_document(tmp_path / "logs" / "extraction", "quickstart")
+    return AgentLogger.for_document(tmp_path / "logs" / "extraction", "quickstart")
 
 
-def calls(log: AgentLog) -> list[dict[str, Any]]:
+def calls(log: AgentLogger) -> list[dict[str, Any]]:
     """Return the entries of the log of tool calls."""
     return [json.loads(line) for line in Path(log.tools_log_file).read_text().split("\n")[:-1]]
 
 
-def messages(log: AgentLog) -> list[str]:
+def messages(log: AgentLogger) -> list[str]:
     """Return the lines of the log for people."""
     return Path(log.log_file).read_text().split("\n")[:-1]
 
 
-def test_the_files_of_a_document_are_named_after_it(log: AgentLog, tmp_path: Path) -> None:
+def test_the_files_of_a_document_are_named_after_it(log: AgentLogger, tmp_path: Path) -> None:
     """`quickstart_agent.log` and `quickstart_tools.jsonl`; directories are made, files are their owner's alone."""
     log.log_message("begun")
     log.before(PreToolUse(tool_name="read"))
@@ -51,10 +52,10 @@ def test_the_files_of_a_document_are_named_after_it(log: AgentLog, tmp_path: Pat
 def test_a_document_cannot_lead_out_of_the_directory(document: str, tmp_path: Path) -> None:
     """Its name is the name of a file."""
     with pytest.raises(ValueError, match="expected a name without a directory"):
-        AgentLog.for_document(tmp_path, document)
+        AgentLogger.for_document(tmp_path, document)
 
 
-def test_a_call_is_two_lines(log: AgentLog) -> None:
+def test_a_call_is_two_lines(log: AgentLogger) -> None:
     """With the members that readers of such logs expect, in their order; a context without a time gets one in UTC."""
     fields: dict[str, object] = {
         "timestamp": "2025-10-15T10:30:00.000Z",
@@ -79,7 +80,7 @@ def test_a_call_is_two_lines(log: AgentLog) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", failed["timestamp"])
 
 
-def test_statistics_count_calls_tools_messages_and_errors(log: AgentLog) -> None:
+def test_statistics_count_calls_tools_messages_and_errors(log: AgentLogger) -> None:
     """A call counts once, when it is asked for; errors are failed calls and messages of level ERROR or worse."""
     log.before(PreToolUse(tool_name="read"))
     log.after(PostToolUse(tool_name="read", tool_result_output="x"))
@@ -91,7 +92,7 @@ def test_statistics_count_calls_tools_messages_and_errors(log: AgentLog) -> None
     assert log.get_stats() == {"tool_calls": 3, "tools": {"bash": 1, "read": 2}, "messages": 5, "errors": 3}
 
 
-def test_a_message_has_time_and_level(log: AgentLog) -> None:
+def test_a_message_has_time_and_level(log: AgentLogger) -> None:
     """One line for each."""
     log.log_message("begun")
     log.log_message("went wrong", "warning")
@@ -100,7 +101,7 @@ def test_a_message_has_time_and_level(log: AgentLog) -> None:
     assert second.endswith("Z [WARNING] went wrong")
 
 
-def test_a_message_cannot_forge_a_line(log: AgentLog) -> None:
+def test_a_message_cannot_forge_a_line(log: AgentLogger) -> None:
     """Line ends of every kind and control characters become escapes, in text and level."""
     log.log_message("a\n2025-10-15T10:30:00.000Z [ERROR] forged\r\x1b[2J\u2028\u202ex\x85\ud800")
     log.log_message("b", "INFO] x\n[INFO")
@@ -110,14 +111,14 @@ def test_a_message_cannot_forge_a_line(log: AgentLog) -> None:
     assert "[INFO] X\\N[INFO] b" in content
 
 
-def test_a_tool_call_cannot_forge_a_line(log: AgentLog) -> None:
+def test_a_tool_call_cannot_forge_a_line(log: AgentLogger) -> None:
     """The text between two line ends is one entry, whatever it contains; half a surrogate pair comes back unchanged."""
     log.before(PreToolUse(tool_name="bash", tool_args={"command": 'a\n{"event_type": "pre_tool"}\ud800 é'}))
     (entry,) = calls(log)
     assert entry["tool_input"] == {"command": 'a\n{"event_type": "pre_tool"}\ud800 é'}
 
 
-def test_credentials_are_taken_out(log: AgentLog) -> None:
+def test_credentials_are_taken_out(log: AgentLogger) -> None:
     """By their form, by the name of their member, and by the text before them; in every place."""
     args = {
         "command": f"curl -H 'Authorization: Bearer {SECRET}'",
@@ -140,7 +141,7 @@ def test_credentials_are_taken_out(log: AgentLog) -> None:
 
 def test_credentialsion_can_be_switched_off(tmp_path: Path) -> None:
     """If the log is as secret as its content."""
-    log = AgentLog.for_document(tmp_path, "a", redact=False)
+    log = AgentLogger.for_document(tmp_path, "a", redact=False)
     log.before(PreToolUse(tool_name="bash", tool_args={"password": SECRET}))
     log.log_message(SECRET)
     assert calls(log)[0]["tool_input"] == {"password": SECRET}
@@ -150,20 +151,20 @@ def test_credentialsion_can_be_switched_off(tmp_path: Path) -> None:
 def test_a_credential_that_the_cut_goes_through_is_not_half_kept(tmp_path: Path) -> None:
     """Redacted first, then cut: at no length is any part of it left, nor of one far behind the cut."""
     for before in range(60, 101):
-        log = AgentLog(tmp_path / "a.log", tmp_path / f"{before}.jsonl", max_value=100)
+        log = AgentLogger(tmp_path / "a.log", tmp_path / f"{before}.jsonl", max_value=100)
         text = "x" * (before - 1) + " " + SECRET + " y" * 5000 + SECRET
         log.log_tool_call({"tool_output": text})
         logged = calls(log)[0]["tool_output"]
         assert "ghp" not in logged, before
         assert logged.endswith(f"... ({len(text)} characters)")
-    many = AgentLog(tmp_path / "a.log", tmp_path / "many.jsonl", max_value=100)
+    many = AgentLogger(tmp_path / "a.log", tmp_path / "many.jsonl", max_value=100)
     many.log_tool_call({"tool_output": f"{SECRET} " * 1000})
     assert "ghp" not in Path(many.tools_log_file).read_text()
 
 
 def test_a_long_value_is_cut_and_says_so(tmp_path: Path) -> None:
     """Strings, lists and objects; the other members stay whole."""
-    log = AgentLog(tmp_path / "a.log", tmp_path / "tools.jsonl", max_value=50)
+    log = AgentLogger(tmp_path / "a.log", tmp_path / "tools.jsonl", max_value=50)
     args = {
         "file_path": "/a",
         "whole": "x" * 50,
@@ -182,10 +183,10 @@ def test_a_long_value_is_cut_and_says_so(tmp_path: Path) -> None:
     log.log_tool_call({"tool_input": {str(number): number for number in range(1000)}})
     assert len(Path(log.tools_log_file).read_text().split("\n")[1]) < 400
     log.log_message("z" * 1000)
-    assert messages(log)[0].endswith("z" * 50 + "... (1000 characters)")
+    assert messages(log)[-1].endswith("z" * 50 + "... (1000 characters)")
 
 
-def test_what_is_not_json_is_logged_as_text(log: AgentLog) -> None:
+def test_what_is_not_json_is_logged_as_text(log: AgentLogger) -> None:
     """Paths, sets, infinity, very deep nesting, keys that are no strings: still one line of JSON."""
     deep: list[Any] = []
     for _ in range(500):
@@ -200,7 +201,7 @@ def test_what_is_not_json_is_logged_as_text(log: AgentLog) -> None:
 @pytest.mark.slow
 def test_processes_and_threads_share_a_file(tmp_path: Path) -> None:
     """Every line is whole, none is lost, each writer's in order."""
-    log = AgentLog(tmp_path / "a.log", tmp_path / "a.jsonl")
+    log = AgentLogger(tmp_path / "a.log", tmp_path / "a.jsonl")
     program = [sys.executable, str(PROGRAMS / "writes_many.py"), str(tmp_path)]
     processes = [subprocess.Popen([*program, f"p{number}"]) for number in range(3)]
 
@@ -224,7 +225,7 @@ def test_a_log_that_cannot_be_written_raises_and_still_counts(tmp_path: Path) ->
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
     for place in ("directory", "file/a.jsonl", "pipe"):
-        log = AgentLog(tmp_path / place, tmp_path / place)
+        log = AgentLogger(tmp_path / place, tmp_path / place)
         with pytest.raises(OSError, match=place.partition("/")[0]):
             log.before(PreToolUse(tool_name="read"))
         with pytest.raises(OSError, match=place.partition("/")[0]):
@@ -234,7 +235,7 @@ def test_a_log_that_cannot_be_written_raises_and_still_counts(tmp_path: Path) ->
 
 def test_a_full_disk_raises() -> None:
     """/dev/full has no room for anything."""
-    log = AgentLog("/dev/full", "/dev/full")
+    log = AgentLogger("/dev/full", "/dev/full")
     with pytest.raises(OSError, match="No space left"):
         log.before(PreToolUse(tool_name="read"))
 
@@ -251,7 +252,9 @@ def test_a_line_that_has_no_room_is_taken_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [None, "mine"])
 def test_one_document_in_two_directories(tmp_path: Path, name: str | None) -> None:
     """Both logs are written; the hooks of the first keep their name."""
-    logs = [AgentLog.for_document(tmp_path / stage, "quickstart", name=name) for stage in ("extraction", "validation")]
+    logs = [
+        AgentLogger.for_document(tmp_path / stage, "quickstart", name=name) for stage in ("extraction", "validation")
+    ]
     with Engine().use(logs[0]).use(logs[1]) as engine:
         first, second = (run.name for run in engine.fire_sync("pre_tool_use", tool_name="read").runs)
     assert first == f"{name or 'agent-log-quickstart'}-pre_tool_use"
@@ -262,8 +265,8 @@ def test_one_document_in_two_directories(tmp_path: Path, name: str | None) -> No
 def test_a_summary_holds_every_document(tmp_path: Path) -> None:
     """The summary of a second log is added beside the first; the same log's replaces its own."""
     path = tmp_path / "logs" / "summary.json"
-    first = AgentLog.for_document(tmp_path / "logs", "quickstart")
-    second = AgentLog.for_document(tmp_path / "logs", "api_reference")
+    first = AgentLogger.for_document(tmp_path / "logs", "quickstart")
+    second = AgentLogger.for_document(tmp_path / "logs", "api_reference")
     first.before(PreToolUse(tool_name="read"))
     for log in (first, second, first):
         log.write_summary(path)
@@ -278,7 +281,7 @@ def test_a_summary_holds_every_document(tmp_path: Path) -> None:
 
 def test_summaries_written_at_once_are_all_there(tmp_path: Path) -> None:
     """One writer at a time reads and replaces the file."""
-    logs = [AgentLog.for_document(tmp_path, f"d{number}") for number in range(20)]
+    logs = [AgentLogger.for_document(tmp_path, f"d{number}") for number in range(20)]
     threads = [threading.Thread(target=log.write_summary, args=(tmp_path / "summary.json",)) for log in logs]
     for thread in threads:
         thread.start()
@@ -288,7 +291,7 @@ def test_summaries_written_at_once_are_all_there(tmp_path: Path) -> None:
 
 
 @rows("content", ["{", "[]", '{"documents": []}'])
-def test_a_summary_does_not_replace_what_is_none(log: AgentLog, tmp_path: Path, content: str) -> None:
+def test_a_summary_does_not_replace_what_is_none(log: AgentLogger, tmp_path: Path, content: str) -> None:
     """Another program's file of that name is left alone."""
     path = tmp_path / "summary.json"
     path.write_text(content)

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import hookrun
+import hookrun.events
+import hookrun.library
 import hookrun.observe
 from tests.conftest import ROOT
 from tests.rows import rows
@@ -25,7 +27,12 @@ WITH_EXAMPLES = {
 """The modules with examples in their docstrings."""
 
 HANDLERS = {
-    "hookrun.compat.stackbench": "AgentHooks AgentLog extraction_rules validation_rules",
+    "hookrun.compat.oats": "HookContext HookEngine HookEvent HookHandler HookResult",
+    "hookrun.compat.session_buddy": "Hook HookContext HookResult HookType HooksManager",
+    "hookrun.compat.stackbench": (
+        "AgentLogger HookManager create_agent_hooks create_extraction_validation_hook create_logging_hooks "
+        "create_validation_output_hook extraction_rules validation_rules"
+    ),
     "hookrun.recipes.format_on_edit": "FORMATTERS RUFF_WITH_FIXES FormatOnEdit Formatter",
     "hookrun.integrations.hooked": "HookedCall hooked",
     "hookrun.recipes.notify": "Notify",
@@ -35,8 +42,12 @@ HANDLERS = {
     "hookrun.recipes.validate_json": "Rule ValidateJSON",
 }
 """The handlers that a program can register: module -> names."""
+ELSEWHERE = {"hooked", "load", "run_tool"}
+"""Public names that the pages show under their longer ones."""
 PUBLIC = [
-    *(f"hookrun.{name}" for names in hookrun.PUBLIC.values() for name in names.split()),
+    *(f"hookrun.{name}" for name in hookrun.__all__ if name not in ELSEWHERE),
+    *(f"hookrun.events.{name}" for name in hookrun.events.__all__),
+    *(f"hookrun.library.{name}" for name in hookrun.library.__all__ if name not in hookrun.__all__),
     *(f"{module}.{name}" for module, names in HANDLERS.items() for name in names.split()),
     *(f"hookrun.observe.{name}" for name in hookrun.observe.__all__),
 ]
@@ -73,15 +84,16 @@ def anchors(site: Path) -> set[str]:
 @pytest.mark.slow
 def test_the_site_is_built_and_names_everything_public(site: Path) -> None:
     """Every public name and every field of a context is on a page, and no example is mistaken for a quotation."""
-    from hookrun.library.event_contexts import CLASSES, Context
-    from hookrun.library.typed_fields import ContextField
+    from hookrun.events import CLASSES
+    from hookrun.library.event_contexts import Context, ContextField
 
     there = anchors(site)
     assert sorted(set(PUBLIC) - there) == []
     owners: list[type[Context]] = [Context, *CLASSES.values()]
     for owner in owners:
+        place = "hookrun.Context" if owner is Context else f"hookrun.events.{owner.__qualname__}"
         own = [name for name, value in vars(owner).items() if isinstance(value, (ContextField, property))]
-        assert [name for name in own if f"hookrun.{owner.__qualname__}.{name}" not in there] == [], owner
+        assert [name for name in own if f"{place}.{name}" not in there] == [], owner
     for page in (site / "reference" / "api").glob("**/index.html"):
         assert "<blockquote>" not in page.read_text(), page
 

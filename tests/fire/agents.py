@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 PROGRAMS = Path(__file__).with_name("programs")
 
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi")
 SAYS = "cat >/dev/null; echo '{answer}'"
 
 
@@ -38,10 +38,18 @@ NATIVE: dict[str, dict[str, str]] = {
         "prompt": "chat.message",
         "stop": "session.idle",
     },
+    "pi": {"pre": "tool_call", "post": "tool_result", "prompt": "input", "stop": "agent_before_settle"},
 }
+NATIVE["kilo"] = NATIVE["opencode"]
+PLUGINS = ("opencode", "kilo", "pi")
 """What each agent calls these events."""
 
-SHELL = {"gemini": "run_shell_command", "qwen": "run_shell_command", "cline": "run_commands", "opencode": "bash"}
+SHELL = {
+    "gemini": "run_shell_command",
+    "qwen": "run_shell_command",
+    "cline": "run_commands",
+    **dict.fromkeys(PLUGINS, "bash"),
+}
 WRITES: dict[str, tuple[str, Json]] = {
     "claude": ("Write", {"file_path": "{path}", "content": "x"}),
     "codex": ("apply_patch", {"command": "*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n"}),
@@ -49,7 +57,8 @@ WRITES: dict[str, tuple[str, Json]] = {
     "qwen": ("write_file", {"file_path": "{path}", "content": "x"}),
     "copilot": ("Write", {"path": "{path}", "file_text": "x"}),
     "cline": ("editor", {"path": "{path}", "new_text": "x"}),
-    "opencode": ("write", {"filePath": "{path}", "content": "x"}),
+    **dict.fromkeys(("opencode", "kilo"), ("write", {"filePath": "{path}", "content": "x"})),
+    "pi": ("write", {"path": "{path}", "content": "x"}),
 }
 """What each agent calls the tool that writes a file, and its arguments."""
 
@@ -110,14 +119,14 @@ class Agent:
 
     def prompt(self, text: str = "do it") -> Json:
         """Return the message about a prompt."""
-        if self.name == "opencode":
+        if self.name in ("opencode", "kilo"):
             output = {"parts": [{"type": "text", "text": text}]}
             return {"hook": "chat.message", **self._around(), "input": {"sessionID": "s1"}, "output": output}
         return {**self._about("prompt"), "prompt": text}
 
     def stop(self) -> Json:
         """Return the message about the end of a turn."""
-        if self.name == "opencode":
+        if self.name in ("opencode", "kilo"):
             event = {"type": "session.idle", "properties": {"sessionID": "s1"}}
             return {"hook": "event", "event": event, **self._around()}
         return self._about("stop")
@@ -136,7 +145,7 @@ class Agent:
         return {**about, "transcript_path": "/t.jsonl"}
 
     def _message(self, when: str, tool: str, args: Json, output: str | None = None) -> Json:
-        if self.name == "opencode":
+        if self.name in ("opencode", "kilo"):
             given = {"tool": tool, "sessionID": "s1", "callID": "c1"}
             if when == "pre":
                 return {"hook": self.events[when], **self._around(), "input": given, "output": {"args": args}}
@@ -238,7 +247,7 @@ class Told:
     @property
     def shown(self) -> str:
         """All that the user is shown, or the model for them."""
-        if self.agent.name == "opencode":
+        if self.agent.name in PLUGINS:
             return str(self.json.get("person", ""))
         if self.agent.name in ("copilot", "cline"):
             return str(self.json.get("additionalContext", self.json.get("context", "")))

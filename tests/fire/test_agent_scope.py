@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LINES_OF_INSTALL = pytest.mark.only_cold("starts the launcher of the test's own home, which has no server")
 ASKS_IN_PROCESS = pytest.mark.only_cold("decides in the test's own process")
-IN_LINES = [agent for agent in ALL if agent != "opencode"]
+IN_LINES = [agent for agent in ALL if agent not in ("opencode", "kilo", "pi")]
 
 
 def _both_wired(project: Project, agent: str) -> tuple[str, str]:

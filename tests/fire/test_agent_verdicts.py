@@ -16,7 +16,7 @@ from tests.rows import rows
 
 PATCH: dict[str, object] = {"action": "modify", "args_patch": {"command": "ls -l"}}
 CHANGED: dict[str, object] = {"args": {"command": "ls -l", "description": "look"}, "reason": None}
-MODIFY = ("claude", "codex", "gemini", "copilot", "opencode")
+MODIFY = ("claude", "codex", "gemini", "copilot", "opencode", "kilo", "pi")
 ASK: dict[str, object] = {"action": "ask", "message": "sure?"}
 STOP: dict[str, object] = {"action": "stop", "message": "enough"}
 TELL: dict[str, object] = {"action": "continue", "additional_context": "mind the gap"}
@@ -25,17 +25,17 @@ VERDICTS: dict[str, tuple[tuple[str, ...], dict[str, object], dict[str, object]]
     "changed arguments are the tool's, whole": (MODIFY, PATCH, CHANGED),
     "Cline has a list of commands": (("cline",), PATCH, {"args": {"commands": ["ls -l"]}, "reason": None}),
     "where nobody can be asked it is refused": (
-        ("codex", "gemini", "cline", "opencode"),
+        ("codex", "gemini", "cline", "opencode", "kilo", "pi"),
         ASK,
         {"reason": "needs the user's approval: sure?"},
     ),
     "a stop refuses also where the turn does not end": (
-        ("claude", "codex", "qwen", "copilot", "opencode"),
+        ("claude", "codex", "qwen", "copilot", "opencode", "kilo", "pi"),
         STOP,
         {"reason": "enough"},
     ),
     "text for the model is given beside a call that continues": (
-        ("claude", "codex", "copilot", "cline", "opencode"),
+        ("claude", "codex", "copilot", "cline", "opencode", "kilo", "pi"),
         TELL,
         {"reason": None, "context": "mind the gap"},
     ),
@@ -177,7 +177,7 @@ NOTICE = "the turn may end now, after being blocked 8 times in a row: run the te
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("agent", "person"),
-    [*((name, NOTICE) for name in ("claude", "codex", "gemini", "qwen", "opencode")), ("copilot", "")],
+    [*((name, NOTICE) for name in ("claude", "codex", "gemini", "qwen", "opencode", "kilo", "pi")), ("copilot", "")],
     indirect=["agent"],
 )
 def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent, person: str) -> None:

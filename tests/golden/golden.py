@@ -96,6 +96,18 @@ ALSO: dict[str, dict[str, Json]] = {
             "parent": "s1",
         },
     },
+    "kilo": {},
+    "pi": {
+        "tool_call, two replacements": {
+            "hook_event_name": "tool_call",
+            **COMMON,
+            "tool_name": "edit",
+            "tool_input": {
+                "path": "a.txt",
+                "edits": [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "d"}],
+            },
+        },
+    },
 }
 """Messages that are in no recording, made after the agents' schemas: how the case is called -> the message."""
 
@@ -172,8 +184,13 @@ def answers_of(agent: str) -> Json:
     for name, data in ALSO[agent].items():
         cases[name] = read(agent, name.partition(",")[0], data)
     for native in module.EVENTS:
-        cases.setdefault(native, read(agent, native, {"hook": native} if agent == "opencode" else COMMON))
+        cases.setdefault(native, read(agent, native, bare(agent, native)))
     return {name: _answers(agent, message) for name, message in sorted(cases.items())}
+
+
+def bare(agent: str, native: str) -> Json:
+    """Return a message of which only the event is known."""
+    return {"hook": native} if agent in ("opencode", "kilo") else COMMON
 
 
 def _answers(agent: str, message: Message) -> Json:

@@ -35,7 +35,7 @@ def test_no_refusal_is_ever_nothing_where_something_can_be_refused(agent: str) -
     for native, form in module.RESPONSE_FORMATS.items():
         if "block" not in form.capabilities or native in ("Stop", "SubagentStop", "AfterAgent", "session.idle"):
             continue
-        message = golden.read(agent, native, {"hook": native} if agent == "opencode" else golden.COMMON)
+        message = golden.read(agent, native, golden.bare(agent, native))
         for action in ("ask", "skip", "block", "stop"):
             if (action, module.EVENTS[native]) == ("ask", "permission_request"):
                 continue  # where the user is asked anyway, no answer is needed

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from hookrun import Context, Engine, Verdict
 from hookrun.core.literals import EventName
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "library"
 
 
 @pytest.fixture

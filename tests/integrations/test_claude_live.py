@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, PostToolUse, Verdict
+from hookrun import Context, Engine, Verdict
+from hookrun.events import PostToolUse
 from tests.live.model import ScriptedModel, Turn, say, use
 from tests.waiting import hang_async
 

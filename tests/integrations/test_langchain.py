@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.recipes.retry import Retry, RetryRule
 
 pytest.importorskip("langchain.agents", reason="the package langchain (1.0 or later) is not installed")

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PostToolFailure, PostToolUse, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PostToolFailure, PostToolUse, PreToolUse
 from hookrun.integrations.tool_loop import NameMap, ToolFailed, ToolOutcome, run_tool, run_tool_sync
 from hookrun.recipes.retry import Retry, RetryRule
 from tests.integrations.conftest import answering, listen

@@ -12,8 +12,9 @@ from uuid import UUID
 
 import pytest
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
 from hookrun.core.literals import EventName
+from hookrun.events import PreToolUse
 from hookrun.integrations.tool_loop import run_tool, run_tool_sync
 from hookrun.library.calls import NotAsyncioError
 from hookrun.process.pool import ClosedError

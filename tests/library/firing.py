@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
-from hookrun import Context, Engine, Failure, Result
+from hookrun import Context, Engine, Result
+from hookrun.library import Failure
 from tests.waiting import limit
 
 T = TypeVar("T")

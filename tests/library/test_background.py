@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import ClosedError, Context, Engine, Failure
+from hookrun import ClosedError, Context, Engine
+from hookrun.library import Failure
 from tests.library.firing import Fire, answers, fire_sync, kinds, within
 from tests.waiting import hang_async, limit, vary
 

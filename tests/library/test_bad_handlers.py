@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Failure, Skip, Verdict
+from hookrun import Context, Engine, Skip, Verdict
+from hookrun.library import Failure
 from tests.library.firing import (
     KINDS,
     Fire,

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Abort, Context, Engine, PreToolUse, Skip, Verdict
+from hookrun import Abort, Context, Engine, Skip, Verdict
 from hookrun.core.literals import Action
+from hookrun.events import PreToolUse
 from tests.library.firing import CALL, KINDS, Fire, answers, order, raises, sees
 from tests.rows import rows
 

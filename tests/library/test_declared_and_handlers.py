@@ -13,7 +13,6 @@ import pytest
 
 from hookrun import Context, DeclarationError, Engine, Verdict
 from hookrun.config import discovery as find_module
-from hookrun.library import embedded_engine as library_engine
 from tests.conftest import Project
 from tests.library.conftest import Load
 from tests.library.firing import CALL, Fire, answers, failure, kinds, order, says, sees
@@ -36,7 +35,7 @@ def test_layers_then_priority_then_declared_before_registered(
     managed.mkdir()
     declared = {"name": "m", "event": "pre_tool_use", "priority": 900, "command": "true"}
     (managed / "hooks.json").write_text(json.dumps({"hooks": [declared]}))
-    monkeypatch.setattr(library_engine, "find", functools.partial(find_module.find, managed=str(managed)))
+    monkeypatch.setattr(find_module, "find", functools.partial(find_module.find, managed=str(managed)))
     project.user_hooks({"name": "u", "command": "true"}, {"name": "v", "priority": 3, "command": "true"})
     project.hooks({"name": "p", "priority": 0, "command": "true"})
     engine = load(**TRUSTED)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, PostToolUse, PreSearchQuery, PreToolUse, Stop, Verdict
+from hookrun import Context, Engine, Verdict
 from hookrun.core.events import ALIASES
-from hookrun.library.event_contexts import CLASSES
+from hookrun.events import CLASSES, PostToolUse, PreSearchQuery, PreToolUse, Stop
 from tests.library.firing import CALL, Fire, answers
 from tests.rows import rows
 
@@ -41,7 +41,8 @@ def test_all_ways_to_give_a_context(engine: Engine, fire: Fire) -> None:
     assert [(type(ctx), ctx.tool_name, ctx["mine"], ctx.event) for ctx in seen] == [
         (PreToolUse, "bash", [1], "pre_tool_use")
     ] * 7
-    assert len({ctx.request_id for ctx in seen}) == 7
+    assert len({ctx.request_id for ctx in seen}) == 6
+    assert seen[-1].request_id == seen[0].request_id  # it is given, in the context
 
 
 def test_it_reads_like_the_json_object(engine: Engine, fire: Fire) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import pydoc
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 
 import hookrun
-from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Stop, Verdict
+from hookrun import Context, Engine, RegistrationError, Verdict, events
 from hookrun.core.events import EVENTS
-from hookrun.library.event_contexts import CLASSES
+from hookrun.events import CLASSES, PreToolUse, Stop
+from hookrun.library import Handler
 from tests.library.firing import CALL, Fire, answers, order
 from tests.rows import rows
 
@@ -162,13 +164,15 @@ def test_the_defaults_are_those_of_a_declaration(engine: Engine) -> None:
     assert engine.register("stop", guard, timeout=None).timeout == float("inf")
 
 
-def test_a_handler_has_nothing_that_only_a_process_has(engine: Engine) -> None:
-    """It shares with a configured hook what concerns the chain; it is none itself."""
-    handler = engine.register("stop", print)
-    assert isinstance(handler, hookrun.AnyHook)
-    assert not isinstance(handler, hookrun.Hook)
-    of_processes = ("env", "cwd", "interpreter", "serve", "headers", "words", "look", "error")
-    assert [name for name in of_processes if hasattr(handler, name)] == []
+def test_a_handler_has_its_own_attributes_only(engine: Engine) -> None:
+    """Nothing of what only a configured hook has: no process, no output, no file that it is written in."""
+    handler = engine.register("stop", lambda _: None, name="quiet")
+    assert not isinstance(handler, hookrun.library.Hook)
+    assert {name for name in dir(handler) if not name.startswith("_")} == {
+        "agents", "always", "description", "enabled", "enforcing", "events", "function", "is_async", "kind", "layer",
+        "line", "location", "matcher", "metadata", "mode", "name", "on_error", "on_failure", "parallel", "priority",
+        "source", "target", "thread", "timeout", "unless", "when",
+    }  # fmt: skip
 
 
 def test_the_decorator_leaves_the_function_as_it_is(engine: Engine) -> None:
@@ -343,10 +347,22 @@ def test_a_name_that_was_made_up_does_not_replace_another_function_in_silence(
 
 
 def test_every_public_name_is_there() -> None:
-    """What `hookrun` offers can be had from it."""
-    for name in ("Engine", "Context", "Verdict", "Skip", "Abort", "Result", "Failure", "ClosedError", "NestedError"):
-        assert getattr(hookrun, name) is not None
-    assert all(getattr(hookrun, cls.__name__) is cls for cls in CLASSES.values())
+    """`hookrun` offers an engine, what goes in and comes out, and its errors, which have one base; no more."""
+    offered = {name: getattr(hookrun, name) for name in hookrun.__all__}
+    errors = {name for name, each in offered.items() if isinstance(each, type) and issubclass(each, BaseException)}
+    assert offered.keys() - errors == {"Context", "Engine", "Result", "Verdict", "hooked", "load", "run_tool"}
+    assert all(issubclass(offered[name], hookrun.HookrunError) for name in errors)
+    assert set(events.__all__) == {cls.__name__ for cls in CLASSES.values()}
+    assert len(CLASSES) == 27
+    assert all(getattr(events, cls.__name__) is cls and cls.__module__ == "hookrun.events" for cls in CLASSES.values())
+    assert set(hookrun.__all__) <= set(dir(hookrun))
+
+
+def test_help_shows_how_to_begin() -> None:
+    """`help(hookrun)` has an example, the public names, and where the others are."""
+    shown = pydoc.plain(pydoc.render_doc(hookrun))
+    for each in ("@engine.on", "class Engine(", "class Verdict(", "run_tool(", "hookrun.events", "HookrunError"):
+        assert each in shown
 
 
 def test_a_string_is_no_list_of_events() -> None:

@@ -7,17 +7,18 @@ import json
 import random
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 import hookrun
-from hookrun import Engine, PreSearchQuery, Verdict
+from hookrun import Engine, Verdict
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
-from hookrun.compat.stackbench import AgentHooks, AgentLog
+from hookrun.compat.stackbench import AgentLogger, HookManager
 from hookrun.core.literals import EventName
-from hookrun.library.event_contexts import CLASSES
-from hookrun.observe import CauseChains, ObserverDatabase, PatternLearning, WorkflowMetrics
-from hookrun.recipes.format_on_edit import FormatOnEdit
+from hookrun.events import CLASSES, PreSearchQuery
+from hookrun.integrations.tool_loop import run_tool_sync
+from hookrun.library.fire_context import dumps
 from hookrun.recipes.quality_gate import QualityGate
 from tests.library.firing import Fire
 from tests.rows import rows
@@ -105,19 +106,46 @@ def test_a_search_query_is_rewritten(fire: Fire, engine: Engine) -> None:
     assert result.modified_args == {"query": "where is it in this repository", "limit": 5}
 
 
-def test_the_default_hooks_of_session_buddy_stand_in_its_order(tmp_path: Path, engine: Engine) -> None:
-    """The same five purposes, each at the priority that it had there."""
-    store = ObserverDatabase(tmp_path / "observe.db")
-    for bundle in (FormatOnEdit(), QualityGate(60), PatternLearning(store), CauseChains(store), WorkflowMetrics(store)):
-        engine.use(bundle)
-    found = {(hook.name, hook.priority) for hook in engine.hooks()}
-    assert found >= {
-        ("format-on-edit-file_changed", 100),
-        ("quality-gate", 50),
-        ("pattern-learning", 200),
-        ("cause-chains-error", 10),
-        ("workflow-metrics-checkpoint", 300),
-    }
+JSON_VALUES: tuple[object, ...] = ({"a": [1, {"b": None}]}, [1, "x"], "text", 3, 2.5, True, None)
+"""One of each type."""
+
+
+@rows("value", JSON_VALUES)
+def test_a_payload_holds_any_json_value(value: object, tmp_path: Path) -> None:
+    """Within the arguments and as a field of the program's own, for handlers and configured hooks; a result as text."""
+    seen: list[Any] = []
+    keep = {"event": "post_tool_use", "command": f"cat > {tmp_path}/seen.json"}
+    with Engine(hooks=[keep], directory=tmp_path) as engine:
+        engine.register("post_tool_use", lambda ctx: seen.append((ctx.tool_args, ctx["output"], ctx["arguments"])))
+        fields: dict[str, Any] = {"tool_args": {"x": value}, "output": value, "arguments": value}
+        engine.fire_sync("post_tool_use", tool_name="mine", **fields)
+        outcome = run_tool_sync(engine, "mine", {"x": value}, lambda x: x, output=value, arguments=value)
+    read = json.loads((tmp_path / "seen.json").read_text())
+    assert seen == [({"x": value}, value, value)] * 2
+    assert (read["tool_args"], read["output"], read["arguments"]) == ({"x": value}, value, value)
+    assert (outcome.result, outcome.content) == (value, read["tool_result_output"] or "")
+
+
+def test_ids_and_state_are_serialised(tmp_path: Path) -> None:
+    """UUIDs are text, a `None` stays one; state goes along the chain, and in `metadata` to every hook and back."""
+    seen: list[Any] = []
+    session, checkpoint = UUID(int=1), UUID(int=2)
+    keep = {"event": "before_request", "command": f"cat > {tmp_path}/seen.json", "priority": 900}
+    with Engine(hooks=[keep], directory=tmp_path) as engine:
+        engine.register("before_request", seen.append)
+        engine.register("before_request", lambda ctx: Verdict.with_metadata(n=ctx.state["n"]), name="gives-state")
+        fields: dict[str, Any] = {"session_id": str(session), "new_checkpoint_id": checkpoint}
+        result = engine.fire_sync("before_request", fields, state={"n": 1})
+        none: dict[str, Any] = {"session_id": None, "new_checkpoint_id": None}
+        engine.fire_sync("before_request", none, state={"n": 2})
+    read = json.loads((tmp_path / "seen.json").read_text())
+    assert (read["session_id"], read["new_checkpoint_id"], read["metadata"]) == (None, None, {"n": 2})
+    first = json.loads(dumps(seen[0].to_dict()))
+    assert (first["session_id"], first["new_checkpoint_id"]) == (str(session), str(checkpoint))
+    assert first["request_id"] == result.request_id != read["request_id"]
+    assert seen[0].state == {"n": 1}
+    assert result.context is not None
+    assert result.context.metadata == {"n": 1}
 
 
 def test_a_program_that_seeds_its_random_numbers_repeats_no_request_id(engine: Engine) -> None:
@@ -134,7 +162,7 @@ def test_a_context_is_made_with_its_state(fire: Fire, engine: Engine) -> None:
     """It is used when the context is fired, as the event or beside it, and by a clone; `state=` takes precedence."""
     seen: list[object] = []
     engine.register("before_request", lambda ctx: seen.append(ctx.state))
-    context = hookrun.BeforeRequest(session_id="s1")
+    context = hookrun.events.BeforeRequest(session_id="s1")
     context.state = {"n": 1}
     fire(engine, context)
     fire(engine, context, {"session_id": "s2"})
@@ -160,13 +188,13 @@ def test_the_hooks_of_an_agent_go_to_claude_as_one_object(tmp_path: Path) -> Non
     sdk = pytest.importorskip("claude_agent_sdk", reason="it needs the package claude-agent-sdk")
     from hookrun.integrations.claude_agent_sdk import hooks_for
 
-    log = AgentLog.for_document(tmp_path / "logs" / "extraction", "quickstart")
-    hooks = hooks_for(Engine().use(AgentHooks.create("extraction", log, tmp_path / "out")))
+    log = AgentLogger.for_document(tmp_path / "logs" / "extraction", "quickstart")
+    hooks = hooks_for(Engine().use(HookManager("extraction", log, tmp_path / "out")))
     assert {"PreToolUse", "PostToolUse"} <= set(hooks)
     sdk.ClaudeAgentOptions(allowed_tools=["Read", "Write"], permission_mode="acceptEdits", hooks=hooks)
 
 
 def test_a_handler_can_be_called_without_an_engine() -> None:
     """It is a function of a context: a unit test needs nothing else."""
-    context = hookrun.PreCheckpoint(checkpoint_data={"quality_score": 10})
+    context = hookrun.events.PreCheckpoint(checkpoint_data={"quality_score": 10})
     assert asyncio.run(QualityGate(60).check(context)).action == "block"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Failure, Verdict
+from hookrun import Context, Engine, Verdict
+from hookrun.library import Failure
 from tests.library.firing import CALL, Fire, after_a_turn, answers, as_it_is, failure, in_coroutine, raises, within
 from tests.rows import rows
 from tests.waiting import hang_async

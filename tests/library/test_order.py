@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Stop, Verdict
+from hookrun import Context, Engine, Verdict
 from hookrun.core.model import Hook
+from hookrun.events import Stop
 from tests.library.firing import Fire, answers, order
 from tests.library.running import declare
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import hookrun
-from hookrun import Context, Engine, PostToolUse, PreToolUse, RegistrationError, Stop, Verdict
+from hookrun import Context, Engine, RegistrationError, Verdict
 from hookrun.core.context import ContextError
-from hookrun.library.typed_fields import Text, text
+from hookrun.events import PostToolUse, PreToolUse, Stop
+from hookrun.library.event_contexts import Text, text
 from tests.rows import rows
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Abort, ClosedError, Context, Engine, NestedError, PreToolUse, Result, Skip, Verdict
+from hookrun import Abort, ClosedError, Context, Engine, NestedError, Result, Skip, Verdict
 from hookrun.core.literals import Action
+from hookrun.events import PreToolUse
 from tests.library.firing import KINDS, Fire, after_a_turn, answers, failure, kinds, order, raises, sees, within
 from tests.rows import rows
 from tests.waiting import hang_async

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Handler, PreToolUse, RegistrationError, Verdict
+from hookrun import Context, Engine, RegistrationError, Verdict
 from hookrun.core.literals import EventName
+from hookrun.events import PreToolUse
+from hookrun.library import Handler
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Notice
 from tests.library.firing import Fire, answers, within

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import records
 from tests.live.driver import Driver
-from tests.live.drivers import CALLERS, DRIVERS, PATCHING
+from tests.live.drivers import CALLERS, DRIVERS, PATCHING, SLOW
 from tests.live.installed import absent
 from tests.live.run import Agent, Place
 
@@ -126,4 +126,4 @@ def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) ->
 
 def settle(name: str, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
     """Yield the agent of this name as the fixtures do, for tests that need it in another way."""
-    yield from _settled({**DRIVERS, **CALLERS}[name], request, directory)
+    yield from _settled({**DRIVERS, **CALLERS, **SLOW}[name], request, directory)

@@ -33,8 +33,9 @@ class Pin(NamedTuple):
 
     @property
     def program(self) -> Path:
-        """The program that npm links."""
-        return self.directory / "node_modules" / ".bin" / self.name
+        """The program that npm links, or the one in a package without links."""
+        linked = self.directory / "node_modules" / ".bin" / self.name
+        return linked if linked.exists() else self.directory / "node_modules" / self.package / "bin" / self.name
 
     def absent(self) -> str | None:
         """Return why this very version is not here, or None."""
@@ -65,7 +66,7 @@ def _pins() -> Mapping[str, Pin]:
 PINS = _pins()
 """Every pinned package by the name that hookrun, or this room, has for it."""
 
-NEEDS = {"opencode": ("opencode-plugin",)}
+NEEDS = {"opencode": ("opencode-plugin",), "kilo": ("kilo-plugin",)}
 """The programs that an agent needs besides Node, which they all need."""
 
 

@@ -20,10 +20,12 @@ TOLD = {
     "copilot": "the model",
     "cline": "the model",
     "opencode": "the person",
+    "kilo": "the person",
+    "pi": "the person",
 }
 """Who gets errors before a tool, without a terminal: in their own windows Codex and Qwen show them to the user."""
 
-NEVER_ENDING = {"qwen", "cline", "opencode"}
+NEVER_ENDING = {"qwen", "cline", "opencode", "kilo"}
 """Agents that do not report the end of a session when they run without a user."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.live.driver import change, put
-from tests.live.drivers.opencode import furnish
+from tests.live.drivers.opencode import OpenCode, furnish
 from tests.live.installed import ROOT
 from tests.live.model import say
 from tests.live.run import Agent
@@ -24,8 +24,10 @@ def trust_the_project(agent: Agent) -> None:
             config.write(f'\n[projects."{project}"]\ntrust_level = "trusted"\n')
     elif agent.name == "copilot":
         change(home / ".copilot" / "config.json", trusted_folders=[project])
-    elif agent.name == "opencode":
-        furnish(agent.place.project / ".opencode")
+    elif isinstance(agent.driver, OpenCode):
+        furnish(agent.place.project / agent.driver.project, f"{agent.name}-plugin")
+    elif agent.name == "pi":
+        put(home / ".pi" / "agent" / "trust.json", {project: True})
 
 
 def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import AfterInference, Engine, PreToolUse, UserPromptSubmit
+from hookrun import Engine
+from hookrun.events import AfterInference, PreToolUse, UserPromptSubmit
 from hookrun.observe import CostTracker, ObserverDatabase, Price
 from hookrun.observe.costs import Tokens, money, price_of, tokens_of
 from tests.rows import rows

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import ErrorOccurred, PostToolFailure, PostToolUse
+from hookrun.events import ErrorOccurred, PostToolFailure, PostToolUse
 from hookrun.observe import CauseChains, error_chains
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hookrun import Verdict
     from hookrun.observe import ObserverDatabase
     from tests.observe.conftest import Clock
@@ -93,7 +92,7 @@ def test_what_fixed_a_failed_command(causes: CauseChains) -> None:
     found = causes.chain(chain)
     assert fix_of(causes, chain) == ('running `pip install pyyaml`; editing src/a.py ("import yml" -> "import yaml")')
     assert [(each.tool, each.ok, each.in_fix) for each in found.attempts] == [
-        ("bash", False, True),
+        ("bash", False, False),
         ("bash", True, True),
         ("edit", True, True),
     ]
@@ -135,8 +134,10 @@ def test_the_same_error_again_is_the_same_chain(causes: CauseChains) -> None:
     assert [each.tool for each in causes.chain(first).attempts] == ["edit"], "failing again is no attempt to fix it"
     others = [failed("took too long", "make"), failed("took 1 s", "make x"), failed("took 1 s", "make", "s2")]
     assert len({first, *(chain_of(causes.on_failure(each)) for each in others)}) == 4
+    causes.on_result(edited("/srv/app/b.py"))
     causes.on_result(ran("make"))
-    assert next(each.what for each in causes.chain(first).attempts if each.in_fix) == 'editing a.py ("a" -> "b")'
+    fixing = [each.what for each in causes.chain(first).attempts if each.in_fix]
+    assert fixing == ['editing b.py ("a" -> "b")'], "what did not help is no part of the fix"
     assert chain_of(causes.on_failure(failed("took 5.0 s", "make"))) != first
 
 
@@ -172,15 +173,15 @@ def test_attempts_have_an_end(causes: CauseChains) -> None:
     """Of an error that nothing fixes only so many attempts are kept; it can still be fixed."""
     chain = chain_of(causes.on_failure(failed(command="make")))
     for number in range(error_chains.MAX_ATTEMPTS + 5):
-        causes.on_result(ran(f"try {number}"))
+        causes.on_result(ran(f"touch file{number}"))
     assert len(causes.chain(chain).attempts) == error_chains.MAX_ATTEMPTS
     causes.on_result(ran("make"))
     assert fix_of(causes, chain).count(";") == 4
 
 
 def test_nothing_is_made_before_the_first_error(causes: CauseChains, tmp_path: Path) -> None:
-    """A session without failures writes nothing."""
-    assert causes.on_result(ran("make")) is None
+    """Before an event there is neither a file nor a directory, and reading makes none."""
+    assert (causes.chains(), causes.similar("x")) == ([], [])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -209,8 +210,9 @@ def test_credentials_are_not_kept(causes: CauseChains, store: ObserverDatabase) 
     causes.on_result(edited("/srv/app/.env", TOKEN, "PASSWORD=hunter2hunter2"))
     causes.record_fix(chain, f"using {TOKEN}")
     causes.record_error("x", context={"password": "hunter2hunter2"})
-    with open(store.path, "rb") as file:
-        data = file.read()
+    spooled = Path(f"{store.path}.spool").read_bytes()
+    store.flush()
+    data = spooled + Path(store.path).read_bytes()
     assert b"[redacted]" in data
     assert b"ghp_" not in data
     assert b"hunter2" not in data
@@ -218,7 +220,7 @@ def test_credentials_are_not_kept(causes: CauseChains, store: ObserverDatabase) 
 
 def test_strange_texts(causes: CauseChains) -> None:
     """Half a surrogate pair, NUL, quotes and megabytes can be kept and looked for."""
-    for message in ("\ud800", "a\0b", '"" OR NOT (', "___ * _", "x" * 3_000_000, ""):
+    for message in ("\ud800", "a\0b", '"" OR NOT (', "___ * _ x", "x" * 3_000_000):
         chain = causes.record_error(message, session_id="\udfff")
         assert causes.similar(message)[0].score == 1.0
         causes.record_fix(chain, message)
@@ -252,36 +254,63 @@ def test_an_error_is_found_however_many_came_after_it(causes: CauseChains) -> No
 
 
 def test_of_one_kind_the_telling_one_is_found(causes: CauseChains, clock: Clock) -> None:
-    """Of errors that differ only in a quoted name, a fixed one is reported, and of those the one with that name."""
+    """Errors that differ in a quoted name are two kinds; of one kind a fixed one is found."""
     for name in ("yaml", "click"):
         causes.record_fix(causes.record_error(f"No module named '{name}'"), f"pip install {name}")
     clock.now += 10
     causes.record_error("No module named 'yaml'", session_id="another")
     for name in ("yaml", "click"):
-        (found,) = causes.similar(f"No module named '{name}'")
+        found = causes.similar(f"No module named '{name}'")[0]
         assert found.chain.fix is not None
         assert found.chain.fix.description == f"pip install {name}"
 
 
-def test_the_model_is_told_what_helped(causes: CauseChains) -> None:
-    """A new error like one that was fixed comes with the fix and its date, once; one like no other comes alone."""
-    causes.on_failure(failed(session="old", timestamp="2026-01-02T10:00:00Z"))
-    causes.on_result(ran("pip install pyyaml", "old", timestamp="2026-01-02T10:01:00Z"))
-    causes.on_result(ran("pytest", "old", timestamp="2026-01-02T10:02:00Z"))
+def fixes(causes: CauseChains, fix: str = "pip install pyyaml", session: str = "old", error: str = NO_YAML) -> None:
+    """Have a session in which a command fixed an error."""
+    causes.on_failure(failed(error, session=session, timestamp="2026-01-02T10:00:00Z"))
+    causes.on_result(ran(fix, session, timestamp="2026-01-02T10:01:00Z"))
+    causes.on_result(ran("pytest", session, timestamp="2026-01-02T10:02:00Z"))
+
+
+def test_the_model_is_told_what_helped(store: ObserverDatabase, clock: Clock) -> None:
+    """An error that was fixed twice in the same way comes with the fix, once a session; one like no other alone."""
+    causes = CauseChains(store, tell=True, clock=clock)
     again = failed("ModuleNotFoundError: No module named 'yaml' (line 99)", "python app.py")
-    assert told(causes.on_failure(again)) == ("A similar error (2026-01-02) was fixed by: running `pip install pyyaml`")
-    for context in (again, failed("the disk is full of water", "make")):
+    fixes(causes)
+    assert told(causes.on_failure(failed(session="too early"))) is None
+    fixes(causes, session="older")
+    fix = "running `pip install pyyaml`"
+    assert (
+        told(causes.on_failure(again)) == f"This error was fixed 2 times in this project (at last 2026-01-02) by: {fix}"
+    )
+    for context in (again, failed(command="python other.py"), failed("the disk is full of water", "make")):
         assert told(causes.on_failure(context)) is None
 
 
-def test_what_was_not_fixed_is_not_told(causes: CauseChains, store: ObserverDatabase) -> None:
-    """Neither an open error nor a failed attempt is a fix; `tell=False` reports nothing at all."""
+def test_what_is_not_told(store: ObserverDatabase, clock: Clock) -> None:
+    """Not another module's fix, not what helps one time in two, and not in another project; by default nothing."""
+    causes = CauseChains(store, tell=True, clock=clock)
+    for number, fix in enumerate(("pip install pyyaml", "pip install pyyaml", "git pull", "git stash", "git pull")):
+        fixes(causes, fix, f"{number}", error="E   assert broken")
+        fixes(causes, session=f"a{number}")
+    for context in (
+        failed("ModuleNotFoundError: No module named 'click'", session="s1"),
+        failed("E   assert broken", session="s2"),
+        failed(session="s3", working_dir="/srv/other"),
+    ):
+        assert told(causes.on_failure(context)) is None
+    assert told(CauseChains(store).on_failure(failed(session="s4"))) is None
+    assert told(causes.on_failure(failed(session="s5"))) is not None
+
+
+def test_what_was_not_fixed_is_not_told(store: ObserverDatabase, clock: Clock) -> None:
+    """Neither an open error, nor a failed attempt, nor reading, nor doing the same again is a fix."""
+    causes = CauseChains(store, tell=True, clock=clock)
     causes.record_fix(causes.record_error(NO_YAML, session_id="old"), "restart", successful=False)
-    verdict = causes.on_failure(failed())
-    assert told(verdict) is None
-    causes.record_fix(chain_of(verdict), "pip install pyyaml")
-    assert told(CauseChains(store, tell=False).on_failure(failed(session="s3"))) is None
-    assert told(causes.on_failure(failed(session="s4"))) is not None
+    for number in range(3):
+        fixes(causes, "grep -r yaml src", f"{number}")
+    assert causes.lessons() == []
+    assert told(causes.on_failure(failed())) is None
 
 
 def test_chains_newest_first(causes: CauseChains, clock: Clock) -> None:

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import (
-    AfterInference,
-    PostCheckpoint,
-    PostToolFailure,
-    PostToolUse,
-    SessionEnd,
-    Stop,
-)
+from hookrun.events import AfterInference, PostCheckpoint, PostToolFailure, PostToolUse, SessionEnd, Stop
 from hookrun.observe import (
     CauseChains,
     CostTracker,
@@ -233,6 +226,7 @@ def test_one_session_only(full: ObserverDatabase) -> None:
     WorkflowMetrics(full).on_failure(PostToolFailure(session_id="another", tool_name="bash"))
     report = collect(full, session_id="another")
     assert [each.id for each in report.sessions] == ["another"]
-    assert (report.summary.tool_calls, report.tools, report.models, report.errors, report.patterns) == (1, [], [], 0, 0)
+    assert [each.count for each in report.tools] == [1]
+    assert (report.summary.tool_calls, report.models, report.errors, report.patterns) == (1, [], 1, 0)
     assert collect(full, session_id="nobody").empty
     assert not collect(full).empty

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun import PostCheckpoint, SessionStart
+from hookrun.events import PostCheckpoint, SessionStart
 from hookrun.observe import PatternLearning
 from tests.rows import rows
 
@@ -29,7 +30,7 @@ def checkpoint(score: object = 90, where: str | None = "/srv/app", **data: Any) 
     return PostCheckpoint(session_id="s1", working_dir=where, checkpoint_data={"quality_score": score, **data})
 
 
-def ids(verdict: Verdict | None) -> list[int]:
+def ids(verdict: Verdict | None) -> list[str]:
     """Return what a handler passed on, nothing if it returned nothing."""
     if verdict is None:
         return []
@@ -140,8 +141,7 @@ def test_credentials_are_not_kept(learning: PatternLearning, store: ObserverData
         "patterns": [{"title": TOKEN, "password": "hunter2hunter2"}],
     }
     learning.on_checkpoint(checkpoint(**data))
-    with open(store.path, "rb") as file:
-        content = file.read()
+    content = Path(f"{store.path}.spool").read_bytes()
     assert b"[redacted]" in content
     assert b"ghp_" not in content
     assert b"hunter2" not in content

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from hookrun import PostToolFailure, PostToolUse, PreToolUse
+from hookrun.events import PostToolFailure, PostToolUse, PreToolUse
 from hookrun.observe import ObserverDatabase, ToolTimes
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def times(store: ObserverDatabase, clock: Clock) -> ToolTimes:
-    """Return the bundle, with a fake stopwatch."""
-    return ToolTimes(store, stopwatch=clock, pending=10)
+    """Return the bundle."""
+    return ToolTimes(store, clock=clock)
 
 
 def call(tool: str = "bash", use: str | None = None, session: str = "s1", **args: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def call(tool: str = "bash", use: str | None = None, session: str = "s1", **args
 def stored(store: ObserverDatabase) -> list[tuple[str, float | None, bool]]:
     """Return every stored call: tool, milliseconds, success."""
     with store.read() as db:
-        rows = db.execute("SELECT tool, ms, ok FROM tool_calls ORDER BY id").fetchall()
+        rows = db.execute("SELECT tool, ms, ok FROM events WHERE event != 'pre_tool_use' ORDER BY n").fetchall()
     return [(tool, None if ms is None else round(ms, 3), bool(ok)) for tool, ms, ok in rows]
 
 
@@ -43,7 +43,6 @@ def test_how_long_a_call_took(times: ToolTimes, store: ObserverDatabase, clock: 
     times.on_call(PreToolUse(**call("web_fetch")))
     times.on_failure(PostToolFailure(**call("web_fetch"), tool_result_error="x"))
     assert stored(store) == [("bash", 1500, True), ("read", 2, True), ("edit", 60_000, False), ("web_fetch", 0, False)]
-    assert times.pending == 0
 
 
 def test_side_by_side(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
@@ -91,30 +90,6 @@ def test_a_call_that_was_refused_does_not_count(times: ToolTimes, store: Observe
     assert stored(store) == [("bash", 1000, True)]
 
 
-def test_calls_that_never_end(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
-    """Only so many are remembered, the latest, whether or not they have ids."""
-    for number in range(50):
-        times.on_call(PreToolUse(**call(use=f"use {number}")))
-        times.on_call(PreToolUse(**call(command="the same")))
-        assert times.pending <= 10
-    clock.now += 1
-    for use in ("use 49", "use 48", "use 0"):
-        times.on_result(PostToolUse(**call(use=use)))
-    assert [ms for _, ms, _ in stored(store)] == [1000, 1000, None]
-
-
-def test_times_that_an_earlier_hookrun_kept(times: ToolTimes, store: ObserverDatabase) -> None:
-    """An impossible time counts as none, so that sums stay numbers."""
-    for _ in range(2):
-        times.on_result(PostToolUse(**call(), duration_ms=5))  # type: ignore[call-arg]
-    with store.write() as db:
-        db.execute(
-            "INSERT INTO tool_calls (session, tool, at, ms, ok) SELECT session, tool, at, 1e308, ok FROM tool_calls"
-        )
-    (found,) = times.per_tool()
-    assert (found.count, found.timed, found.total_ms, found.max_ms) == (4, 2, 10, 5)
-
-
 def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: ObserverDatabase, clock: Clock) -> None:
     """Calls with them are distinguished as any others."""
     before = PreToolUse(session_id="s1", tool_name="x", tool_args={1: 1, "a": {(1, 2): 2}})  # type: ignore[dict-item]
@@ -123,7 +98,6 @@ def test_arguments_with_keys_of_two_kinds(times: ToolTimes, store: ObserverDatab
     clock.now += 1
     times.on_result(PostToolUse(session_id="s1", tool_name="x", tool_args={"a": {(1, 2): 2}, 1: 1}))  # type: ignore[dict-item]
     assert stored(store) == [("x", 1000, True)]
-    assert times.pending == 1
 
 
 def test_a_call_that_was_not_seen_to_begin(times: ToolTimes) -> None:
@@ -146,7 +120,6 @@ def test_what_the_agent_measured(
     clock.now += 2
     times.on_result(PostToolUse(**call(), duration_ms=reported))  # type: ignore[call-arg]
     assert stored(store) == [("bash", wanted, True)]
-    assert times.pending == 0
 
 
 @pytest.mark.slow
@@ -158,9 +131,8 @@ def test_percentiles(tmp_path_factory: pytest.TempPathFactory, durations: list[i
     """They are by nearest rank: the smallest time that this share of the calls did not exceed."""
     store = ObserverDatabase(tmp_path_factory.mktemp("times") / "observe.db")
     times = ToolTimes(store)
-    with store.write() as db:
-        rows = [("s", "bash", 1.0, float(ms), 1) for ms in durations]
-        db.executemany("INSERT INTO tool_calls (session, tool, at, ms, ok) VALUES (?, ?, ?, ?, ?)", rows)
+    for ms in durations:
+        times.on_result(PostToolUse(session_id="s", tool_name="bash", duration_ms=ms))  # type: ignore[call-arg]
     (found,) = times.per_tool()
     ranked = sorted(durations)
     assert found.p50_ms == ranked[math.ceil(len(ranked) / 2) - 1]
@@ -190,7 +162,7 @@ def test_per_tool(times: ToolTimes) -> None:
 @pytest.mark.slow
 def test_many_threads(store: ObserverDatabase) -> None:
     """Calls that begin and end on many threads are each timed once."""
-    times = ToolTimes(store, pending=100)
+    times = ToolTimes(store)
 
     def work(thread: int) -> None:
         for number in range(10):
@@ -201,4 +173,4 @@ def test_many_threads(store: ObserverDatabase) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
     (found,) = times.per_tool()
-    assert (found.count, found.timed, times.pending) == (80, 80, 0)
+    assert (found.count, found.timed) == (80, 80)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun import (
-    FileChanged,
-    PostCheckpoint,
-    PostToolFailure,
-    PostToolUse,
-    SessionEnd,
-    SessionStart,
-)
+from hookrun.events import FileChanged, PostCheckpoint, PostToolFailure, PostToolUse, SessionEnd, SessionStart
 from hookrun.observe import WorkflowMetrics
-from hookrun.observe.metrics_report import as_json, collect
 from hookrun.observe.workflow import STEADY, slope, trend
 from tests.rows import rows
 
@@ -122,18 +113,6 @@ def test_a_time_that_is_none(workflow: WorkflowMetrics, data: dict[str, Any]) ->
     with pytest.raises(ValueError, match=rf"checkpoint_data\.{name} is .*, expected a date and time"):
         workflow.on_checkpoint(checkpoint(70, **data))
     assert workflow.sessions() == []
-
-
-@pytest.mark.parametrize("at", [-1e12, -5.0, 253_402_387_199.0, 1e300])
-def test_a_time_that_an_earlier_hookrun_kept(workflow: WorkflowMetrics, store: ObserverDatabase, at: float) -> None:
-    """An invalid date does not make the database unreadable."""
-    workflow.on_checkpoint(checkpoint(70))
-    with store.write() as db:
-        db.execute("UPDATE sessions SET started = ?, last = ?", (at, at))
-        db.execute("UPDATE checkpoints SET at = ?", (at,))
-        db.execute("UPDATE activity SET quarter = ?", (min(int(at // 900), 1 << 62),))
-    assert workflow.summary(zone=UTC).checkpoints == 1
-    assert json.loads(as_json(collect(store)))["summary"]["sessions"] == 1
 
 
 def test_the_last_day_there_is(workflow: WorkflowMetrics) -> None:

@@ -79,6 +79,6 @@ def test_guards_are_asked_about_their_tools(tool: str) -> None:
     expected = {
         "bash": len(corpus_cases.GUARDS),
         "read": len({"protect-files", "secret-scan"}),
-        "mcp__supabase__execute_sql": len({"protect-cloud", "protect-data", "secret-scan"}),
+        "mcp__supabase__execute_sql": len(corpus_cases.GUARDS),
     }
     assert len(corpus_cases.guards(tool)) == expected[tool]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hookrun import FileChanged, PostToolUse, Verdict
+from hookrun import Verdict
+from hookrun.events import FileChanged, PostToolUse
 from hookrun.recipes.format_on_edit import RUFF_WITH_FIXES, FormatOnEdit, Formatter
 from tests.recipes.account import assert_dead
 from tests.waiting import until_async

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, ErrorOccurred, Notification, PostToolFailure, Result, Stop
+from hookrun import Context, Engine, Result
+from hookrun.events import ErrorOccurred, Notification, PostToolFailure, Stop
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Bell, Channel, ChannelError, CommandChannel, Desktop, Notice, Webhook
 from tests.recipes.channels import Kept, WebhookServer

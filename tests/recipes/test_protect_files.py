@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.recipes.account import Account
@@ -142,3 +144,28 @@ def test_a_refusal_of_a_search_names_the_file(account: Account) -> None:
 def test_what_touches_no_file_passes(nobody: Account) -> None:
     """Other options with the same letters, messages, branches, and what git restores."""
     assert nobody.wrong("protect_files", ONLY_NAMES, "continue") == []
+
+
+@rows(
+    "name, pattern, stops",
+    [
+        ("config/app.yml", "config/*.yml", False),
+        ("config/secrets.yml", "config/*.yml", True),
+        ("config/app.yml", "config/secret*.yml", True),
+        ("config/hosts.yml", "config/h*.yml", False),
+        (".config/gh/hosts.yml", ".config/gh/*.yml", True),
+        (".env", ".en*", True),
+    ],
+)
+def test_patterns_of_all_files_of_a_kind(account: Account, name: str, pattern: str, stops: bool) -> None:
+    """They count where a protected file matches them; a part of its name counts anyway."""
+    path = account.write(name)
+    calls = (account.answer("protect_files", f"cat {pattern}"), search(account, pattern))
+    path.unlink()
+    assert [answer is not None for answer in calls] == [stops, stops]
+
+
+def search(account: Account, pattern: str) -> dict[str, Any] | None:
+    """Return the answer to a search in the files that a pattern matches."""
+    args = {"pattern": "x", "glob": pattern}
+    return account.call("protect_files", event="pre_tool_use", tool_name="grep", tool_args=args)

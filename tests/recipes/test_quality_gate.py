@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from hookrun import PreCheckpoint, Verdict
+from hookrun import Verdict
+from hookrun.events import PreCheckpoint
 from hookrun.recipes.quality_gate import QualityGate
 
 

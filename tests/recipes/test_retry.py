@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, PostToolFailure, PostToolUse, Verdict
+from hookrun import Context, Verdict
+from hookrun.events import PostToolFailure, PostToolUse
 from hookrun.recipes.retry import Retry, RetryRule
 
 TIMEOUTS = RetryRule("bash|web_fetch", "*timed out*|*429*|*ECONNRESET*")

@@ -332,6 +332,29 @@ def action(answer: dict[str, Any] | None) -> str:
     return "continue" if answer is None else str(answer["action"])
 
 
+@rows(
+    "rest, decides",
+    [
+        ("", True),
+        (" && rm -rf build/x", True),
+        (" && git add .gitignore", True),
+        (" && rm -rf .git/refs/hookrun", False),
+        (" && cd .git && rm -rf refs", False),
+        (" && mv .gi? /tmp/x", False),
+        (" && > .git/packed-refs", False),
+        (" && git update-ref -d refs/hookrun/x", False),
+        (" && git gc --prune=now", False),
+        (" && bash -c 'rm -rf .g\"i\"t/refs'", False),
+    ],
+)
+def test_a_snapshot_that_the_line_may_remove_decides_nothing(dirty: Account, rest: str, decides: bool) -> None:
+    """The user is asked then."""
+    dirty.write("a.txt", "changed again\n")
+    first, _ = ask(dirty, "git checkout ." + rest, *GEMINI)
+    assert first is not None
+    assert ("modified_context" in first) is decides
+
+
 def test_a_snapshot_is_named_and_decides_where_nobody_can_be_asked(dirty: Account) -> None:
     """Claude Code asks and names it, Gemini CLI cannot ask: the call continues."""
     first, second = ask(dirty, "git reset --hard", *CLAUDE)

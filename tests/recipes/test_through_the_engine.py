@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from hookrun import Engine, PostToolUse, PreCheckpoint, Verdict
-from hookrun.compat.stackbench import AgentLog
+from hookrun import Engine, Verdict
+from hookrun.compat.stackbench import AgentLogger
+from hookrun.events import PostToolUse, PreCheckpoint
 from hookrun.recipes.format_on_edit import FormatOnEdit, Formatter
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import CommandChannel
@@ -82,8 +83,8 @@ def test_a_check_that_fails_refuses(tmp_path: Path) -> None:
 
 def test_a_log_sees_refused_calls_and_its_trouble_stops_nobody(tmp_path: Path) -> None:
     """Logged although blocked; and when it cannot be written the hook has failed, visibly, and the agent continues."""
-    log = AgentLog.for_document(tmp_path, "a")
-    broken = AgentLog("/dev/full", "/dev/full", name="broken-log")
+    log = AgentLogger.for_document(tmp_path, "a")
+    broken = AgentLogger("/dev/full", "/dev/full", name="broken-log")
     with Engine().use(log).use(broken) as engine:
         engine.register("pre_tool_use", lambda _: Verdict.block("no"), name="guard", matcher="bash")
         assert engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "x"}).action == "block"
@@ -181,7 +182,7 @@ def test_the_end_is_told_only_when_it_is_the_end() -> None:
 def test_all_bundles_together_have_names_of_their_own() -> None:
     """None replaces another's hook."""
     engine = Engine()
-    bundles = (FormatOnEdit(), QualityGate(), ValidateJSON([COUNTS]), AgentLog("a", "b"), Retry([]), Notify([]))
+    bundles = (FormatOnEdit(), QualityGate(), ValidateJSON([COUNTS]), AgentLogger("a", "b"), Retry([]), Notify([]))
     for bundle in bundles:
         engine.use(bundle)
     assert len(engine.hooks()) == 2 + 1 + 1 + 3 + 2 + 1

@@ -15,7 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from hookrun import PreToolUse, Verdict
+from hookrun import Verdict
+from hookrun.events import PreToolUse
 from hookrun.recipes.validate_json import Rule, ValidateJSON
 
 SCHEMA = {

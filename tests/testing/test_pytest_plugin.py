@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -76,8 +77,10 @@ def test_a_projects_tests_fire_events(project: Project) -> None:
     tests.mkdir()
     shutil.copy(TESTS, tests / "test_hooks.py")
     (project.root / "pytest.ini").write_text("[pytest]\n")
+    asks = {"event": "pre_tool_use", "command": """echo '{"action": "ask"}'"""}
+    (project.root / "asks.json").write_text(json.dumps({"hooks": [asks]}))
     done = run_pytest(project, "-q")
-    assert "8 passed" in done.stdout, done.stdout
+    assert "10 passed" in done.stdout, done.stdout
     assert list(project.home.iterdir()) == []
 
 

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from hookrun import Context, Engine, PostToolUse, PreToolUse, Result, Stop, UserPromptSubmit, Verdict
+from hookrun import Context, Engine, Result, Verdict
+from hookrun.events import PostToolUse, PreToolUse, Stop, UserPromptSubmit
 
 engine = Engine()
 

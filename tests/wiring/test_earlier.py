@@ -47,7 +47,7 @@ def test_it_is_recognised_and_repaired(project: Project, agent: str) -> None:
     assert "not connected" not in done.stdout
 
 
-WHOLE_FILE = ("copilot", "cline", "opencode")
+WHOLE_FILE = ("copilot", "cline", "opencode", "kilo", "pi")
 """Agents in whose directory hookrun has a file for itself."""
 
 

@@ -18,7 +18,7 @@ TYPES = {
     "count": "int | None",
     "mapping": "dict[str, Any]",
 }
-"""The maker of a context field (hookrun.library.typed_fields) -> the type of the field."""
+"""The maker of a context field (hookrun.library.event_contexts) -> the type of the field."""
 
 
 class ReadDocstrings(Extension):

@@ -6,7 +6,16 @@ import os
 
 from hookrun.recipes.catalogue.compiled_rows import Catalogue
 from hookrun.recipes.recipe import Option, fail_option, words
-from hookrun.recipes.shell_recipe import KNOWN_VARIABLES, line_directory, line_of, may, parse, unreadable
+from hookrun.recipes.shell_recipe import (
+    KNOWN_VARIABLES,
+    MCP,
+    line_directory,
+    line_of,
+    may,
+    mcp_tool,
+    parse,
+    unreadable,
+)
 from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS, may_run, may_run_input
 from hookrun.shell.programs import having
 from hookrun.shell.simple_command import program_name
@@ -41,7 +50,6 @@ UNDO = {
 }
 # What is done, the strictest first.
 ACTIONS = ("block", "ask", "allow")
-MCP = "mcp__"
 # Programs, and words of each, that are looked at in a part that cannot be read.
 MAX_PLACES, MAX_WORDS = 16, 64
 ADVICE = "Ask the user to run it, or run it on a copy."
@@ -57,8 +65,8 @@ HOSTING = having("hosts")
 def concerns(recipe: Recipe, context: Mapping[str, object]) -> bool:
     """Return whether a call may lose something that the recipe's part of the catalogue knows. False is certain."""
     programs = _catalogue(recipe).programs()
-    if _mcp_tool(context):
-        return "mcp" in programs
+    if mcp_tool(context) and "mcp" in programs:
+        return True
     return may(context, lambda line: _may_lose(programs, line))
 
 
@@ -90,17 +98,6 @@ def _catalogue(recipe: Recipe) -> Catalogue:
     except (OSError, LookupError, ValueError) as error:
         fail_option(recipe, "catalogues", f"readable catalogues ({error})")
     return catalogue
-
-
-def _mcp_tool(context: Mapping[str, object]) -> str:
-    """Return the name of an MCP server's tool, "" for another tool."""
-    possible = context.get("possible_tool_names")
-    names = (
-        context.get("tool_name"),
-        context.get("agent_tool_name"),
-        *(possible if isinstance(possible, list) else ()),
-    )
-    return next((each for each in names if isinstance(each, str) and each.startswith(MCP)), "")
 
 
 def _written(command: SimpleCommand) -> Iterator[tuple[str, str]]:
@@ -135,7 +132,9 @@ class CatalogueGuard:
 
     def verdict(self) -> dict[str, object] | None:
         """Return the block of the call or the question about it, None if it may run."""
-        found = self._of_mcp() if _mcp_tool(self._context) else self._of_line(line_of(self._context) or "")
+        line = line_of(self._context)
+        found = [] if line is None else self._of_line(line)
+        found += self._of_mcp() if mcp_tool(self._context) else []
         action, reason = min(found, key=lambda each: ACTIONS.index(each[0]), default=("allow", ""))
         return None if action == "allow" else {"action": action, "message": reason}
 
@@ -254,7 +253,7 @@ class CatalogueGuard:
         from hookrun.core.globs import glob
         from hookrun.recipes.catalogue.tool_call import ToolCall
 
-        server, _, tool = _mcp_tool(self._context).removeprefix(MCP).partition("__")
+        server, _, tool = mcp_tool(self._context).removeprefix(MCP).partition("__")
         given = self._context.get("tool_args")
         arguments = given if isinstance(given, dict) else {}
         options = [f"--server={server}"]
@@ -266,8 +265,6 @@ class CatalogueGuard:
             if any(glob(each, f"{server}__{tool}".lower()) for each in row.get("server", ["*"])):
                 call = ToolCall(server, [tool.replace("-", "_"), *options], row, line_directory(self._context), {})
                 found += self._of_call(call)
-                if row.get("code", {}).get("language") == "shell":
-                    found += (each for line in call.codes(None, None) for each in self._of_line(line))
         return found
 
     def _is_harmful(self, part: str) -> bool:

@@ -2,10 +2,10 @@ import resource
 import signal
 import sys
 
-from hookrun.compat.stackbench import AgentLog
+from hookrun.compat.stackbench import AgentLogger
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-log = AgentLog(sys.argv[1] + "/a.log", sys.argv[1] + "/a.jsonl")
+log = AgentLogger(sys.argv[1] + "/a.log", sys.argv[1] + "/a.jsonl")
 log.log_tool_call({"n": 1})
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
 try:

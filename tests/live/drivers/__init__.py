@@ -11,16 +11,21 @@ from tests.live.drivers.codex import Codex
 from tests.live.drivers.copilot import Copilot
 from tests.live.drivers.gemini import Gemini
 from tests.live.drivers.grok import Grok
+from tests.live.drivers.kilo import Kilo
 from tests.live.drivers.opencode import OpenCode
+from tests.live.drivers.pi import Pi
 from tests.live.drivers.qwen import Qwen
 
 DRIVERS: Mapping[str, Driver] = {
-    driver.name: driver for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode())
+    driver.name: driver for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode(), Pi())
 }
 """Every driver, by its agent's name."""
 
 CALLERS: Mapping[str, Driver] = {"grok": Grok()}
 """Those that run the hooks in Claude Code's settings, and that hookrun cannot be installed into."""
+
+SLOW: Mapping[str, Driver] = {"kilo": Kilo()}
+"""Those that need more than a minute for a run without a network: few tests run them."""
 
 PATCHING: Mapping[str, PatchingDriver] = {
     driver.name: driver for driver in (Codex(), Copilot("gpt-5.5"), Cline("gpt-5.5"), OpenCode("gpt-5.5"))

@@ -18,11 +18,11 @@ export const Wired = async () => Object.fromEntries(Object.entries(commands).map
 """
 
 
-def furnish(directory: Path) -> None:
-    """Put into a directory of settings what OpenCode would fetch from npm as soon as it sees the directory."""
+def furnish(directory: Path, package: str = "opencode-plugin") -> None:
+    """Put into a directory of settings what the agent would fetch from npm as soon as it sees the directory."""
     directory.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json", "node_modules"):
-        (directory / name).symlink_to(PINS["opencode-plugin"].directory / name)
+        (directory / name).symlink_to(PINS[package].directory / name)
 
 
 class OpenCode:
@@ -30,6 +30,9 @@ class OpenCode:
 
     name = "opencode"
     before_a_tool = "tool.execute.before"
+    directory = ".config/opencode"
+    project = ".opencode"
+    settings = "opencode.json"
 
     def __init__(self, model: str = "scripted") -> None:
         """To a model with this name it offers `write` and `edit`, to a GPT `apply_patch`."""
@@ -46,7 +49,7 @@ class OpenCode:
 
     def settle(self, home: Path, url: str) -> None:
         """Configure the model's address. Packages that it would fetch from npm for plugins are installed already."""
-        directory = home / ".config" / "opencode"
+        directory = home / self.directory
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "name": "scripted",
@@ -56,8 +59,8 @@ class OpenCode:
         model = f"scripted/{self.model}"
         chosen = {"model": model, "small_model": model, "provider": {"scripted": provider}}
         chosen["permission"] = {"external_directory": "allow"}
-        put(directory / "opencode.json", {"share": "disabled", **chosen})
-        furnish(directory)
+        put(directory / self.settings, {"share": "disabled", **chosen})
+        furnish(directory, f"{self.name}-plugin")
 
     def arguments(self, prompt: str) -> list[str]:
         """One prompt."""
@@ -88,4 +91,4 @@ class OpenCode:
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Write a plugin that runs the commands and obeys nothing."""
-        put(home / ".config" / "opencode" / "plugin" / "wired.js", _PLUGIN.format(commands=json.dumps(commands)))
+        put(home / self.directory / "plugin" / "wired.js", _PLUGIN.format(commands=json.dumps(commands)))

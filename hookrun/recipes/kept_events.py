@@ -1,0 +1,57 @@
+"""Keep what happens for the recipes that learn: one event once, however many of them are there."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from hookrun.core.state import NoHomeError
+from hookrun.observe import spool
+from hookrun.recipes.recipe import Recipe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hookrun.observe.database import ObserverDatabase
+
+
+# Events at which what was kept is stored: nobody waits for the next call.
+ENDS = ("stop", "session_end")
+
+
+# The latest event that this process has kept, and what it has kept of it.
+LAST: dict[str, object] = {}
+
+
+def keep(recipe: Recipe, context: Mapping[str, object]) -> spool.Row | None:
+    """Keep an event in the account's store and return what is kept; None in a proof. If that fails the hook does."""
+    if context.get("proof"):
+        return None
+    try:
+        path = f"{spool.default_path()}.spool"
+        event = [path, *(context.get(name) for name in ("request_id", "event", "tool_use_id", "tool_args"))]
+        if event[1] is None or event != LAST.get("event"):  # another recipe has kept it, in a server's worker
+            LAST.update(event=event, row=spool.keep(path, context, time.time, project(context)))
+        if event[2] in ENDS:
+            store().flush()
+        return LAST["row"]  # type: ignore[return-value]
+    except (spool.DatabaseError, NoHomeError) as error:
+        raise SystemExit(f"{recipe.name}: {error}") from None
+
+
+def project(context: Mapping[str, object]) -> str:
+    """Return the project by which what is learned is known: the session's directory wanders."""
+    return spool.stored_name(os.environ.get("HOOKRUN_PROJECT_DIR") or context.get("working_dir"))
+
+
+def store() -> ObserverDatabase:
+    """Return the account's store."""
+    from hookrun.observe.database import ObserverDatabase  # SQLite is for turns' ends and failures
+
+    return ObserverDatabase()
+
+
+def any_event(_: Mapping[str, object]) -> bool:
+    """Return True: every event is kept."""
+    return True
