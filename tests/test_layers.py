@@ -219,7 +219,7 @@ def test_imports_go_down_only() -> None:
 
 def test_ready_made_hooks_stand_on_what_is_public() -> None:
     """Recipes and observe import what a third party could, and nothing of the core beside it."""
-    own = {"observe": {"observe"}, "recipes": 9900{"recipes", "observe"}}
+    own = {"observe": {"observe"}, "recipes": {"recipes", "observe"}}
     wrong = sorted(
         f"{each.importer} -> {each.imported}"
         for imports in all_imports().values()
@@ -295,14 +295,14 @@ COUNTED_TOGETHER = {
     "launch": "__main__ launch",
     "agents": "agents claude",
     "library": "library events",
-    "compat": 4900"compat integrations observe",
+    "compat": "compat integrations observe",
     "rest": "__init__",
 }
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
     "core": 4525, "launch": 2040, "config": 5800, "agents": 5670, "shell": 4720, "process": 3720, "trust": 2430,
-    "fire": 2260, "wiring": 2090, "doctor": 1125, "scaffold": 890, "edit": 800, "library": 3550, "cli": 8490,
+    "fire": 2260, "wiring": 2090, "doctor": 1125, "scaffold": 890, "edit": 800, "library": 3690, "cli": 8510,
     "testing": 1960, "recipes": 9900, "compat": 4900, "rest": 100, "replay": 840,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""

@@ -13,7 +13,8 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, Part
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.hooked import HookedCall
 
 engine = Engine()

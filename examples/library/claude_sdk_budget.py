@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 from claude_agent_sdk import ClaudeAgentOptions, Message, ResultMessage, query
 
-from hookrun import Abort, Engine, PreToolUse, Verdict
+from hookrun import Abort, Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.claude_agent_sdk import hooks_for, with_model_events
 from hookrun.observe import CostTracker
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.pending import PendingCalls
 from hookrun.integrations.tool_loop import run_tool
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from hookrun import Abort, Engine, PreToolUse, Verdict
+from hookrun import Abort, Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.hooked import hooked
 
 engine = Engine()

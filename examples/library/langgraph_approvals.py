@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.langchain import HookrunMiddleware
 from hookrun.integrations.pending import Pending, PendingCalls
 

@@ -6,7 +6,8 @@ from agents import Agent, RunConfig, Runner, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
 from openai_agents_hooks import ModelEvents, hooked_tool  # the file beside this one
 
-from hookrun import Engine, PreToolUse, Verdict
+from hookrun import Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.pending import PendingCalls
 
 engine, calls = Engine(), PendingCalls()

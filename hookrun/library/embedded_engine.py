@@ -20,13 +20,13 @@ from hookrun.events import CLASSES
 from hookrun.library import Result, handlers
 from hookrun.library.calls import check_deadline, current_task, result_at_once
 from hookrun.library.engine_fire import AgentNamedFire, EngineFire
+from hookrun.library.engine_session import EngineSession, State
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, checked, known_fields
 from hookrun.library.fire_fields import FireFields
 from hookrun.library.handlers import TableCandidates
 from hookrun.library.registration import HandlerRegistration
-from hookrun.library.session import Session, State
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
@@ -238,14 +238,14 @@ class Engine(HandlerRegistration):
     @overload
     def session(
         self, context: Mapping[str, object] | None = None, /, **fields: Unpack[FireFields]
-    ) -> Session[None]: ...
+    ) -> EngineSession[None]: ...
     @overload
     def session(
         self, context: Mapping[str, object] | None = None, /, *, state: State, **fields: Unpack[FireFields]
-    ) -> Session[State]: ...
+    ) -> EngineSession[State]: ...
     def session(
         self, context: Mapping[str, object] | None = None, /, *, state: Any = None, **fields: Unpack[FireFields]
-    ) -> Session[Any]:
+    ) -> EngineSession[Any]:
         """Return what several events share: these fields, of your own in a mapping, `state`, and one `request_id`.
 
         A given `request_id` is kept, also by `fire`; else there is a new one. Raises ValueError for invalid and
@@ -257,7 +257,7 @@ class Engine(HandlerRegistration):
         >>> session.fire_sync("stop").go_on, session.state == [session.request_id]
         (True, True)
         """
-        return Session(self, state, checked({**(context or {}), **fields}, "session", KNOWN_IN_ANY))
+        return EngineSession(self, state, checked({**(context or {}), **fields}, "session", KNOWN_IN_ANY))
 
     def _begin(
         self,

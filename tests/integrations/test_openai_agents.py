@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hookrun import Abort, Engine, PreToolUse, Verdict
+from hookrun import Abort, Engine, Verdict
+from hookrun.events import PreToolUse
 from hookrun.integrations.pending import PendingCalls
 from hookrun.observe import CostTracker, ObserverDatabase
 from tests.integrations.conftest import EXAMPLES, answering, listen

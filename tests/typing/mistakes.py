@@ -111,6 +111,18 @@ engine.fire_sync(PreToolUse)  # wrong: a class where a context is meant
 engine.fire_sync("stop", deadline="1s")  # wrong: a deadline that is a text
 engine.fire_sync("stop", "s1")  # wrong: a text where a mapping is meant
 
+# Sessions
+
+session = engine.session(session_id="s1", state=["seen"])
+session.state.append("again")
+session.state.appnd("again")  # wrong: a misspelt attribute of the state
+session.state.append(3)  # wrong: not what the state holds
+session.fire_sync("pre_tool_use", tool_nmae="bash")  # wrong: a misspelt field of an event of the session
+session.fire_sync("pretooluse")  # wrong: an event that is not spelt so
+engine.session(sesion_id="s1")  # wrong: a misspelt field of a session
+engine.session().state.append("x")  # wrong: a state that was not given
+session.run_tool("bash", ["ls"], str)  # wrong: arguments that are a list
+
 # Verdicts
 
 Verdict("blok")  # wrong: an action that does not exist

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 
 
-class Session(Generic[State]):
+class EngineSession(Generic[State]):
     """A request of a session: its events have the same fields, `state` and `request_id`. Made by `Engine.session`.
 
     `fields` are those of every context. An event's own take precedence, in `fire` and in `run_tool`. Set `session_id`
@@ -32,7 +32,7 @@ class Session(Generic[State]):
         self.fields["request_id"] = str(self.fields.get("request_id") or new_id())
 
     def __repr__(self) -> str:
-        return f"Session({self.fields!r})"
+        return f"EngineSession({self.fields!r})"
 
     @property
     def request_id(self) -> str:
@@ -61,10 +61,10 @@ class Session(Generic[State]):
         value = self.fields.get(name)
         return None if value is None else str(value)
 
-    def new_request(self, request_id: Id = None) -> Session[State]:
+    def new_request(self, request_id: Id = None) -> EngineSession[State]:
         """Return the session for its next request: other ID, no new checkpoint, the same state and other fields."""
         fields = {name: value for name, value in self.fields.items() if name != "new_checkpoint_id"}
-        return Session(self.engine, self.state, {**fields, "request_id": request_id})
+        return EngineSession(self.engine, self.state, {**fields, "request_id": request_id})
 
     async def fire(
         self,
