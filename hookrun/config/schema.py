@@ -315,7 +315,7 @@ SETTINGS = (
     Field(
         "install",
         Str("a command without quotes, of one line", r"[-A-Za-z0-9 +:/@.=_,~#]+"),
-        "What installs hookrun for those who work in the project, such as `uv tool install git+https://...`.",
+        "What installs hookrun for those who work in the project, such as `uv tool install git+ssh://HOST/hookrun`.",
     ),
     Field(
         "when_missing",
