@@ -46,8 +46,9 @@ ARGUMENTS = {
 # hookrun's name of a tool -> agents' arguments that keep their names.
 PASSED_THROUGH = {
     "bash": _words(
-        "background cwd dangerouslyDisableSandbox description detach dir_path directory initial_wait is_background "
-        "mode run_in_background sessionId shell shell_id timeout timeout_ms workdir working_directory yield_time_ms"
+        "action background cwd dangerouslyDisableSandbox description detach dir_path directory initial_wait "
+        "is_background mode run_in_background sessionId shell shell_id timeout timeout_ms workdir "
+        "working_directory yield_time_ms"
     ),
     "read": _words("end_line limit offset pages start_line view_range"),
     "write": _words("ai_proposed_content modified_by_user"),

@@ -85,7 +85,7 @@ def _joined(edits: list[object]) -> dict[str, object]:
 
 
 def _with_edits(own: ToNativeArgs, edits: list[object]) -> ToNativeArgs:
-    """Return a `to_native_args` for an edit: changed texts can be told of a single replacement only."""
+    """Return a `to_native_args` for an edit: only a single replacement can have changed texts."""
     before = _joined(edits)
 
     def to_native_args(wanted: list[Arguments | None]) -> Arguments | None:

@@ -358,7 +358,7 @@ BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("home", "probe", "project"), DIRECTORY),
     **dict.fromkeys(("hook", "hooks"), HOOK),
     **dict.fromkeys(("recipe", "recipes"), RECIPE),
-    "declared_recipe": DECLARED_RECIPE,
+    **dict.fromkeys(("declared_recipe", "declared_recipes"), DECLARED_RECIPE),
     "event": EVENT,
     "topic": OneOf(_help),
     "what": DIRECTORY,

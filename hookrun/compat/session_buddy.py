@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun import Context, Engine, Verdict
 from hookrun.events import CLASSES
+from hookrun.library.engine_fire import new_id
 from hookrun.observe import CauseChains, ObserverDatabase, PatternLearning, WorkflowMetrics
 from hookrun.recipes.format_on_edit import RUFF_WITH_FIXES, FormatOnEdit
 from hookrun.recipes.quality_gate import QualityGate
@@ -74,6 +75,7 @@ class HookContext:
     error_info: dict[str, Any] | None = None
     file_path: str | None = None
     checkpoint_data: dict[str, Any] | None = None
+    request_id: str = ""  # of the run of the hooks, by which the default ones know that they see the same event
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of hookrun's context; from `metadata` also those in SHARED."""
@@ -81,6 +83,7 @@ class HookContext:
         own = {"error_info": self.error_info, "file_path": self.file_path, "checkpoint_data": self.checkpoint_data}
         given = {name: value for name, value in own.items() if value is not None}
         about = {"session_id": self.session_id, "timestamp": self.timestamp.isoformat(), "metadata": self.metadata}
+        about |= {"request_id": self.request_id} if self.request_id else {}
         return {**known, **given, **about}
 
 
@@ -179,6 +182,7 @@ class HooksManager:
     async def execute_hooks(self, hook_type: HookType, context: HookContext) -> list[HookResult]:
         """Run the enabled hooks of an event and return their results, in running order."""
         returned: dict[str, HookResult] = {}
+        context.request_id = new_id()
         event: Any = HookType(hook_type).value
         result = await self.engine.fire(event, context.fields(), state=(context, returned))
         on = [run for run in result.runs if run.name not in self._hooks or self._hooks[run.name].enabled]

@@ -315,12 +315,12 @@ SETTINGS = (
     Field(
         "install",
         Str("a command without quotes, of one line", r"[-A-Za-z0-9 +:/@.=_,~#]+"),
-        "What installs hookrun for those who work in the project, such as `uv tool install git+ssh://HOST/hookrun`.",
+        "What installs hookrun, such as `uv tool install git+ssh://HOST/hookrun`.",
     ),
     Field(
         "when_missing",
         Choice(("warn", "block")),
-        "What a project's entries do where hookrun is not installed: `warn`, the default, or `block` every tool.",
+        "What a project's entries do without hookrun: `warn` or `block` every tool.",
     ),
     Field(
         "path",

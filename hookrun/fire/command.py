@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # Exit statuses: the action may continue; hookrun failed; the action is denied.
 CONTINUE, FAILED, REFUSED = 0, 1, 2
 
+# Characters of a line with agents' names in it.
+MAX_AGENTS = 56
+
 HELP = """\
 Usage: hookrun fire EVENT [OPTIONS]
        hookrun fire --agent NAME [EVENT] [OPTIONS]
@@ -74,7 +77,12 @@ def help_text() -> str:
     from hookrun.agents import AGENTS
 
     *first, last = AGENTS
-    return HELP.replace("{agents}", f"{', '.join(first)} or {last}")
+    lines = [""]
+    for word in f"{', '.join(first)} or {last}".split():
+        if len(lines[-1]) + len(word) > MAX_AGENTS:
+            lines.append("")
+        lines[-1] += f"{word} "
+    return HELP.replace("{agents}", f"\n{' ' * 22}".join(line.rstrip() for line in lines))
 
 
 class FireOptions:

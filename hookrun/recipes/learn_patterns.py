@@ -29,6 +29,7 @@ RECIPE = Recipe(
     """,
     misses="""
         - Whether the first step is the reason why the second works.
+        - Steps that are more than five calls apart, and what happens in other projects.
     """,
 )
 

@@ -109,7 +109,7 @@ RECIPE = Recipe(
         - Names that only the shell knows: `cat $FILE`, command output, `cat *` (patterns that start with `*` are
           compared literally).
         - Secrets in files with other names; variables that a script prints.
-        - Files that MCP tools name by other arguments than `path` and `file_path`, and that a line in one does not.
+        - Files that MCP tools name by arguments that are not called `path`, `file`, `source`, `target` or the like.
         - `git checkout` and `git restore` of a lock file or a secret, which restore the committed content.
         - Git commands that show all files: `git log -p`, `git stash show -p`, `git grep KEY`, `git commit -a`.
     """,

@@ -31,10 +31,12 @@ RECIPE = Recipe(
     "Block checkpoints whose quality score is missing or below a threshold.",
     options=(Option("threshold", "60", f"The lowest score that passes, 0 to {MAX_SCORE}.", number),),
     catches="""
-        - `checkpoint_data.quality_score` of a `pre_checkpoint` event; also one that is missing or no number.
+        - `checkpoint_data.quality_score` of a `pre_checkpoint` event below the threshold.
+        - A score that is missing or no number.
     """,
     misses="""
         - Agents without checkpoints: programs fire the event.
+        - Whether the score is right.
     """,
 )
 

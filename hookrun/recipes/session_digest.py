@@ -29,9 +29,11 @@ RECIPE = Recipe(
     catches="""
         - One line for you, such as `38 calls, 2 blocked, 310 ms`: calls that hooks saw, how many they blocked, and how
           long the agent waited for hookrun.
+        - Nothing if no hook saw a call.
     """,
     misses="""
         - Calls without a hook, which are not in hookrun's log.
+        - Ends that the agent does not tell of, such as a kill.
     """,
 )
 

@@ -27,11 +27,17 @@ PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 LINE_ARGUMENTS = ("command", "cmd", "cli_command", "commandLine", "command_line", "script")
 WORD_ARGUMENTS = ("args", "arguments", "argv")
 MCP = "mcp__"
-# Tools that change no file, and what is in the names of an MCP server's tools that do.
+# What is in the names of an MCP tool's arguments that name files.
+NAMING = ("dest", "file", "path", "source", "target", "uri")
+# Tools that change no file; and what is in the names of an MCP server's tools that do not, and of those that do.
 READING = frozenset({"read", "grep", "glob"})
+READING_VERBS = (
+    *("cat", "check", "describe", "diagnos", "explain", "fetch", "find", "get", "glob", "grep", "inspect", "list"),
+    *("lookup", "open", "outline", "query", "read", "search", "show", "stat", "summar", "symbol", "tree", "view"),
+)
 WRITING_VERBS = (
-    *("append", "create", "delete", "edit", "insert", "modify", "move", "patch", "remove", "rename", "replace"),
-    *("save", "update", "upload", "write"),
+    *("append", "copy", "create", "delete", "edit", "insert", "modify", "move", "patch", "put", "remove", "rename"),
+    *("replace", "save", "set", "store", "update", "upload", "write"),
 )
 # For the matchers of guards that judge a line.
 SHELL_TOOLS = f"bash|{MCP}*"
@@ -66,16 +72,23 @@ def mcp_tool(context: Mapping[str, object]) -> str:
 
 
 def named_paths(context: Mapping[str, object], arguments: Iterable[str] = PATH_ARGUMENTS) -> list[str]:
-    """Return the paths in a call's arguments."""
+    """Return the paths in a call's arguments; of an MCP server's tool in all that may name files."""
     args = context.get("tool_args")
-    found = (args.get(name) for name in arguments) if isinstance(args, dict) else ()
+    if not isinstance(args, dict):
+        return []
+    if mcp_tool(context):
+        arguments = [each for each in args if any(part in str(each).lower() for part in NAMING)]
+    given = [args.get(name) for name in arguments]
+    found = [path for each in given for path in (each if isinstance(each, list) else [each])]
     return [each for each in found if isinstance(each, str)]
 
 
 def reads_only(context: Mapping[str, object]) -> bool:
-    """Return whether a tool changes no file; of an MCP server's tool its name says so."""
+    """Return whether a tool changes no file; of an MCP server's tool its name must say so."""
     tool = mcp_tool(context).rpartition("__")[2].lower()
-    return not any(verb in tool for verb in WRITING_VERBS) if tool else context.get("tool_name") in READING
+    if not tool:
+        return context.get("tool_name") in READING
+    return any(verb in tool for verb in READING_VERBS) and not any(verb in tool for verb in WRITING_VERBS)
 
 
 def line_directory(context: Mapping[str, object]) -> str:

@@ -22,8 +22,22 @@ RECIPE = Recipe(
     """,
     misses="""
         - Tools for which the agent runs no hooks.
+        - How long the agent itself takes between two calls.
     """,
 )
+
+
+@RECIPE.hook(
+    ["post_tool_use", "post_tool_failure", "session_start", "file_changed", "stop", "session_end"],
+    always=True,
+    priority=0,
+    timeout=10,
+    on_failure="continue",
+    concerns=kept_events.any_event,
+)
+def check(context: Mapping[str, object]) -> None:
+    """Keep that a call has ended, or a session begun."""
+    kept_events.keep(RECIPE, context)
 
 
 @RECIPE.hook(
@@ -37,17 +51,4 @@ RECIPE = Recipe(
 )
 def begin(context: Mapping[str, object]) -> None:
     """Keep when a call begins: last, and not of one that was blocked."""
-    kept_events.keep(RECIPE, context)
-
-
-@RECIPE.hook(
-    ["post_tool_use", "post_tool_failure", "session_start", "file_changed", "stop", "session_end"],
-    always=True,
-    priority=0,
-    timeout=10,
-    on_failure="continue",
-    concerns=kept_events.any_event,
-)
-def check(context: Mapping[str, object]) -> None:
-    """Keep that a call has ended, or a session begun."""
     kept_events.keep(RECIPE, context)

@@ -84,6 +84,7 @@ def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
     assert f"priority: 3  # {project.root}/more.yaml:8\n" in text
     assert len(yaml.safe_load(text)["hooks"]) == 2
     (project.root / "all.yaml").write_text(text)
+    project.script("a.sh", "#!/bin/sh\n")
     assert hookrun(project, "validate", "--config", "all.yaml").status == 0
     before, after = (
         hookrun(project, "config", "show", "--json", *more).json["hooks"] for more in ((), ("--config", "all.yaml"))

@@ -66,7 +66,7 @@ def test_an_entry_that_names_a_recipe_runs_its_hooks(project: Project) -> None:
         write(project, {"recipe": pinned, "timeout": 7, "options": {"branches": ["main", "release/*"], "lease": True}})
         project.approve()
         (hook,) = json.loads(hookrun(project, "list", "--json").stdout)["hooks"]
-        assert (hook["name"], hook["timeout"], hook["matcher"]) == ("no-force-push", 7.0, ["bash"])
+        assert (hook["name"], hook["timeout"], hook["matcher"]) == ("no-force-push", 7.0, ["bash", "mcp__*"])
         assert hook["env"] == {"HOOKRUN_OPTION_BRANCHES": "main release/*", "HOOKRUN_OPTION_LEASE": "true"}
         assert hook["metadata"] == {"recipe": "no-force-push", "version": "1"}
         assert project.fire(PUSH).action == "block"

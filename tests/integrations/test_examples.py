@@ -103,9 +103,11 @@ def test_a_claude_sdk_that_does_not_obey_is_not_taken() -> None:
     """An old version runs tools for which a hook wants to ask the user: no hooks are better than those."""
     code = (
         "import sys, types\n"
+        "MESSAGES = ('AssistantMessage', 'ResultMessage', 'SystemMessage', 'UserMessage')\n"
         "for name in ('claude_agent_sdk', 'claude_agent_sdk.types'):\n"
         "    sys.modules[name] = types.ModuleType(name)\n"
         "    vars(sys.modules[name]).update(__version__=sys.argv[1], HookMatcher=object, HookEvent='Stop')\n"
+        "    vars(sys.modules[name]).update(dict.fromkeys(MESSAGES, object))\n"
         "import hookrun.integrations.claude_agent_sdk\n"
     )
     for version, taken in {"0.1.50": False, "0.2.154": False, "0.2.155": True, "1.0": True, "0.3.0rc1": True}.items():

@@ -27,7 +27,7 @@ def kilo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
 
 
 def test_hooks_decide_in_one_session(kilo: Agent) -> None:
-    """It blocks and goes on, changes, asks, fails, guards files, tells the model; each call is judged exactly once.
+    """It blocks and continues, changes, asks, fails, guards files, tells the model; each call is judged exactly once.
 
     OpenCode's own plugin beside it changes nothing: Kilo does not read OpenCode's directories.
     """
@@ -67,8 +67,8 @@ def test_hooks_decide_in_one_session(kilo: Agent) -> None:
     assert ran.heard.count("reason-of-no-forbidden") >= 2, ran
 
 
-def test_a_broken_config_and_a_project_that_is_not_approved_stop_nothing(kilo: Agent) -> None:
-    """The user's guards still run, and the user is told."""
+def test_a_broken_config_stops_nothing(kilo: Agent) -> None:
+    """The user's guards still run, and the user gets a message."""
     kilo.place.project.joinpath("coder.json").write_text('{"hooks": [\n  {"name": "guard",\n')
     passes, refused = kilo.driver.shell("echo hi > made.txt"), kilo.driver.shell("echo forbidden > forbidden.txt")
     ran = kilo.run(passes, refused, DONE, waits=SLOW)

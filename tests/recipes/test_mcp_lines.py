@@ -85,12 +85,16 @@ def test_the_line_of_a_call(tool: str, args: dict[str, Any], line: str | None) -
         ("mcp__filesystem__edit_file", False),
         ("mcp__github__create_or_update_file", False),
         ("mcp__create__list", True),
+        ("mcp__filesystem__put_file", False),
+        ("mcp__filesystem__move_file", False),
+        ("mcp__editor__apply", False),
+        ("mcp__code__find_references", True),
         ("read", True),
         ("bash", False),
     ],
 )
 def test_what_only_reads(tool: str, reads: bool) -> None:
-    """The tool's name says so, not its server's."""
+    """The tool's name must say so, not its server's; in doubt it writes."""
     assert reads_only({"tool_name": tool}) is reads
 
 
@@ -109,3 +113,19 @@ def test_what_only_reads(tool: str, reads: bool) -> None:
 def test_files_of_other_tools(clean: Account, guard: str, tool: str, path: str, action: str) -> None:
     """By the argument `path`; a server's file need not be in this repository, so its branch says nothing."""
     assert answer(clean, guard, tool, {"path": path}) == action
+
+
+@rows(
+    "guard, tool, args, action",
+    [
+        ("protect_hooks:guard", "mcp__fs__move_file", {"source": "a.json", "destination": "coder.json"}, "block"),
+        ("protect_hooks:guard", "mcp__fs__move_file", {"source": "a.json", "destination": "b.json"}, "continue"),
+        ("protect_hooks:guard", "mcp__fs__put", {"filename": "coder.json", "text": "{}"}, "block"),
+        ("protect_files", "mcp__fs__read_multiple_files", {"paths": ["src/app.ts", ".env"]}, "block"),
+        ("protect_files", "mcp__fs__read_multiple_files", {"paths": ["src/app.ts", "README.md"]}, "continue"),
+        ("protect_files", "mcp__notes__add", {"text": ".env"}, "continue"),
+    ],
+)
+def test_files_by_other_arguments(clean: Account, guard: str, tool: str, args: dict[str, Any], action: str) -> None:
+    """Servers name files in many ways: what an argument is called decides."""
+    assert answer(clean, guard, tool, args) == action
