@@ -156,6 +156,7 @@ INSTALL: InstallSpec = {
     "variable": "CLAUDE_CONFIG_DIR",
     "user": "settings.json",
     "project": ".claude/settings.json",
+    "project_root": '"${CLAUDE_PROJECT_DIR:-.}"/',
     "form": "json",
     # with `args`, even none, it starts the command without a shell (since 2.1.139)
     "handler": {

@@ -250,6 +250,7 @@ INSTALL: InstallSpec = {
     "directory": ".cline",
     "user": "hooks/{event}",
     "project": ".cline/hooks/{event}",
+    "project_root": '"${0%/*}"/../../',
     "form": "script",
     "mcp": {
         "joins": ("__",),

@@ -111,6 +111,7 @@ INSTALL: InstallSpec = {
     "variable": "CODEX_HOME",
     "user": "hooks.json",
     "project": ".codex/hooks.json",
+    "project_root": '"$(git rev-parse --show-toplevel)"/',
     "form": "json",
     "handler": {"type": "command", "command": "{command}", "timeout": "{limit}", "statusMessage": "hookrun"},
     "shows_missing_command": True,

@@ -192,6 +192,7 @@ INSTALL: InstallSpec = {
     "directory": ".copilot",
     "user": "hooks/hookrun.json",
     "project": ".github/hooks/hookrun.json",
+    "project_root": '"${COPILOT_PROJECT_DIR:-.}"/',
     "form": "json",
     "nested": False,
     "first": {"version": 1},

@@ -84,6 +84,7 @@ NOTES = (
 # SHA-256 of earlier versions' templates: such a plugin is hookrun's, too.
 EARLIER_TEMPLATES = frozenset(
     {
+        "9a6bc62ad1028cdbab471d47c99303c2a09d42704a68791db0e533f83f5be2db",
         "b2448778fe1a7cc32d8e7fc489b13cc96e8a864f31cbd87df5ff45306e600ed8",
         "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
         "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",

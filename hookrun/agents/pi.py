@@ -113,7 +113,10 @@ RESPONSE_FORMATS = {
     "session_compact": ResponseFormat("user_message", answer),
 }
 
-PLUGIN = Plugin(NAME, "pi_plugin.js", "tool_call")
+# SHA-256 of an earlier template: such a plugin is hookrun's, too.
+EARLIER_TEMPLATE = "8da4d6dff240a9764e573ec3040495f7c961cea312a400a5392498b4b94dd2ff"
+
+PLUGIN = Plugin(NAME, "pi_plugin.js", "tool_call", frozenset({EARLIER_TEMPLATE}))
 
 INSTALL: InstallSpec = {
     "program": "pi",

@@ -36,7 +36,8 @@ class Plugin:
     def source(self, command: Sequence[str], events: Iterable[str]) -> str:
         """Return the JavaScript source that calls hookrun for these events (the agent's names).
 
-        `command` is the launcher, or the program (an absolute path) and its arguments without the event.
+        `command` is the launcher, or the program (an absolute path) and its arguments without the event;
+        for a project the shell and a line, which runs in its root and gets the event as `$0`.
         """
         import json
 

@@ -2,11 +2,14 @@
 // Calls hookrun for the agent's events and applies its answers: see AGENT.py and plugin.py in hookrun/agents/.
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 
 const COMMAND = [] // the program and its arguments; the event is added
 const EVENTS = new Set([]) // the events for which hookrun is called
 const PATIENCE = 65000 // milliseconds; hookrun's own timeout is shorter
 const GATE = "AGENT_GATE" // the event before a tool
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url)) // the project's, if this is its file
 
 const joined = (...texts) => texts.filter(Boolean).join("\n\n")
 
@@ -14,12 +17,13 @@ const run = (event, message, cwd) =>
   new Promise((resolve) => {
     // An interpreter without its program exits with 2, which would block everything.
     const isFire = COMMAND.includes("fire")
+    const isProjects = COMMAND[1] === "-c" && !isFire // a line for the project's root, which gets the event
     const program = isFire ? COMMAND.slice(0, COMMAND.indexOf("fire")) : COMMAND.slice(0, 1)
     const gone = program.find((word) => word.startsWith("/") && !existsSync(word))
     if (gone) return resolve({ failed: `${gone} no longer exists` })
     const [first, ...rest] = COMMAND
-    const args = isFire ? [...rest, event] : [event, ...rest] // a launcher decides by its first word
-    const child = spawn(first, args, { cwd })
+    const args = isFire || isProjects ? [...rest, event] : [event, ...rest] // a launcher decides by its first word
+    const child = spawn(first, args, { cwd: isProjects ? ROOT : cwd })
     const out = []
     const err = []
     const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE)

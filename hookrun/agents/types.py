@@ -135,6 +135,11 @@ class InstallSpec(TypedDict):
     """The file with the user's hooks, in that directory; with `{event}` in its name, one for each event."""
     project: str
     """The file with a project's hooks, relative to its root."""
+    project_root: NotRequired[str]
+    """The shell's words for the project's root in a project's line, with a slash at the end.
+
+    Default: the directory in which the agent starts hooks. With git's words it is found from subdirectories.
+    """
     form: str
     """The format of these files: json, jsonc, script or plugin."""
     handler: NotRequired[dict[str, object]]

@@ -12,9 +12,10 @@ from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.doctor.agent_state import declared_events, states
 from hookrun.edit import file_change
-from hookrun.edit.file_change import FileError
+from hookrun.edit.file_change import FileChange, FileError
 from hookrun.launch import launcher_file
-from hookrun.wiring import launchers, plan
+from hookrun.wiring import committed, launchers, plan
+from hookrun.wiring.committed import CommittedChange
 from hookrun.wiring.installations import ephemeral_directory, lasting_installation
 from hookrun.wiring.launchers import LauncherChange
 from hookrun.wiring.ledger import Ledger
@@ -96,8 +97,9 @@ class Installation:
         """
         self.report = report
         self.agent = agent
-        self.when_missing = when_missing
         self.request = InstallRequest(agent, scope, report.at.location, this_program())
+        self.settings = committed.configured(report.at.load(for_agents=True).files) if scope == "project" else {}
+        self.when_missing = when_missing or self.settings.get("when_missing")
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
         needed = plan.all_events(agent) if all_events else plan.events_to_connect(agent, self.declared)
@@ -130,18 +132,24 @@ class Installation:
             return
         changes = self._planned(ledger)
         needed = plan.plan_trust(self.request, changes[0], ledger)
-        every = [*launchers.plan_launcher(self.request), *changes, *([needed] if needed is not None else [])]
+        every = [*self._shared(), *changes, *([needed] if needed is not None else [])]
         self.report.show_diff(every, f"{self.agent.NAME}: nothing to change")
 
     def _planned(self, ledger: Ledger) -> list[InstallChange]:
         return plan.plan_install(self.request, self.events, ledger, self.when_missing, only=bool(self.only))
+
+    def _shared(self) -> list[LauncherChange | CommittedChange]:
+        """Return the changes of the files that entries of several events or agents start."""
+        missing = self.request.when_missing(self.when_missing) if self.request.scope == "project" else ""
+        files = committed.plan_files(self.request, self.settings.get("install"), missing)
+        return [*launchers.plan_launcher(self.request), *files]
 
     def _run(self, ledger: Ledger, *, trust: bool) -> None:
         changes = self._planned(ledger)
         if self.from_here:
             ledger.keep_from_here(self.request.program.main)
         before = program_of(launcher_file.path_in(self.request.location.home, self.agent.NAME))
-        launcher = launchers.plan_launcher(self.request)
+        launcher = self._shared()
         for file in launcher:
             file.write()
         for each in changes:
@@ -151,7 +159,7 @@ class Installation:
             self.report.note(f"{self.agent.NAME}: {note}")
         self._trust(plan.plan_trust(self.request, changes[0], ledger), ledger, agreed=trust)
 
-    def _report(self, changes: list[InstallChange], launcher: list[LauncherChange]) -> None:
+    def _report(self, changes: list[InstallChange], launcher: Sequence[FileChange]) -> None:
         name, wired = self.agent.NAME, plan.wired_events(self.request)
         events = count(len({each.event for each in wired if each.is_ours}), "event")
         self.report.add_files([*launcher, *changes])
@@ -162,7 +170,9 @@ class Installation:
         state = "installed" if any(each.has_effect for each in [*launcher, *changes]) else "already installed"
         self.report.note(f"{name}: {state} for {events} in {files}")
         if self.request.scope == "project":
-            self.report.note(f"{name}: commit this file to share it; everyone who works here needs hookrun")
+            self.report.note(
+                f"{name}: commit this and {committed.DIRECTORY} to share it; everyone who works here needs hookrun"
+            )
         warn_of_lines_by_hand(self.report, wired, "each hook runs twice")
         unsent = plan.unsent_events(self.agent, self.declared)
         if unsent:

@@ -28,7 +28,7 @@ from hookrun.doctor.agent_state import AgentState, inspect_agents, states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.trust.store import StoreError
-from hookrun.wiring import launchers, plan
+from hookrun.wiring import committed, launchers, plan
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES
@@ -180,7 +180,8 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
     name, ledger = request.agent.NAME, Ledger(request.location.home)
     if report.dry_run:
         changes = plan.plan_uninstall(request, ledger)
-        report.show_diff([*changes, *launchers.plan_removal(request, ledger, changes)], f"{name}: nothing to change")
+        shared = [*launchers.plan_removal(request, ledger, changes), *committed.plan_removal(request, changing=True)]
+        report.show_diff([*changes, *shared], f"{name}: nothing to change")
         return changes
     changed = []
     with ledger.locked():
@@ -189,7 +190,11 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
             file_change.apply(each)
             plan.forget_original(each, ledger)
             changed += [each] if each.has_effect else []
-        launcher = launchers.plan_removal(request, ledger, changes)  # once no settings name it
+        # once no settings name it
+        launcher: list[launchers.LauncherChange | committed.CommittedChange] = [
+            *launchers.plan_removal(request, ledger, changes),
+            *committed.plan_removal(request),
+        ]
         for file in launcher:
             file.write()
     files = ", ".join(relative_path(each.path) for each in changed or launcher)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.document import Location
 from hookrun.config.shapes import (
@@ -315,6 +313,16 @@ SETTINGS = (
         "The most that project hooks may inherit, `scrub` by default (managed and user layer only).",
     ),
     Field(
+        "install",
+        Str("a command without quotes, of one line", r"[-A-Za-z0-9 +:/@.=_,~#]+"),
+        "What installs hookrun, such as `uv tool install git+ssh://HOST/hookrun`.",
+    ),
+    Field(
+        "when_missing",
+        Choice(("warn", "block")),
+        "What a project's entries do without hookrun: `warn` or `block` every tool.",
+    ),
+    Field(
         "path",
         ListOf(Str("an absolute path, or one that begins with ~/", r"(?:~?/)[^\u0000:]*"), "a list of paths", least=0),
         "Directories at the end of the PATH of hooks, such as a version manager's (managed and user layer only).",
@@ -359,14 +367,6 @@ TRUSTED_SETTINGS = (
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-# The schema beside a config file that names it, so that editors need no network.
-SCHEMA_FILE = "hookrun.schema.json"
-
-
-def schema_text() -> str:
-    """Return the text of SCHEMA_FILE: one line, because people do not read it."""
-    return json.dumps(schema(), separators=(",", ":")) + "\n"
 
 
 def schema() -> Schema:

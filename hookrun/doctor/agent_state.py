@@ -23,7 +23,7 @@ from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.launch import launcher_file
 from hookrun.shell import fire_call
-from hookrun.wiring import installations, launchers, plan
+from hookrun.wiring import committed, installations, launchers, plan
 from hookrun.wiring.installations import InstalledAgent
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallRequest
@@ -332,12 +332,17 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Findings:
 def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
     """Check a project's line, which finds hookrun at run time."""
     where, form = f"{each.path}:{each.line}", each.command.form
+    project = agent.location.project
+    wrong = committed.why_not_ours(project) if form is not None and not form.earlier else None
+    if wrong is not None:
+        cause = "what it does is the project's alone: an agent runs it before anybody has approved a hook"
+        return Finding("program", PROBLEM, f"{where}: its {committed.PATH} {wrong}", cause, agent.remedy("project"))
     found = agent.found_by_project()
     if found is not None:
         return Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
     blocks = form is not None and form.when_missing == BLOCK
     cause = "every tool call is blocked" if blocks else "no hook runs; each session shows a warning"
-    remedy = "install hookrun for your account: `uv tool install hookrun`"
+    remedy = f"install hookrun for your account{committed.how_to_install(project)}"
     return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
 
 
@@ -399,7 +404,7 @@ def check_timeouts(agent: AgentState) -> Findings:
     """Does the agent wait longer than hookrun's deadline?"""
     for each in agent.all_wired:
         ours = each.command.flags.deadline
-        if ours is None and each.command.launcher is not None:
+        if ours is None and (each.command.launcher is not None or each.command.form is not None):
             ours = installed_deadline(agent.agent, each.event)
         theirs = each.limit if each.limit is not None else timeout_for(agent.agent, each.event)
         if ours is None and not each.is_ours:

@@ -16,7 +16,7 @@ from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
 from hookrun.config.parse import MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import explicit_names, validate_entry
-from hookrun.config.schema import SCHEMA_FILE, schema_text
+from hookrun.config.schema import schema
 from hookrun.config.validate import Scope, unique_name
 from hookrun.core.files import is_within, relative_path
 from hookrun.core.state import CONFIG_DIR, make_private_dir
@@ -25,6 +25,9 @@ from hookrun.edit import editor_for
 from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
 from hookrun.process.prepare import inherited
+
+# The schema beside a config file that names it, so that editors need no network.
+SCHEMA_FILE = "hookrun.schema.json"
 
 
 class ScaffoldError(UserError):
@@ -47,10 +50,17 @@ class DeclarationFile:
         file = load_file(path, layer) if self._now.data is not None else None
         if file is not None:
             _refuse_broken(file)
-        schema = os.path.join(self.root, SCHEMA_FILE)
+        beside = os.path.join(self.root, SCHEMA_FILE)
         self._schema: list[FileChange] = []
-        if self.is_new and not os.path.lexists(schema):
-            self._schema.append(FileChange(schema, existing(schema), schema_text().encode(), is_generated=True))
+        if self.is_new and not os.path.lexists(beside):
+            self._schema.append(
+                FileChange(
+                    beside,
+                    existing(beside),
+                    (json.dumps(schema(), separators=(",", ":")) + "\n").encode(),
+                    is_generated=True,
+                )
+            )
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
         self._text = editor_for(path, self._now.text() if file is not None else _start(path))

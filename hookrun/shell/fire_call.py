@@ -1,8 +1,7 @@
 """Find the calls of `hookrun fire --agent` that a shell would make for a line; comments and arguments are none.
 
-SCRIPT is the line in a project's settings: on each machine it finds the user's launcher or hookrun, without any
-account's path. A project may set the agent's environment, so the home comes from the password database, and PATH counts
-only its directories that are absolute and, links resolved, outside the repository.
+A project's line runs its PROJECT_SCRIPT. A project may set the agent's environment, so the home comes from the password
+database, and PATH counts only its directories that are absolute and, links resolved, outside the repository.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ SCRIPT_IN_LINE = re.compile(r"'([^']*)'(?= hookrun )")
 
 def fire_calls(line: str) -> list[FireCall]:
     """Return a shell line's calls of `hookrun fire --agent NAME`, whichever hookrun it names."""
-    if "hookrun" not in line or ("fire" not in line and "/.local/share/hookrun/" not in line):
+    if not any(each in line for each in ("fire", "/.local/share/hookrun/", PROJECT_SCRIPT)) or "hookrun" not in line:
         return []
     from hookrun.shell.parse_line import parse_line  # rarely needed, and many modules
 
@@ -86,6 +85,11 @@ def fire_calls(line: str) -> list[FireCall]:
 
 def _calls(command: SimpleCommand, at: int, others: list[str], *, only: bool) -> Iterator[FireCall]:
     words = [word.text for word in command.words]
+    if words[at].endswith(PROJECT_SCRIPT):
+        if len(words) > at + 2:
+            arguments = ["--agent", *words[at + 1 : at + 3], "--scope", "project"]
+            yield FireCall(words[at + 1], arguments, words[at], others, alone=False)
+        return
     launcher = LAUNCHER_PATH.fullmatch(words[at])
     if launcher is None and words[at + 1 : at + 2] != ["fire"]:
         return
@@ -109,9 +113,10 @@ def _place_of_hookrun(command: SimpleCommand) -> int | None:
         words and (words[0].endswith("/hookrun") or LAUNCHER_PATH.fullmatch(words[0]))
     ):
         return 0
-    for script, arguments in ((SCRIPT, SCRIPT_ARGUMENTS), (GUARDED, GUARDED_ARGUMENTS)):
-        if arguments_of_fire([script if word == SCRIPT_WORD else word for word in words]) is not None:
-            return arguments + 3
+    if program == "sh" and f"/{''.join(words[1:2])}".endswith(f"/{PROJECT_SCRIPT}"):
+        return 1
+    if words[:2] == ["/bin/sh", "-c"] and words[2:4] == [SCRIPT_WORD, SCRIPT_NAME]:
+        return next((at for at in (6, 9) if words[at + 1 : at + 2] == ["fire"]), None)
     if words[1:2] == ["-I"] and words[2:3] and _is_hookrun(words[2]):  # whatever the interpreter's name is
         return 2
     at = _operand(words) if PYTHON.fullmatch(program) is not None else None
@@ -145,43 +150,11 @@ def _agent(arguments: list[str]) -> str | None:
 
 # --- a project's line
 
-# For sh, within single quotes that fish reads too: no single quote, no backslash before one. Old versions of bash need
-# the bracket before a pattern within $(...). Some agents expand variables in settings: the script's own begin with `_`,
-# and the environment's names never follow a `$`.
+# How the script in a project's line began, before it was a file of its own.
 BEGINS = "_v=$2; _m=$3; shift 3; "
-SCRIPT = (
-    # the arguments: what to do without hookrun, the project's variable, what to say then, hookrun's own
-    f"{BEGINS}"
-    "_u=$(/usr/bin/id -un 2>/dev/null); "
-    'case $_u in (""|[!0-9A-Za-z_]*|*[!A-Za-z0-9._-]*) _h=;; (*[!0-9]*) eval "_h=~$_u";; '
-    # no account, only its number: HOME, if that is its own, in no repository and not in the working directory
-    '(*) eval "_h=\\$"HOME; [ -O "$_h" ] && _h=$(cd -P . && eval "_x=\\$"PWD && cd -P "$_h" && eval "_d=\\$"PWD && '
-    'case $_d/ in ("$_x"/*) exit 1;; esac && printf %s "$_d" && '
-    'while [ "$_d" ]; do [ ! -e "$_d/.git" ] || exit 1; _d=${_d%/*}; done) || _h=;; esac; '
-    # the account's launcher, if all it starts is there
-    "_f=; case $_h in (/*) _l=$_h/.local/share/hookrun; "
-    '[ -x "$_l/$3" ] && [ -f "$_l/$3" ] && [ -O "$_l/launcher.conf" ] && '
-    'while IFS= read -r _w; do case $_w in ("exec /"*) [ -e "${_w#exec }" ] || break;; ("exec fire") _f=1;; esac; '
-    'done <"$_l/launcher.conf"; [ "$_f" ] && _l=$_l/$3 && shift 3 && exec "$_l" "$@";; esac; '
-    "_p=$(exec 2>/dev/null; "
-    'case $_h in (/*) for _d in "$_h/.local/bin" "$_h"/Library/Python/*/bin; do '
-    '[ -f "$_d/hookrun" ] && [ -x "$_d/hookrun" ] && printf %s "$_d/hookrun" && exit; done;; esac; '
-    # the outermost directories with a .git around the current directory and the project
-    'eval "_e=\\$$_v"; eval "_x=\\$"PATH; set --; '
-    'for _d in . "$_e"; do case $_d in (/*|.) cd -P "$_d" || continue;; (*) continue;; esac; eval "_r=\\$"PWD; '
-    '_d=$_r; while [ "$_d" ]; do [ -e "$_d/.git" ] && _r=$_d; _d=${_d%/*}; done; set -- "$@" "${_r%/}"; done; '
-    "[ $# = 0 ] && exit; "
-    "IFS=:; set -f; for _d in $_x; do "
-    'case $_d in (/*) cd -P "$_d" || continue;; (*) continue;; esac; eval "_d=\\$"PWD; '
-    'for _r in "$@"; do case $_d/ in ("$_r"/*) continue 2;; esac; done; '
-    '[ -f hookrun ] && [ -x hookrun ] && printf %s "$_d/hookrun" && exit; done); '
-    # in a virtual environment isolated from all variables, elsewhere from Python's
-    'case $_p in (/*) _i=; IFS= read -r _i <"$_p" 2>/dev/null; case $_i in ("#!/"*) _i=${_i#??}; '
-    '[ -x "$_i" ] && [ -f "${_i%/*}/../pyvenv.cfg" ] && exec "$_i" -I "$_p" "$@";; esac; '
-    "unset PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONPYCACHEPREFIX PYTHONSTARTUP PYTHONINSPECT PYTHONWARNINGS; "
-    'case $_h in (/*) export HOME="$_h";; esac; exec "$_p" "$@";; esac; '
-    '[ "$_m" ] && printf "%s\\n" "$_m"; exit 0'
-)
+
+# The end of the path of the script in a project, wiring/run.txt: it finds the user's launcher or hookrun at run time.
+PROJECT_SCRIPT = ".hookrun/run"
 
 # A managed line's at a gate: it passes on the answer of what it starts; without one it refuses if the machine has a
 # config, which counts as having a guard. The arguments: the refusal, what to say without a config where hookrun is
@@ -198,6 +171,7 @@ GUARDED = (
 EARLIER_SCRIPTS = frozenset(
     {
         "376a73e7bd725599060df735387965a97af3542a63c5c2a96f29173d37fb3a3e",
+        "99041c3b3899cf707e71fcef81a222eb597e9e079f2acdad11a3b54568f788d3",
         "9cedb6bdc39ddfe620dd184333822fb2db4d6aa236abe52d48d9e0e92f435710",
     }
 )
@@ -210,9 +184,9 @@ SCRIPT_ARGUMENTS, GUARDED_ARGUMENTS = 3, 6
 
 
 def is_script(text: str) -> bool:
-    """Return whether a text is the script of this or an earlier version."""
-    if text in (SCRIPT, GUARDED) or not text.startswith(BEGINS):
-        return text in (SCRIPT, GUARDED)
+    """Return whether a text is a managed line's script, or an earlier version's of a project."""
+    if text == GUARDED or not text.startswith(BEGINS):
+        return text == GUARDED
     from hashlib import sha256
 
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest() in EARLIER_SCRIPTS

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from hookrun.agents import load
 from hookrun.agents.base import deadline_for, native_event, timeout_for
-from hookrun.agents.formats import Reply
+from hookrun.agents.formats import STOP_EVENTS, Reply
 from hookrun.agents.reply import static_answer
 from hookrun.agents.types import Agent, starts_directly
 from hookrun.core.events import GATES
@@ -27,15 +27,14 @@ from hookrun.wiring.targets import (
     agent_directory,
     install_targets,
 )
-from hookrun.wiring.wired_command import BLOCK, WARN, FireFlags, HookrunProgram, PortableForm, WiredCommand
+from hookrun.wiring.wired_command import BLOCK, GO_ON, WARN, FireFlags, HookrunProgram, PortableForm, WiredCommand
 
 Target = HookFile | TrustConfig
 
-# The message in a project's settings for users without hookrun.
-MISSING = (
-    "hookrun is not installed here: the hooks of this project do not run; install it with `uv tool install hookrun` or "
-    "`pipx install hookrun`, then run `hookrun trust` in the project"
-)
+# The place of the message for users without hookrun.
+MISSING = "@MISSING@"
+
+NO_SCRIPT = "hookrun: .hookrun/run of this project cannot be started"
 
 # The assumed original of a file not in the ledger: not missing, so that uninstall leaves the file.
 UNKNOWN_ORIGINAL = "{}"
@@ -125,9 +124,12 @@ class InstallRequest:
         """Return an event's command line, for a project the same on every machine."""
         seconds = timeout_for(self.agent, event)
         if self.scope == "project":
-            flags = FireFlags(self.agent.NAME, event, deadline_for(seconds), self.scope)
-            variable = next(iter(self.agent.PROJECT_ENV_VARS), "PWD")
-            form = PortableForm(variable, when_missing, answer_when_missing(self.agent, event, when_missing))
+            flags = FireFlags(
+                self.agent.NAME, None if self.agent.INSTALL["form"] == "plugin" else event, scope="project"
+            )
+            form = PortableForm(
+                project_root(self.agent, self.location.project), line_end(self.agent, event, when_missing)
+            )
             command, fallback = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
             direct = starts_directly(self.agent.INSTALL) and shlex.quote(self.launcher) == self.launcher
@@ -145,18 +147,57 @@ class InstallRequest:
             fallback = None if is_gate else launchers.fallback_when_removed(*place)
         return WiredLine(command.line(fallback), command.words, seconds)
 
+    def uses_script(self, name: str) -> bool:
+        """Return whether an agent has entries in the project that start its script. Raises FileError."""
+        other = InstallRequest(load(name), "project", self.location, self.program)
+        return any(each.command.form is not None and not each.command.form.earlier for each in wired_events(other))
+
+    def when_missing(self, wanted: str | None) -> str:
+        """Return WARN or BLOCK for a project: as wanted, else as its entries have it. Raises FileError."""
+        if wanted is not None:
+            return wanted
+        present = {each.command.form.when_missing for each in wired_events(self) if each.command.form is not None}
+        return BLOCK if BLOCK in present else WARN
+
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files with these events, none for an agent without this scope."""
         return install_targets(self.agent.NAME, self.agent.INSTALL, self.scope, self.location, events)
 
 
-def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
-    """Return the answer of a project's line to an agent's event on a machine without hookrun, or "".
+def project_root(agent: Agent, project: str) -> str:
+    """Return the shell's words for a project's root in an agent's line, "" or with a slash. Raises FileError."""
+    root = agent.INSTALL.get("project_root", "")
+    if "git" not in root:
+        return root
+    top = project
+    while not os.path.lexists(f"{top}/.git"):
+        if top == os.path.dirname(top):
+            return ""  # outside of repositories there is only the directory in which the agent was started
+        top = os.path.dirname(top)
+    below = "" if top == project else f"{os.path.relpath(project, top)}/"
+    if not re.fullmatch(r"[\w@%+=:,./-]*", below, re.ASCII):
+        raise FileError(f"{below!r}: a shell would need quotes for this path\nhint: rename the directory")
+    return root + below
+
+
+def line_end(agent: Agent, event: str, when_missing: str) -> str:
+    """Return what ends a project's line if its script cannot start: with BLOCK the agent's refusal of a tool."""
+    name = agent.EVENTS[event]
+    if when_missing == BLOCK and (name == "pre_tool_use" or agent.INSTALL["form"] == "plugin"):
+        if agent.INSTALL["form"] == "script":
+            return f" || echo {shlex.quote(static_answer(agent, event, Reply('block', NO_SCRIPT)).rstrip())}"
+        return " || exit 2"
+    # a shell's own status for that may be 2, with which a stop would never end
+    return GO_ON if name in STOP_EVENTS else ""
+
+
+def answer_when_missing(agent: Agent, event: str, when_missing: str, text: str) -> str:
+    """Return the answer of a project's script to an agent's event on a machine without hookrun, or "".
 
     The user is notified once a session if the agent has an event for that. With BLOCK no tool runs.
     """
     if agent.INSTALL["form"] == "plugin":
-        return json.dumps({"missing": MISSING, "block": when_missing == BLOCK})
+        return f'{{"missing":"{text}","block":{str(when_missing == BLOCK).lower()}}}'
     notifies = event == notifying_event(agent)
     # The model also gets it at session start, for runs without a terminal; if only the model can, once.
     begins = agent.EVENTS[event] == "session_start" and _can(agent, event, "context")
@@ -164,7 +205,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str) -> str:
     reply = Reply(user_message=MISSING if notifies else None, context=context)
     if when_missing == BLOCK and agent.EVENTS[event] == "pre_tool_use":
         reply = Reply("block", f"{MISSING}; no tool runs before that")
-    return static_answer(agent, event, reply)
+    return static_answer(agent, event, reply).replace(MISSING, text)
 
 
 def notifying_event(agent: Agent) -> str:
@@ -216,8 +257,8 @@ def plan_install(
     already = [each for each in wired_events(request) if each.is_ours]
     kept = () if only and request.agent.INSTALL["form"] != "plugin" else {each.event for each in already}
     every = [event for event in request.agent.EVENTS if event in {*events, *kept}]
-    before = {each.command.form.when_missing for each in already if each.command.form is not None}
-    lines = {event: request.line(event, when_missing or (BLOCK if BLOCK in before else WARN)) for event in every}
+    missing = request.when_missing(when_missing)
+    lines = {event: request.line(event, missing) for event in every}
     return [_plan_add(request, target, lines, ledger) for target in _changed_targets(request, every)]
 
 

@@ -43,10 +43,18 @@ OPTIONS = frozenset({"--agent", "--deadline", "--home", "--scope"})
 # The end of the path to hookrun's program.
 PACKAGE_DOOR = "/hookrun/__main__.py"
 
-VARIABLE = re.compile(r"[A-Z][A-Z_]*")
-
-# What a portable line does without hookrun: only warn, or block the agent's tools, too.
+# What a project's line does without hookrun: only warn, or block the agent's tools, too.
 WARN, BLOCK = "warn", "block"
+
+# A project's line: where its script is, what it does for which agent, and what ends it where that cannot start.
+ROOT = r'(?:"\$\{[A-Z_]+:-\.\}"/|"\$\(git rev-parse --show-toplevel\)"/|"\$\{0%/\*\}"/\.\./\.\./)?[\w@%+=:,./-]*?'
+WHAT = r'(?P<agent>[a-z][a-z0-9_-]*) (?P<event>[A-Za-z][A-Za-z0-9_.]*|"\$0")'
+END = r"(?: \|\| (?:exit [02]|echo '[^']*'))?"
+RUN = re.compile(rf"/bin/sh (?P<root>{ROOT})\.hookrun/run {WHAT}(?P<end>{END})", re.ASCII)
+GO_ON = " || exit 0"
+
+# The event in the line of a plugin, which adds it.
+ADDED_EVENT = '"$0"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +155,21 @@ def _writable(path: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PortableForm:
-    """A portable line's content beside the flags: the agent's variable for the project, and WARN or BLOCK.
+    """What a project's line has beside the flags: the shell's words for the root, with a slash, and the line's end.
 
-    `message` is the answer to the agent without hookrun, or "".
+    `earlier` are the words of an earlier version's line, which holds the script itself, else none.
     """
 
-    variable: str = "PWD"
-    when_missing: str = WARN
-    message: str = ""
+    root: str = ""
+    end: str = ""
+    earlier: tuple[str, ...] = ()
+
+    @property
+    def when_missing(self) -> str:
+        """WARN or BLOCK: what it does without hookrun."""
+        if self.earlier:
+            return self.earlier[4]
+        return WARN if self.end in ("", GO_ON) else BLOCK
 
 
 @dataclass(frozen=True)
@@ -180,8 +195,7 @@ class WiredCommand:
     def words(self) -> list[str]:
         """The command as install writes it, without hookrun's path and a home in a project; none by hand."""
         if self.form is not None:
-            arguments = [self.form.when_missing, self.form.variable, self.form.message.rstrip()]
-            return ["/bin/sh", "-c", fire_call.SCRIPT, fire_call.SCRIPT_NAME, *arguments, *self.flags.arguments()]
+            return [*self.form.earlier] or ["/bin/sh", "-c", self.line(None)]
         if self.launcher is not None and self.direct:
             return [f"{self.launcher}.{self.flags.event}"]
         if self.launcher is not None:
@@ -200,6 +214,9 @@ class WiredCommand:
         """
         for path in filter(None, (self.launcher, self.flags.home)):
             _writable(path)
+        if self.form is not None and not self.form.earlier:
+            event = self.flags.event or ADDED_EVENT
+            return f"/bin/sh {self.form.root}.hookrun/run {self.flags.agent} {event}{self.form.end}"
         if fallback is not None:
             return f"{self.begin()}; {fallback}"
         # `exec` spares the process in which a shell would wait.
@@ -243,7 +260,7 @@ def read(text: object, agent: str) -> WiredCommand | None:
     """Return how a shell line fires hookrun for this agent, or None."""
     if not isinstance(text, str) or "hookrun" not in text:
         return None
-    ours = _of_line(text, agent) if SAFE.fullmatch(text) else None
+    ours = (_run(text, agent) or _of_line(text, agent)) if SAFE.fullmatch(text) else None
     return ours or read_handwritten(text, agent)
 
 
@@ -260,6 +277,8 @@ def read_handwritten(text: str, agent: str) -> WiredCommand | None:
 def read_argv(words: list[str], agent: str) -> WiredCommand | None:
     """Return how a command that install could have written fires hookrun for this agent, or None."""
     launcher = LAUNCHER_PATH.fullmatch(words[0]) if words else None
+    if words[:2] == ["/bin/sh", "-c"] and len(words) == len(("/bin/sh", "-c", "line")):
+        return _run(words[2], agent)
     if words[2:4] == [fire_call.GUARDED, fire_call.SCRIPT_NAME]:
         found = _absolute(words[7:], tuple(words[4:7]))
     elif words[1:2] == ["-c"]:
@@ -278,15 +297,21 @@ def _absolute(words: list[str], guard: tuple[str, ...] = ()) -> WiredCommand | N
     return WiredCommand(flags, HookrunProgram(words[0], words[2]), guard=guard)
 
 
+def _run(text: str, agent: str) -> WiredCommand | None:
+    found = RUN.fullmatch(text)
+    if found is None or found["agent"] != agent:
+        return None
+    event = None if found["event"] == ADDED_EVENT else found["event"]
+    return WiredCommand(FireFlags(agent, event, scope="project"), form=PortableForm(found["root"], found["end"]))
+
+
 def _portable(words: list[str]) -> WiredCommand | None:
+    """Return the meaning of an earlier version's line for a project."""
     arguments = fire_call.arguments_of_fire(words)
     flags = _flags(arguments) if arguments is not None else None
-    if flags is None or flags.scope != "project" or flags.home is not None:
+    if flags is None or flags.scope != "project" or flags.home is not None or words[4] not in (WARN, BLOCK):
         return None
-    when_missing, variable, message = words[4:7]
-    if when_missing not in (WARN, BLOCK) or not VARIABLE.fullmatch(variable):
-        return None
-    return WiredCommand(flags, form=PortableForm(variable, when_missing, message))
+    return WiredCommand(flags, form=PortableForm(earlier=tuple(words)))
 
 
 def _launcher(words: list[str], launcher: re.Match[str]) -> WiredCommand | None:

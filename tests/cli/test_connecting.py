@@ -139,7 +139,7 @@ def test_in_a_project_its_own_settings_are_added_to(project: Project) -> None:
     hookrun(project, "install", "claude", "--scope", "project")
     done = hookrun(project, "new", "watch", "--event", "assistant_response")
     assert "connected for MessageDisplay too, in .claude/settings.json" in done.stdout
-    assert wired_line(project, "claude", "MessageDisplay", "project").startswith("/bin/sh -c ")
+    assert wired_line(project, "claude", "MessageDisplay", "project").endswith("/.hookrun/run claude MessageDisplay")
 
 
 def test_another_hookrun_is_not_replaced(project: Project) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.agents import load
-from hookrun.wiring import plan
+from hookrun.wiring import committed, plan
 from hookrun.wiring.wired_command import this_program
 from tests.cli.command import hookrun
 from tests.cli.wiring import (
@@ -42,6 +42,17 @@ def _declared(project: Project) -> None:
     project.hooks({"name": "guard", "command": "echo refused >&2; exit 2"})
     project.approve()
     on_path(project)
+    shutil.rmtree(project.root / ".git")
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+
+
+HOW = "install it with uv tool install git+https://example.org/hookrun"
+
+
+def _line(project: Project, agent: str, event: str) -> str:
+    """Return an event's line, as if its agent had started it."""
+    line = wired_line(project, agent, event, "project")
+    return line.replace('"${0%/*}"/../../', "")
 
 
 def _install(project: Project, agent: str, *options: str) -> str:
@@ -91,7 +102,7 @@ def test_the_same_events_are_wired_as_for_a_user(project: Project, agent: str) -
 def test_the_line_runs_the_projects_hooks(project: Project, agent: str) -> None:
     """With the hookrun that it finds."""
     _install(project, agent)
-    line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
+    line = _line(project, agent, BEFORE_TOOL[agent])
     assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
 
 
@@ -108,13 +119,13 @@ def test_without_hookrun_the_user_is_told_in_the_agents_own_way(project: Project
     event = plan.notifying_event(load(agent))
     messages = {}
     for each in plan.events_to_connect(load(agent), []):
-        line = wired_line(project, agent, each, "project")
+        line = _line(project, agent, each)
         done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
         assert (done.returncode, done.stderr) == (0, b"")
         messages[each] = done.stdout.decode()
     told = {each: text for each, text in messages.items() if text}
     assert sorted(told) == sorted({event, *TOLD_BESIDES.get(agent, ())})
-    assert all("uv tool install hookrun" in text for text in told.values())
+    assert all("install hookrun, then run hookrun trust" in text for text in told.values())
     assert json.loads(told[event])
 
 
@@ -125,14 +136,14 @@ def test_when_missing_block_refuses_every_tool(project: Project, agent: str) -> 
     """The option is written into the line; a later install keeps it, unless an option changes it."""
     _install(project, agent, "--when-missing", "block")
     for _ in range(2):
-        line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
+        line = _line(project, agent, BEFORE_TOOL[agent])
         answer = run_line(project, line, before_tool(project, agent), PATH=NOWHERE).stdout.decode()
         assert "no tool runs before that" in answer
         assert any(word in answer for word in ('"deny"', '"cancel":true'))
         assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
         _install(project, agent)
     _install(project, agent, "--when-missing", "warn")
-    line = wired_line(project, agent, BEFORE_TOOL[agent], "project")
+    line = _line(project, agent, BEFORE_TOOL[agent])
     answer = run_line(project, line, before_tool(project, agent), PATH=NOWHERE).stdout.decode()
     assert "no tool runs before that" not in answer
 
@@ -147,7 +158,7 @@ def test_a_hookrun_in_the_clone_is_not_run(project: Project, directory: str) -> 
     evil.chmod(0o755)
     (project.root.parent / "link").symlink_to(evil.parent)
     path = f"{project.root.parent / directory}:{NOWHERE}"
-    line = wired_line(project, "claude", "PreToolUse", "project")
+    line = _line(project, "claude", "PreToolUse")
     done = run_line(project, line, before_tool(project, "claude"), PATH=path)
     assert b"no tool runs before that" in done.stdout
     report = hookrun(project, "doctor", "claude", "--prove", PATH=path)
@@ -184,7 +195,7 @@ def test_doctor_proves_what_the_line_finds(project: Project, agent: str) -> None
     gone = hookrun(project, "doctor", agent, "--prove", PATH=NOWHERE)
     assert gone.status == 1
     assert "the project's settings find no hookrun here" in gone.stdout
-    assert "uv tool install hookrun" in gone.stdout
+    assert "install hookrun for your account" in gone.stdout
     assert "the probe blocked the call" not in gone.stdout
 
 
@@ -223,13 +234,77 @@ def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project)
     assert "codex" not in hookrun(project, "doctor", PATH=NOWHERE).stdout.partition("no coding agent")[0]
 
 
-def test_git_shows_one_file(project: Project) -> None:
-    """Only the agent's file is to be committed."""
-    shutil.rmtree(project.root / ".git")
-    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+def test_git_shows_what_to_commit(project: Project) -> None:
+    """The agent's file, and what its entries start."""
+    for words in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
         subprocess.run(["git", *words], cwd=project.root, check=True)
-    assert "commit this file to share it" in _install(project, "claude")
+    assert "commit this and .hookrun to share it" in _install(project, "claude")
     status = subprocess.run(
         ["git", "status", "--porcelain", "-uall"], cwd=project.root, check=True, capture_output=True, text=True
     )
-    assert status.stdout == "?? .claude/settings.json\n"
+    files = [".claude/settings.json", ".hookrun/.gitattributes", ".hookrun/run", ".hookrun/settings"]
+    assert status.stdout.splitlines() == [f"?? {file}" for file in files]
+
+
+SEVEN = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
+"""The agents that the limit of 32 KB is for: each further plugin adds about 8 KB."""
+
+
+@pytest.mark.slow
+def test_what_is_committed_is_small_and_readable(project: Project) -> None:
+    """Seven agents together: at most 32 KB, no command of more than 90 characters, one script for all."""
+    before = tree(project.root)
+    for agent in SEVEN:
+        _install(project, agent, "--when-missing", "block")
+    after = tree(project.root)
+    new = {path: data for path, data in after.items() if isinstance(data, bytes) and before.get(path) != data}
+    assert sum(map(len, new.values())) <= 32 * 1024
+    script = project.root / ".hookrun" / "run"
+    assert len(script.read_text().splitlines()) < 120
+    assert script.read_bytes() == committed.script().encode()
+    for agent in ("claude", "codex", "gemini", "qwen", "copilot"):
+        for event in plan.events_to_connect(load(agent), []):
+            assert len(wired_line(project, agent, event, "project")) <= 90
+    for agent in SEVEN:
+        assert script.exists()
+        assert hookrun(project, "uninstall", agent, "--scope", "project").status == 0
+    assert not script.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Path.unlink,
+        lambda script: script.write_bytes(script.read_bytes().replace(b"\n", b"\r\n")),
+        lambda script: shutil.rmtree(script.parent),
+        lambda script: script.write_text("if\n"),
+    ],
+    ids=["missing", "crlf", "sparse", "broken"],
+)
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_a_script_that_cannot_start_refuses_the_tool(
+    project: Project, agent: str, broken: Callable[[Path], object]
+) -> None:
+    """With `block`, in the agent's form; doctor names the script."""
+    _install(project, agent, "--when-missing", "block")
+    script = project.root / ".hookrun" / "run"
+    script.chmod(0o644)  # the execute bit is not needed
+    line = _line(project, agent, BEFORE_TOOL[agent])
+    assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
+    broken(script)
+    done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
+    assert done.returncode == 2 or b'"cancel":true' in done.stdout
+    assert ".hookrun/run " in hookrun(project, "doctor", agent).stdout
+
+
+def test_the_config_says_how_to_install_and_what_to_do_without(project: Project) -> None:
+    """Install copies both, the script tells the one and does the other."""
+    config = {"hooks": [], "hookrun": {"install": HOW.removeprefix("install it with "), "when_missing": "block"}}
+    (project.root / "coder.json").write_text(json.dumps(config))
+    _install(project, "claude")
+    written = (project.root / ".hookrun" / "settings").read_text()
+    assert written == "install uv tool install git+https://example.org/hookrun\nwhen_missing block\n"
+    line = _line(project, "claude", "PreToolUse")
+    answer = run_line(project, line, before_tool(project, "claude"), PATH=NOWHERE).stdout.decode()
+    assert '"deny"' in answer
+    assert HOW in answer

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SCHEMA_FILE, SETTINGS, schema
+from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SETTINGS, schema
+from hookrun.scaffold.declaration_file import SCHEMA_FILE
 from tests.cli.command import hookrun
 from tests.config.json_server import SERVER, JsonServer
 

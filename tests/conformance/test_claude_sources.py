@@ -12,7 +12,6 @@ import pytest
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
-from hookrun.shell.fire_call import SCRIPT
 from tests.applies import form_of
 from tests.rows import rows
 
@@ -651,7 +650,7 @@ def test_two_projects_do_not_share_what_is_compiled(house: House, tmp_path: Path
 
 def test_a_projects_own_line_is_no_hook_and_no_finding(house: House) -> None:
     """What `install --scope project` writes is left out in silence; a guard beside it is named."""
-    words = ["/bin/sh", "-c", SCRIPT, "hookrun", "warn", "CLAUDE_PROJECT_DIR", "", "fire", "--agent", "claude", "Stop"]
+    words = ["/bin/sh", ".hookrun/run", "claude", "Stop"]
     line = shlex.join([*words, "--scope", "project"])
     write(house.shared, settings(handler("mine"), {"type": "command", "command": line}))
     examined = house.examine(house.shared)

@@ -193,9 +193,9 @@ def test_who_has_no_hookrun_is_told_what_to_install(lead: Agent, home: Path) -> 
     with teammate.model:
         ran = teammate.run(lead.driver.shell("echo hi > made.txt"), DONE)
         assert "made.txt" in ran.files, ran
-        assert "uv tool install hookrun" in ran.printed + ran.heard, ran
+        assert "install hookrun, then run hookrun trust" in ran.printed + ran.heard, ran
         if lead.name != "codex":  # headless it shows the user nothing
-            assert "uv tool install hookrun" in ran.printed, ran
+            assert "install hookrun, then run hookrun trust" in ran.printed, ran
 
 
 def test_where_the_line_says_block_no_tool_runs_without_hookrun(lead: Agent, home: Path) -> None:

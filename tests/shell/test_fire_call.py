@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,12 +17,14 @@ from hookrun.core.state import account_home
 from hookrun.launch import launcher_file
 from hookrun.shell import fire_call
 from hookrun.shell.fire_call import fire_calls
+from hookrun.wiring import committed
 from tests.account import can_make_accounts, second_account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish", "ksh") if shutil.which(shell)]
+KNOWN = ("sh", "bash --posix", "dash", "ksh", "busybox sh")
+SHELLS = [shell for shell in KNOWN if shutil.which(shell.split(maxsplit=1)[0])]
 pytestmark = pytest.mark.skipif(
     Path(account_home(), ".local", "bin", "hookrun").exists(), reason="the account has a hookrun, which is found first"
 )
@@ -33,9 +34,9 @@ EARLIER = (Path(__file__).parent / "earlier_project_line.sh").read_text()
 """The script of the hookrun of 2026-11-22."""
 
 
-def line_of(missing: str, *arguments: str, named: str = "PWD", script: str = fire_call.SCRIPT) -> list[str]:
-    """Return the words of a project's line."""
-    return ["/bin/sh", "-c", script, "hookrun", "warn", named, missing, *arguments]
+def line_of(*arguments: str, script: str) -> list[str]:
+    """Return the words of an earlier version's line for a project."""
+    return ["/bin/sh", "-c", script, "hookrun", "warn", "PWD", "", *arguments]
 
 
 class Clone:
@@ -48,6 +49,9 @@ class Clone:
         for each in (self.root / ".git", self.sub, self.outside, self.root / "bin"):
             each.mkdir(parents=True)
         self.program(self.root / "bin")
+        (self.root / ".hookrun").mkdir()
+        self.script = self.root / ".hookrun" / "run"
+        self.script.write_text(committed.script())
 
     @staticmethod
     def program(directory: Path, text: str = '#!/bin/sh\nprintf "%s|" "$0" "$@"; env; exit 3\n') -> Path:
@@ -58,20 +62,19 @@ class Clone:
         return path
 
     def run(self, path: str, *, shell: str = "sh", cwd: Path | None = None, **env: str) -> tuple[int, str]:
-        """Return exit status and output of the line, as an agent runs it, where PATH is `path`."""
-        words = line_of("it's missing \\n", "fire", "x", named="AN_AGENTS_DIR")
-        program = shutil.which(shell)
+        """Return exit status and output of the script, as an agent runs it, where PATH is `path`."""
+        program = shutil.which(shell.split(maxsplit=1)[0])
         assert program is not None
         done = subprocess.run(
-            [program, "-c", shlex.join(words)], cwd=cwd or self.root, env={"PATH": path, **env}, capture_output=True,
-            check=False, text=True,
+            [program, *shell.split()[1:], self.script, "x", "Before"], cwd=cwd or self.root, env={"PATH": path, **env},
+            capture_output=True, check=False, text=True,
         )  # fmt: skip
-        assert done.stderr == ""
+        assert done.stderr == "" or "BASH_FUNC_[%%" in env
         return done.returncode, done.stdout
 
-    def found(self, path: str, *, cwd: Path | None = None, named: Path | None = None) -> list[str] | None:
+    def found(self, path: str, *, cwd: Path | None = None) -> list[str] | None:
         """Return the hookrun that doctor finds through the line."""
-        return fire_call.find_hookrun("x", account_home(), str(cwd or self.root), str(named or ""), path)
+        return fire_call.find_hookrun("x", account_home(), str(cwd or self.root), str(self.root), path)
 
 
 @pytest.fixture
@@ -100,26 +103,15 @@ def test_what_starts_hookrun_is_no_other_program_and_no_second_call() -> None:
     assert found == {line: [("claude", others)] for line, others in rows}
 
 
-def test_it_can_be_written_into_any_shell() -> None:
-    """It has nothing that sh, zsh and fish read differently within single quotes, and no line end."""
-    assert {"'", "\n", "\\\\"}.isdisjoint(fire_call.SCRIPT)
-    assert "\\'" not in fire_call.SCRIPT
-    assert not fire_call.SCRIPT.endswith("\\")
-
-
-def test_no_agent_that_fills_in_variables_finds_one() -> None:
-    """Gemini CLI puts the value of `$NAME` and `${NAME}` into its settings when it reads them (0.61.0, its source)."""
-    names = re.findall(r"\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})", fire_call.SCRIPT)
-    assert names
-    assert {(one or other)[0] for one, other, _ in names} <= {"_", "2", "3"}
-
-
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_is_on_path_outside_the_repository_is_run(clone: Clone, shell: str) -> None:
     """With its own arguments and exit status."""
     program = clone.program(clone.outside)
     status, printed = clone.run(f"{clone.outside}:/usr/bin:/bin", shell=shell)
-    assert (status, printed.split("\n")[0].split("|")[:3]) == (3, [str(program), "fire", "x"])
+    assert (status, printed.split("\n")[0].split("|")[:6]) == (
+        3,
+        [str(program), "fire", "--agent", "x", "Before", "--scope"],
+    )
     assert clone.found(f"{clone.outside}:/usr/bin:/bin") == [str(program)]
 
 
@@ -132,20 +124,40 @@ def test_nothing_of_the_clone_is_run(clone: Clone) -> None:
     entries = (bin_directory, f"{bin_directory}/", f"{bin_directory}/../bin", link, f"{link}/../bin")
     paths = [f"{entry}:/usr/bin:/bin" for entry in (*entries, "bin", ".", "", "sub/../bin", up)]
     ran = {(path, shell): clone.run(path, shell=shell) for path in paths for shell in SHELLS}
-    assert {each: result for each, result in ran.items() if result != (0, "it's missing \\n\n")} == {}
+    assert {each: result for each, result in ran.items() if result != (0, "")} == {}
     assert {path: found for path in paths if (found := clone.found(path)) is not None} == {}
 
 
-def test_the_repository_is_that_around_the_working_directory_and_the_agents(clone: Clone, tmp_path: Path) -> None:
-    """In a directory of the clone, in a submodule, or elsewhere while the agent's variable names the clone."""
+def test_the_repository_is_that_around_the_working_directory_and_the_script(clone: Clone, tmp_path: Path) -> None:
+    """In a directory of the clone, in a submodule, or elsewhere."""
     (clone.sub / ".git").write_text("gitdir: ../.git/modules/sub\n")
     path = f"{clone.root}/bin:/usr/bin:/bin"
-    assert clone.run(path, cwd=clone.sub) == (0, "it's missing \\n\n")
-    assert clone.found(path, cwd=clone.sub) is None
-    assert clone.run(path, cwd=tmp_path, AN_AGENTS_DIR=str(clone.sub)) == (0, "it's missing \\n\n")
-    assert clone.found(path, cwd=tmp_path, named=clone.sub) is None
-    assert clone.run(path, cwd=tmp_path)[0] == 0  # it is in the working directory, which counts without a .git, too
-    assert clone.run(path, cwd=clone.outside)[0] == 3
+    for directory in (clone.sub, tmp_path, clone.outside):
+        assert clone.run(path, cwd=directory) == (0, "")
+        assert clone.found(path, cwd=directory) is None
+    clone.program(clone.sub)
+    assert clone.run(f"{clone.outside}:/usr/bin:/bin", cwd=clone.outside) == (0, "")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_what_the_environment_exports_silences_nothing(clone: Clone, shell: str) -> None:
+    """Neither functions for bash nor a separator, a home or a file for interactive shells."""
+    program = clone.program(clone.outside)
+    names = ("[", "cd", "printf", "read", "pwd", "exec", "unset", "id", "exit", "eval", "set", "test")
+    functions = {f"BASH_FUNC_{name}%%": "() { exit 0; }" for name in names}
+    evil = clone.root / "evil.sh"
+    evil.write_text("exit 0\n")
+    link = clone.outside / "sh"  # by this name, bash reads what it would read for an agent
+    link.symlink_to(shutil.which(shell.split(maxsplit=1)[0]) or "")
+    env: dict[str, Any] = {
+        **functions,
+        "IFS": "/x",
+        "ENV": str(evil),
+        "HOME": str(clone.root),
+        "CDPATH": str(clone.root),
+    }
+    status, printed = clone.run(f"{clone.outside}:/usr/bin:/bin", shell=str(link), **env)
+    assert (status, printed.split("|")[0]) == (3, str(program))
 
 
 class Launcher:
@@ -165,12 +177,13 @@ class Launcher:
         launcher_file.write(str(self.directory / "launcher.conf"), "".join(f"{line}\n" for line in lines).encode())
 
     def run(self, shell: str) -> tuple[int, str]:
-        """Return exit status and output of the line in this account."""
-        script = fire_call.SCRIPT.replace('eval "_h=~$_u"', f'_h="{self.home}"')
-        words = line_of("missing", "fire", "--agent", "toy", "before", "--x", script=script)
+        """Return exit status and output of the script in this account."""
+        script = committed.script().replace('eval "home=~$user"', f"home={shlex.quote(str(self.home))}")
+        self.clone.script.write_text(script)
         done = subprocess.run(
-            [shell, "-c", shlex.join(words)], cwd=self.clone.root, env={"PATH": "/usr/bin:/bin"}, input="message",
-            capture_output=True, check=False, text=True, executable=shutil.which(shell),
+            [*shell.split(), self.clone.script, "toy", "before"], cwd=self.clone.root, env={"PATH": "/usr/bin:/bin"},
+            input="message", capture_output=True, check=False, text=True,
+            executable=shutil.which(shell.split(maxsplit=1)[0]),
         )  # fmt: skip
         return done.returncode, done.stdout
 
@@ -190,7 +203,7 @@ def test_the_launcher_of_the_account_is_started(launcher: Launcher) -> None:
     program = f"{launcher.clone.root}/hookrun"
     launcher.configure("hookrun-launcher 1", "exec /bin/sh", f"exec {program}", "exec fire")
     ran = {shell: launcher.run(shell) for shell in SHELLS}
-    assert ran == dict.fromkeys(SHELLS, (4, "launcher|before|--x|message"))
+    assert ran == dict.fromkeys(SHELLS, (4, "launcher|before|--scope|project|message"))
     assert launcher.found() == ["/bin/sh", program]
 
 
@@ -202,13 +215,13 @@ def test_a_launcher_that_cannot_start_is_passed_over(launcher: Launcher) -> None
         launcher.configure("hookrun-launcher 1", "exec /bin/sh", *lines)
         ran += [launcher.run(shell) for shell in SHELLS]
         found.append(launcher.found())
-    assert ran == [(0, "missing\n")] * 3 * len(SHELLS)
+    assert ran == [(0, "")] * 3 * len(SHELLS)
     assert found == [None] * 3
 
 
 def test_an_earlier_script_is_known_and_a_changed_one_is_not() -> None:
     """Its line is hookrun's own, so that install replaces it."""
-    words = line_of("", "fire", "--agent", "claude", "Stop", script=EARLIER)
+    words = line_of("fire", "--agent", "claude", "Stop", script=EARLIER)
     assert fire_call.arguments_of_fire(words) == ["--agent", "claude", "Stop"]
     assert [call.agent for call in fire_calls(shlex.join(words))] == ["claude"]
     words[2] = EARLIER.replace("exit 0", "exit 2")
@@ -227,7 +240,7 @@ def test_a_virtual_environments_program_runs_isolated(clone: Clone) -> None:
     evil.mkdir()
     (evil / "sitecustomize.py").write_text("print('PWNED')")
     status, printed = clone.run(f"{venv}/bin:/bin", PYTHONPATH=str(evil))
-    assert (status, printed) == (0, "1 ['fire', 'x']\n")
+    assert (status, printed) == (0, "1 ['fire', '--agent', 'x', 'Before', '--scope', 'project']\n")
     assert clone.found(f"{venv}/bin:/bin") == [f"{venv}/bin/python", "-I", str(program)]
 
 
@@ -268,8 +281,11 @@ def test_the_home_is_that_of_the_password_database(clone: Clone, account: Path) 
     program = clone.program(account / ".local" / "bin")
     own = clone.program(clone.outside)
     there = account.stat()
+    script = account / "run"  # where that account can read it
+    shutil.copy(clone.script, script)
+    script.chmod(0o644)
     done = subprocess.run(
-        line_of("missing", "fire", "x"), cwd="/", env={"PATH": f"{clone.outside}:/bin", "HOME": str(clone.root)},
+        ["/bin/sh", script, "x", "Before"], cwd="/", env={"PATH": f"{clone.outside}:/bin", "HOME": str(clone.root)},
         user=there.st_uid, group=there.st_gid, extra_groups=(), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.startswith(f"{program}|fire|x|"), (own, done)
+    assert done.stdout.startswith(f"{program}|fire|--agent|x|"), (own, done)

@@ -1,0 +1,125 @@
+"""The files in `.hookrun` that a project's entries need: the script that finds hookrun, its settings, its attributes.
+
+The entries of all agents in the project start the same script.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from hookrun.agents import AGENTS, load
+from hookrun.edit import file_change
+from hookrun.edit.file_change import FileChange, existing, missing_directories
+from hookrun.wiring.plan import answer_when_missing
+from hookrun.wiring.wired_command import BLOCK, WARN
+
+if TYPE_CHECKING:
+    from hookrun.config.config_file import ConfigFile
+    from hookrun.wiring.plan import InstallRequest
+
+DIRECTORY = ".hookrun"
+PATH = f"{DIRECTORY}/run"
+RUN, SETTINGS, ATTRIBUTES = "run", "settings", ".gitattributes"
+
+# The message in the script's answers.
+TEXT = "'\"$text\"'"
+
+# SHA-256 of earlier versions' scripts: such a script is hookrun's, too.
+EARLIER_SCRIPTS: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedChange(FileChange):
+    """The change of one of these files."""
+
+    def write(self) -> None:
+        """Write or remove the file. Raises FileError."""
+        file_change.apply(self)
+
+
+@cache
+def script() -> str:
+    """Return the script, with the answers of all agents where hookrun is missing."""
+    with open(os.path.join(os.path.dirname(__file__), "run.txt"), encoding="utf-8") as file:
+        return file.read().replace("@CASES@", "\n".join(_cases()))
+
+
+def _cases() -> Iterator[str]:
+    """Yield the script's cases: what it prints, and for which agents and events; refusals first."""
+    notices: dict[str, list[str]] = {}
+    refusals: dict[str, list[str]] = {}
+    for agent in map(load, AGENTS):
+        for event in agent.EVENTS if agent.INSTALL["form"] != "plugin" else ("*",):
+            notice, refusal = (answer_when_missing(agent, event, each, TEXT).rstrip() for each in (WARN, BLOCK))
+            if refusal != notice:
+                refusals.setdefault(refusal, []).append(f"block:{agent.NAME}:{event}")
+            if notice:
+                notices.setdefault(notice, []).append(f"*:{agent.NAME}:{event}")
+    for answer, words in [*refusals.items(), *notices.items()]:
+        yield f"{' | '.join(words)}) printf '%s\\n' '{answer}' ;;"
+
+
+def settings(install: str | None, when_missing: str) -> str:
+    """Return the text of the settings: lines of a name and a value."""
+    return f"{f'install {install}{chr(10)}' if install else ''}when_missing {when_missing}\n"
+
+
+def plan_files(request: InstallRequest, install: str | None, when_missing: str) -> list[CommittedChange]:
+    """Return the changes that write the files of a project, none in another scope. Raises FileError."""
+    if request.scope != "project":
+        return []
+    texts = {RUN: script(), SETTINGS: settings(install, when_missing), ATTRIBUTES: "* text eol=lf\n"}
+    return [change for name, text in texts.items() if (change := _change(request, name, text)).has_effect]
+
+
+def plan_removal(request: InstallRequest, *, changing: bool = False) -> list[CommittedChange]:
+    """Return the changes that remove the files once no agent's entries need them. Raises FileError.
+
+    With `changing` the request's own agent has its entries still, and loses them.
+    """
+    others = [name for name in AGENTS if not changing or name != request.agent.NAME]
+    if request.scope != "project" or any(map(request.uses_script, others)):
+        return []
+    return [change for name in (RUN, SETTINGS, ATTRIBUTES) if (change := _change(request, name, None)).has_effect]
+
+
+def configured(files: Iterable[ConfigFile]) -> dict[str, str]:
+    """Return the settings that a project's config has for these files: `install` and `when_missing`."""
+    found = [file.settings for file in files if file.layer == "project"]
+    return {name: str(each[name]) for each in reversed(found) for name in ("install", "when_missing") if name in each}
+
+
+def _change(request: InstallRequest, name: str, text: str | None) -> CommittedChange:
+    now = existing(os.path.join(request.location.project, DIRECTORY, name), request.within)
+    directories = [os.path.dirname(now.path)] if text is None else missing_directories(now.path)
+    data = None if text is None else text.encode()
+    return CommittedChange(now.path, now, data, 0o755 if name == RUN else 0o644, directories, is_generated=name == RUN)
+
+
+def why_not_ours(project: str) -> str | None:
+    """Return what is wrong with a project's script, None if some version of hookrun wrote it. Raises FileError."""
+    path = os.path.join(project, DIRECTORY, RUN)
+    data = existing(path).data
+    if data is None:
+        return "is missing"
+    if data == script().encode() or sha256(data).hexdigest() in EARLIER_SCRIPTS:
+        return None
+    return "has line ends of Windows" if b"\r\n" in data else "is none that hookrun has written"
+
+
+def written_settings(project: str) -> dict[str, str]:
+    """Return the names and values in a project's settings file, none without one. Raises FileError."""
+    found = existing(os.path.join(project, DIRECTORY, SETTINGS))
+    lines = found.text().splitlines() if found.data is not None else ()
+    return {name: value for name, _, value in (line.partition(" ") for line in lines)}
+
+
+def how_to_install(project: str) -> str:
+    """Return what a project's settings say about how to install hookrun, for a message, or "". Raises FileError."""
+    command = written_settings(project).get("install")
+    return f": `{command}`" if command else ""
