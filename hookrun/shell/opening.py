@@ -86,12 +86,16 @@ def _runs(word: str, directory: str, *, first: bool, unclear: bool) -> bool:
 
 def _is_harmless_code(words: list[str], bare: str) -> bool:
     """Return whether a program gets its code in the line, which says nothing that would matter."""
+    import re
+
     from hookrun.shell.code_calls import SIGNS
 
-    return not INLINE.isdisjoint(words) and SIGNS.search(bare) is None
+    return not INLINE.isdisjoint(words) and re.search(SIGNS, bare) is None
 
 
 def _read(words: list[str], directory: str, files: ScriptFiles, depth: int) -> list[str] | None:
+    import re
+
     from hookrun.shell.code_calls import SIGNS
     from hookrun.shell.task_lines import opened
     from hookrun.shell.words import Word
@@ -99,7 +103,7 @@ def _read(words: list[str], directory: str, files: ScriptFiles, depth: int) -> l
     texts: list[str] = []
     for script in opened([Word(word) for word in words], directory, files):
         more = None if script.family else run_from_files(script.text, script.directory or "/", files, depth + 1)
-        if script.family and SIGNS.search(script.text) is None:
+        if script.family and re.search(SIGNS, script.text) is None:
             more = []  # whoever judges code by other words finds them in its text
         if more is None:
             return None
