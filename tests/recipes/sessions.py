@@ -6,8 +6,8 @@ prints each such call, and the figures. A guard that stops harmless work is swit
 
 everyday/*.yaml are scripted sessions, each with the `branch` and the `files` of its repository. Its `calls` are lines
 of shell, or a tool with its arguments: `read: FILE`, `edit: [FILE, OLD, NEW]`, `mcp__github__get_issue: {owner: acme}`.
-What they write and edit is there for the calls that follow. They were written without the guards in mind: change no session
-to suit a guard. The recorded sessions are what agents sent in tests/golden and tests/replay.
+What they write and edit is there for the calls that follow. They were written without the guards in mind: change no
+session to suit a guard. The recorded sessions are what agents sent in tests/golden and tests/replay.
 """
 
 from __future__ import annotations
