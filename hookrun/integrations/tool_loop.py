@@ -30,7 +30,7 @@ from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, 
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.fire_context import plain
+from hookrun.library.encoding import plain
 
 # Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]

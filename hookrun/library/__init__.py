@@ -142,7 +142,7 @@ class Result(AnyVerdict):
 
     def to_json(self) -> str:
         """Return that object as JSON. Raises ValueError for changed arguments that have none."""
-        from hookrun.library.fire_context import dumps
+        from hookrun.library.encoding import dumps
 
         return dumps(self.to_dict()).decode()
 

@@ -24,7 +24,6 @@ from hookrun.library.engine_session import EngineSession, State
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, checked, known_fields
-from hookrun.library.fire_fields import FireFields
 from hookrun.library.handlers import TableCandidates
 from hookrun.library.registration import HandlerRegistration
 from hookrun.process.loop import MAX_PROCESSES
@@ -32,6 +31,7 @@ from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from hookrun.core.literals import EventName
+    from hookrun.library.fire_fields import FireFields
 
 LOG = logging.getLogger("hookrun")
 # Seconds for background work, such as a session's last message, to finish when the engine is closed.

@@ -23,7 +23,6 @@ from hookrun.core.text import HookrunError, did_you_mean, escape, one_line, quot
 from hookrun.library import Function, Handler, OnError
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import plain
 
 Event = EventName | type[Context]
 Key = tuple[object, object, object, str | None]
@@ -426,7 +425,11 @@ class TableCandidates:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook's other conditions match this context."""
         hook = self._hooks[index]
-        return self._unconditional[index] or not ConditionEvaluator(plain(context)).mismatch(
+        if self._unconditional[index]:
+            return True
+        from hookrun.library.encoding import plain
+
+        return not ConditionEvaluator(plain(context)).mismatch(
             when=hook.when, unless=hook.unless, claude=getattr(hook, "claude", None)
         )
 

@@ -18,7 +18,7 @@ from hookrun.compat.stackbench import AgentLogger, HookManager
 from hookrun.core.literals import EventName
 from hookrun.events import CLASSES, PreSearchQuery
 from hookrun.integrations.tool_loop import run_tool_sync
-from hookrun.library.fire_context import dumps
+from hookrun.library.encoding import dumps
 from hookrun.recipes.quality_gate import QualityGate
 from tests.library.firing import Fire
 from tests.rows import rows
