@@ -58,10 +58,12 @@ SHOWN = 80
 class HandlerCall:
     """One call of a handler. `outcome` is complete when the call has finished.
 
-    `deadline` is the fire's (monotonic); `before` counts earlier cancellations of its task (see `TimeLimited`).
+    `deadline` is the fire's (monotonic); `before` counts earlier cancellations of its task (see `TimeLimited`). With
+    `clone_state` the handler gets a clone of the state.
     """
 
-    __slots__ = ("_before", "_clone_state", "_context", "_deadline", "_started", "handler", "outcome")
+    clone_state = False
+    _started = 0.0
 
     def __init__(
         self,
@@ -69,16 +71,14 @@ class HandlerCall:
         context: Context,
         deadline: float = FOREVER,
         before: int | None = None,
-        *,
-        clone_state: bool = False,
     ) -> None:
         self.outcome = Outcome()
         self.handler = handler
         self._context = context
         self._deadline = deadline
-        self._started = monotonic() if handler.thread else 0.0  # time runs while it waits for a thread
         self._before = before
-        self._clone_state = clone_state
+        if handler.thread:
+            self._started = monotonic()  # time runs while it waits for a thread
 
     def begin(self) -> Any:
         """Call the function; return its awaitable, or None if it has finished."""
@@ -89,18 +89,15 @@ class HandlerCall:
             self.outcome.failure = Failure("timeout", f"the {which} passed before the hook could start")
             return None
         try:
-            if self._clone_state:
+            if self.clone_state:
                 self._context.state = self._context.clone().state
             value: Any = self.handler.function(self._context)
         except BaseException as error:
             self._raised(error)
         else:
-            if value is None:
-                self.outcome.answer = NO_OBJECTION
-            elif is_awaitable(value):
+            if value is not None and is_awaitable(value):
                 return value
-            else:
-                self._answered(value)
+            self._answered(value)
         self._over()
         return None
 
@@ -184,6 +181,9 @@ class HandlerCall:
         return "" if self.handler.thread else ": it blocks the calling thread, register it with thread=True"
 
     def _answered(self, value: object) -> None:
+        if value is None:
+            self.outcome.answer = NO_OBJECTION
+            return
         try:
             self._take(value)
         except KeyboardInterrupt:
@@ -198,9 +198,7 @@ class HandlerCall:
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
-        if value is None:
-            outcome.answer = NO_OBJECTION
-        elif isinstance(value, AnyVerdict):  # its own, or the result of a fire
+        if isinstance(value, AnyVerdict):  # its own, or the result of a fire
             if isinstance(value, Verdict) and value.modified_args is value.args_patch is value.modified_context is None:
                 outcome.answer = value
             else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import copy
 import logging
-from functools import partial
 from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -194,9 +193,7 @@ class EngineFire(HookChain):
 
     def context_for(self, handler: Handler) -> Context:
         """Return the current context, as the handler gets it."""
-        data = self.context.copy()
-        data["hook"] = handler.name
-        return self.context_class.of(data, self._state, (self, handler))
+        return self.context_class.of({**self.context, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, as no fire waits for it."""
@@ -240,13 +237,14 @@ class EngineFire(HookChain):
             self.combine_into(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
-        result.context_after = partial(self.context_class.of, self.context, self._state)
+        result.after = self.context_class, self.context, self._state
         result.problems = services.problems
         result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000
         if (services.unread or "arguments_cut_off" in self.context) and self.event in GATES and result.go_on:
             self._refuse_if_guarded(result)
-        self._log_failures()
+        if self._failed:
+            self._log_failures()
         if services.journal is not None:
             self._audit(self.runs, action=result.action, switched_off=switched_off)
         return result

@@ -57,7 +57,8 @@ def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOW
     fire pre_tool_use: unknown field "tool_nam": did you mean "tool_name"
     """
     for name, value in data.items():
-        if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
+        type_ = FIELDS.get(name)
+        if type_ is not type(value) and type_ is not None and value is not None and not isinstance(value, type_):
             from hookrun.library.encoding import plain  # rarely needed
 
             text = plain(value)

@@ -55,10 +55,12 @@ class ParallelGroup:
         self._services = fire.services
         self._processes = fire.processes
         self._calls = {
-            n: HandlerCall(hook, fire.context_for(hook), fire.deadline, clone_state=len(hooks) > 1)
+            n: HandlerCall(hook, fire.context_for(hook), fire.deadline)
             for n, hook in enumerate(hooks)
             if isinstance(hook, Handler)
         }
+        for call in self._calls.values():
+            call.clone_state = len(hooks) > 1
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if isinstance(hook, Hook)]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
