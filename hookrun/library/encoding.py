@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from collections.abc import Mapping
 from datetime import date, time
@@ -97,3 +98,29 @@ def _plain(value: object) -> object:
     if callable(dump):
         return dump(mode="json")
     raise TypeError(f"a value of type {type(value).__name__} cannot be encoded as JSON")
+
+
+def safe_str(value: object) -> str | None:
+    """Return `str(value)`, or None if that raises."""
+    try:
+        return str(value)
+    except Exception:
+        return None
+
+
+def as_text(value: object) -> str:
+    """Return a tool's result as text: strings as they are, None as "", everything else as JSON.
+
+    A value that is not JSON is converted with `str`, or named by its type if that fails.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except Exception:  # keys that are not strings, a cycle, a `__str__` that raises, ...
+        text = safe_str(value)
+        return f"({type(value).__name__} that cannot be converted to text)" if text is None else text

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from hookrun.agents.known_tools import canonical_tools
 from hookrun.config.schema import CONTEXT_FIELDS
 from hookrun.core import context as contexts
 from hookrun.core.context import FIELDS, MISNAMED, ContextError
-from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.events import ALIASES, TOOLS, WITH_TOOL
 from hookrun.core.text import closest, quote, suggest
 from hookrun.events import CLASSES
 from hookrun.library.event_contexts import Context, ContextField
@@ -44,6 +45,9 @@ KNOWN_IN_ANY = KNOWN_ANYWHERE.union(*KNOWN.values())
 def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> Mapping[str, object]:
     """Return the fields, with paths, UUIDs, dates, enumerations and numbers as text in those that are strings.
 
+    A tool's result that is another JSON value is its JSON; arguments of a tool of the program's own that are no object
+    are `{"value": ...}`, so that every hook can read them.
+
     Raises ContextError for a field of the wrong type, or one that is probably a misspelling of a known one. A field
     counts as the program's own if it resembles no known field, if that field is given too (even null), or if its value
     would be invalid for that field.
@@ -59,11 +63,9 @@ def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOW
     for name, value in data.items():
         type_ = FIELDS.get(name)
         if type_ is not type(value) and type_ is not None and value is not None and not isinstance(value, type_):
-            from hookrun.library.encoding import plain  # rarely needed
-
-            text = plain(value)
-            if type_ is str and type(text) in (str, int, float):
-                return checked({**data, name: str(text)}, event, known)
+            as_field = _in_the_type_of(name, value, data)
+            if as_field is not None:
+                return checked({**data, name: as_field}, event, known)
             if type(value) in JSON_TYPES:
                 contexts.check({name: value}, f"fire {event}")
             expected = "a str" if type_ is str else "a dict"
@@ -76,6 +78,23 @@ def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOW
             f"pass {likely.partition('.')[0]} as well, None if it has no value)"
         )
     return data
+
+
+def _in_the_type_of(name: str, value: object, data: Mapping[str, object]) -> object:
+    """Return a value as the string or object that a field holds, None if it is none."""
+    from hookrun.library.encoding import as_text, plain  # rarely needed
+
+    value = plain(value)
+    if name == "tool_args" and type(value) in JSON_TYPES and _is_own_tool(data.get("tool_name")):
+        return {"value": value}
+    if name == "tool_result_output" and type(value) in (bool, list, dict):
+        return as_text(value)
+    return str(value) if FIELDS[name] is str and type(value) in (str, int, float) else None
+
+
+def _is_own_tool(tool: object) -> bool:
+    """Return whether no agent has a tool of this name: what hooks read of theirs are the arguments of an object."""
+    return isinstance(tool, str) and tool not in TOOLS and not canonical_tools(tool)
 
 
 def without_misspelled(fields: Mapping[str, object], event: str) -> Mapping[str, object]:
