@@ -239,13 +239,15 @@ class HookChain:
         noted: list[HookResult] = []
         for hook, outcome in zip(hooks, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
-            run.recheck = self._rechecks
             self.runs.append(run)
+            if self._rechecks:
+                run.recheck = True
             if isinstance(args, dict):
                 run.args = args
-            if run.verdict.action in BINDING_ACTIONS:
-                self.on_refusal(run, before)
-            if (verdict := run.verdict) is not NO_OBJECTION:
+            if run.verdict is not NO_OBJECTION:
+                if run.verdict.action in BINDING_ACTIONS:
+                    self.on_refusal(run, before)
+                verdict = run.verdict
                 if not (verdict.modified_args is verdict.args_patch is verdict.modified_context is None):
                     self._apply_changes(run, before, together)
                 if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
