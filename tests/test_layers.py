@@ -49,7 +49,7 @@ LAYERS = (
     ("claude",),
     ("shell",),
     ("core.gate",),
-    ("core.verdicts", "core.context"),
+    ("core.verdicts", "core.context", "core.changes"),
     ("core.refusals",),
     ("core.crash", "launch.launcher_file", "launch.server_socket", "core.nesting", "core.model", "core.session"),
     (

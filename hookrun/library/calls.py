@@ -182,7 +182,7 @@ class HandlerCall:
         if value is None:
             outcome.answer = NO_OBJECTION
         elif isinstance(value, AnyVerdict):  # its own, or the result of a fire
-            if isinstance(value, Verdict) and value.modified_args is value.args_patch is value.modified_context is None:
+            if isinstance(value, Verdict) and all(getattr(value, each) is None for each in VERDICT_OBJECTS):
                 outcome.answer = value
             else:
                 outcome.answer = deep_copy(AnyVerdict.to_dict(value))
