@@ -60,17 +60,21 @@ MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
 
 
 class UnknownAgentError(UserError, LookupError):
-    """No agent has this name; the message lists the known ones."""
+    """hookrun has no module for an agent; the message says what is true of it, or lists those that it has."""
 
 
 def load(name: str) -> Agent:
     """Return the agent's module. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
+        from hookrun.agents import others
         from hookrun.core.text import did_you_mean, quote
 
-        hint = did_you_mean(name, AGENTS, f"supported agents are {', '.join(AGENTS)}")
-        raise UnknownAgentError(f"unknown agent {quote(name)}\nhint: {hint}")
+        supported = f"supported agents are {', '.join(AGENTS)}"
+        known = others.find(name)
+        fact, hint = known or ("", did_you_mean(name, AGENTS))
+        message = f"{quote(name)}: {fact}" if known else f"unknown agent {quote(name)}"
+        raise UnknownAgentError(f"{message}\nhint: {hint or supported}")
     module: object = __import__(path, fromlist=("NAME",))
     return module  # type: ignore[return-value]  # tests check the modules
 

@@ -63,6 +63,7 @@ from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import clock
 from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
+from hookrun.wiring import committed
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 # Hook states that `hookrun trust` asks about.
@@ -256,11 +257,8 @@ def status_command(runs: RunFilter, *, as_json: bool) -> int:
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown, guards = None, "unknown", []
-    from hookrun.cli.guards import (
-        COLUMNS,
-        guard_row,
-        guard_states,
-    )  # reads tests as well, which takes longer than `list`
+    # it reads tests as well, which takes longer than `list`
+    from hookrun.cli.guards import COLUMNS, guard_row, guard_states
 
     try:
         last = _last_run(runs)
@@ -385,8 +383,9 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
     """
     inspected = _inspected(at, agents or AGENTS)
     unapproved, undecided = _unapproved(at)
+    settings = committed.configured(at.load(for_agents=True).files)
     for agent in inspected:
-        agent.unapproved, agent.undecided = unapproved, undecided
+        agent.unapproved, agent.undecided, agent.configured = unapproved, undecided, settings
     shown = [agent for agent in inspected if agents or agent.is_here]
     if proving:
         from hookrun.cli.guards import prove_guards  # rarely needed

@@ -38,6 +38,8 @@ SCRIPT_TEXT = """\
 # Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away. Do not edit it.
 {line}
 """
+# In such a script the line's end is a line of its own.
+OR = " ||\n  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,14 +371,14 @@ class ScriptFile(OwnedFile):
 
     def _text_for(self, lines: Mapping[str, WiredLine]) -> str | None:
         line = lines.get(self._event)
-        return None if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text)
+        return None if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text.replace(" || ", OR, 1))
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the script's command line; all of it if hookrun did not write it."""
         text = now.text() if now.data is not None else ""
         before, after = SCRIPT_TEXT.format(agent=self._agent, line="{line}").split("{line}")
         line = text[len(before) : len(text) - len(after)]
-        command = wired_command.read(line, self._agent)
+        command = wired_command.read(line.replace(OR, " || ", 1), self._agent)
         if command is not None and command.is_ours and text == before + line + after:
             return [WiredEvent(self._event, line, command, None, self.path, before.count("\n") + 1)]
         command = wired_command.read(text, self._agent)

@@ -54,6 +54,7 @@ HELP = ("Examples:\n", "Usage: ")
 
 VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
+    "names": "claude", "agents": "claude",
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
     "near": "list", "case.agent.NAME": "claude",
@@ -296,6 +297,17 @@ def _asked(*arguments: str) -> Callable[[Project], Done]:
     return lambda project: hookrun(project, *arguments)
 
 
+def _guarded(project: Project) -> Done:
+    project.hooks({"command": "true", "on_failure": "block"})
+    return hookrun(project, "install", "claude", "--scope", "project")
+
+
+def _without_script(project: Project) -> Done:
+    assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+    (project.root / ".hookrun" / "run").unlink()
+    return hookrun(project, "validate")
+
+
 def _of_another_home(*arguments: str) -> Callable[[Project], Done]:
     def bring_about(project: Project) -> Done:
         home = project.root.parent / "other home"
@@ -394,6 +406,8 @@ def _kept(project: Project) -> Done:
 
 
 SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
+    "a guard in a project": (_guarded, "hookrun install claude --scope project --when-missing block"),
+    "validate, without a script": (_without_script, "hookrun install claude --scope project"),
     "codex asks for trust": (_asked("install", "codex"), "hookrun install codex --trust"),
     "of a project": (
         _asked("install", "codex", "--scope", "project"),
