@@ -65,6 +65,8 @@ def _write(project: Project, agent: str, line: str, scope: str) -> Path:
     if agent == "cline":
         path.write_text(f"#!/bin/sh\n{line}\n")
         path.chmod(0o755)
+    elif agent == "vibe":
+        path.write_text(f'[[hooks]]\nname = "mine"\ntype = "{event}"\ncommand = {json.dumps(line)}\n')
     elif agent == "copilot":
         path.write_text(json.dumps({"version": 1, "hooks": {event: [{"type": "command", "bash": line}]}}))
     else:
