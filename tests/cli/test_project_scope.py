@@ -91,7 +91,7 @@ def test_the_same_events_are_wired_as_for_a_user(project: Project, agent: str) -
     """A hook for nearly any event needs no new install; nor does the first hook."""
     (project.root / "coder.json").unlink()
     _install(project, agent)
-    listed = hookrun(project, "agents", "--json").json["agents"]
+    listed = hookrun(project, "status", "--json").json["agents"]
     assert isinstance(listed, list)
     (shown,) = [each for each in listed if each["agent"] == agent]
     assert sorted(shown["wired"]["project"]) == sorted(plan.events_to_connect(load(agent), []))
