@@ -390,8 +390,9 @@ def _reasons(run: HookResult) -> Iterator[str]:
     verdict = run.verdict
     if verdict.message:
         yield verdict.message
+    new = verdict.modified_output if verdict.modified_output is not None else verdict.modified_prompt
     for path in run.changed:
-        value = run.args.get(path) if isinstance(run.args, dict) else None
+        value = run.args.get(path, new) if isinstance(run.args, dict) else None
         yield f"{path}: {json_text(value)}" if value is not None else f"changes {path}"
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:

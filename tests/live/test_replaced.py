@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from tests.live.model import say
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.conftest import settle
+from tests.live.driver import change
+from tests.live.model import say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
 
-REDACTS = {
+REDACTS: dict[str, Any] = {
     "name": "redacts",
     "event": ["post_tool_use", "post_tool_failure"],
     "matcher": "bash",
@@ -68,3 +76,30 @@ def test_the_model_gets_the_replaced_prompt_only(agent: Agent) -> None:
     assert "the first prompt" not in ran.heard, ran
     assert ("the corrected prompt" in ran.heard) == (agent.name in CHANGES_PROMPT), ran
     assert ("prompt -> block" in ran.degraded) == (agent.name not in CHANGES_PROMPT), ran
+
+
+def test_the_output_of_a_servers_tool_is_replaced(claude: Agent) -> None:
+    """Claude Code takes one form for its own tools and those of MCP servers."""
+    command = {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_server.py")]}
+    change(claude.place.home / ".claude.json", mcpServers={"my_files": {"type": "stdio", **command}})
+    tool = {"matcher": "mcp__my_files__make_it"}
+    claude.declare(
+        {**tool, "name": "allows", "event": "pre_tool_use", "command": """echo '{"action": "allow"}'"""},
+        {**REDACTS, **tool, "command": REDACTS["command"].replace("hunter2", "it is made")},
+    )
+    made = str(claude.place.project / "made.txt")
+    ran = claude.run(use("mcp__my_files__make_it", path=made), DONE)
+    assert ran.files == {"made.txt": "made\n"}, ran
+    assert "[redacted]" in ran.heard, ran
+    assert "it is made" not in ran.heard, ran
+
+
+@pytest.mark.only_cold
+def test_kilo_replaces_output_and_prompt(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """In one session, as each takes it a minute without a network."""
+    for kilo in settle("kilo", request, tmp_path):
+        kilo.declare(REDACTS, CORRECTS)
+        ran = kilo.run(kilo.driver.shell(PRINTS), DONE, prompt="the first prompt", waits=150)
+        assert "[redacted]-here" in ran.heard, ran
+        assert "hunter2" not in ran.heard, ran
+        assert ("the first prompt" in ran.heard, "the corrected prompt" in ran.heard) == (False, True), ran
