@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from hookrun.agents.base import Message
     from hookrun.library.engine_state import EngineState
-    from hookrun.library.handlers import TableCandidates
     from hookrun.library.processes import Processes
+    from hookrun.library.tables import TableCandidates
     from hookrun.process.prepare import HookEnvironment
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from hookrun.trust import store as stores
 from hookrun.trust.store import Store
 
 if TYPE_CHECKING:
-    from hookrun.library.loop_work import Work
+    from hookrun.library.awaiting import Work
 
 OnFailed = Callable[[Failure], Coroutine[Any, Any, None] | None]
 

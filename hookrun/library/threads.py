@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import asyncio
     from contextvars import Context as Variables
 
-    from hookrun.library.loop_work import Work
+    from hookrun.library.awaiting import Work
 
 # Seconds to wait for a cancelled handler, longer than it may take.
 ENDING = 3.0
@@ -174,7 +174,7 @@ class LoopThread:
         """Run a coroutine in the loop, with these context variables. Raises ClosedError."""
         import asyncio  # here and below: only for programs with async handlers
 
-        from hookrun.library.loop_work import Work
+        from hookrun.library.awaiting import Work
 
         with self._lock:
             if self._closed:
@@ -198,7 +198,7 @@ class LoopThread:
             return
         import asyncio
 
-        from hookrun.library.loop_work import end_all
+        from hookrun.library.awaiting import end_all
 
         ending = asyncio.run_coroutine_threadsafe(end_all(), loop)
         if thread is current_thread():
