@@ -439,6 +439,9 @@ class HookResult:
             **({"recheck": True} if self.recheck else {}),
         }
 
+    def __repr__(self) -> str:
+        return f"HookResult({self.name!r}, {self.verdict!r}{f', {self.failure!r}' if self.failure else ''})"
+
 
 def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
     """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""

@@ -8,6 +8,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from hookrun.library.calls import close_unstarted
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class Work:
 
     def _begin(self) -> None:
         if self._unwanted:
-            self._coroutine.close()
+            close_unstarted(self._coroutine)
             self.done.set_exception(asyncio.CancelledError())
             return
         self._task = self._loop.create_task(self._run(), context=self._variables)
@@ -211,7 +212,7 @@ class Work:
 
     def _over(self, _: asyncio.Task[Any]) -> None:
         if not self.done.done():
-            self._coroutine.close()
+            close_unstarted(self._coroutine)
             self.done.set_exception(asyncio.CancelledError())
 
     def cancel(self) -> None:

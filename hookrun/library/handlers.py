@@ -113,6 +113,8 @@ def check_events(events: Iterable[Event], own_events: Collection[str], who: str)
     listed = list(events)
     if listed == ["*"]:
         return ["*"]
+    if "*" in listed:
+        raise RegistrationError(f'{who}: "*" is every event: give no other beside it')
     found = list(dict.fromkeys(event_name(event, own_events, who) for event in listed))
     if not found:
         raise RegistrationError(f"{who}: no event given (use pre_tool_use, for example)")

@@ -15,6 +15,7 @@ from threading import Lock, Thread, current_thread, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from hookrun.library.calls import close_unstarted
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class LoopThread:
                 variables.run(BLOCKED.set, (*BLOCKED.get(), served))
             return self.submit(coroutine, variables)
         except BaseException:
-            coroutine.close()
+            close_unstarted(coroutine)
             raise
 
     def submit(self, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Work:

@@ -64,7 +64,7 @@ def test_a_handler_of_every_event_sees_all_of_them() -> None:
     engine.fire_sync(Deploy())
     assert engine.fire_sync("pre_tool_use", tool_name="bash").message == "no"
     assert seen == ["stop", "mine", "deploy", "pre_tool_use"]
-    with pytest.raises(RegistrationError, match=r'unknown event "\*"'):
+    with pytest.raises(RegistrationError, match=r'"\*" is every event'):
         engine.register(["*", "stop"], calls)
     with pytest.raises(RegistrationError, match="takes a PreToolUse"):
         engine.register("*", takes_a_call)  # type: ignore[arg-type]
@@ -159,7 +159,8 @@ def test_every_error_of_the_library_has_one_base_class() -> None:
 def test_an_engine_shows_what_it_is() -> None:
     """In a debugger."""
     with Engine(directory="/") as engine:
-        engine.register("stop", lambda _: None)
+        engine.register("stop", lambda _: None, name="h")
+        assert repr(engine.fire_sync("stop").runs) == "[HookResult('h', Verdict({'action': 'continue'}))]"
     assert repr(engine) == "<Engine closed, 1 hooks, directory '/'>"
 
 
