@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from hookrun.core.context import answer
 from hookrun.core.model import (
     PRECEDENCE,
     TERMINAL_ACTIONS,
@@ -17,7 +18,6 @@ from hookrun.core.model import (
     Hook,
     HookResult,
     Verdict,
-    answer,
 )
 from hookrun.core.refusals import as_text
 from hookrun.core.text import HookrunError
