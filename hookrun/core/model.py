@@ -441,6 +441,9 @@ class HookResult:
             **({"recheck": True} if self.recheck else {}),
         }
 
+    def __repr__(self) -> str:
+        return f"HookResult({self.name!r}, {self.verdict!r}{f', {self.failure!r}' if self.failure else ''})"
+
 
 def as_object(value: object) -> dict[str, object]:
     """Return a JSON value if it is an object, else an empty one."""

@@ -22,7 +22,7 @@ from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.core.session import MAX_STOP_BLOCKS
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of, warn_of_undelivered
 from hookrun.integrations.pending import PendingCalls, digest_of
-from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, HookedCall, ToolFailed, ToolOutcome
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 
@@ -142,9 +142,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     async def _run(self, request: ToolCallRequest, call: Callable[..., Any], *, sync: bool = False) -> ToolOutcome:
         """Run a tool with its hooks; interrupt the graph for a decision."""
 
-        async def run(**more: Any) -> ToolOutcome:
-            options = {"engine": self._engine, "call": call, **about, **more}
-            return run_tool_sync(**options) if sync else await run_tool(**options)
+        def run(**more: Any) -> Awaitable[ToolOutcome]:
+            return HookedCall(self._engine, sync=sync, **about, **more).run(call)
 
         about, calls = self._about(request), self._options["pending"]
         waits = None if calls is None else calls.find(digest_of(about["name"], about["args"], about))

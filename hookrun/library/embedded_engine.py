@@ -24,8 +24,8 @@ from hookrun.library.engine_session import EngineSession, State
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, checked, known_fields
-from hookrun.library.handlers import HookTable, TableCandidates
 from hookrun.library.registration import HandlerRegistration
+from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 

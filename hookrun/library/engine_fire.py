@@ -19,7 +19,7 @@ from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookRes
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
 from hookrun.core.text import HookrunError, describe_exception
 from hookrun.library import Handler, Result
-from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, first_step, is_awaitable
+from hookrun.library.calls import FOREVER, HandlerCall, current_task, first_step, is_awaitable
 from hookrun.library.event_contexts import Context
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from hookrun.agents.base import Message
     from hookrun.library.engine_state import EngineState
-    from hookrun.library.handlers import TableCandidates
     from hookrun.library.processes import Processes
+    from hookrun.library.tables import TableCandidates
     from hookrun.process.prepare import HookEnvironment
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class EngineFire(HookChain):
                     if (waits_for := call.start()) is not None:
                         yield waits_for
                 elif (wanted := call.begin()) is not None:
-                    yield from _closing(wanted, call.await_result(wanted))
+                    yield call.await_result(wanted)
                 outcomes = [call.outcome]
             elif sync and not any(isinstance(each, Handler) for each in hooks):
                 outcomes = self.processes.run(hooks)
@@ -148,7 +148,7 @@ class EngineFire(HookChain):
         for run in noted:
             wanted = self._begin_report(run)
             if wanted is not None:
-                yield from _closing(wanted, _finish_report(run, wanted, self.deadline, before))
+                yield _finish_report(run, wanted, self.deadline, before)
 
     # --- in a task or a thread
 
@@ -373,14 +373,6 @@ def new_id() -> str:
         digits = urandom(8 * 64).hex()  # a system call for each costs a tenth of a fire
         _IDS.extend(digits[start : start + 16] for start in range(16, len(digits), 16))
         return digits[:16]
-
-
-def _closing(wanted: Any, coroutine: Coroutine[Any, Any, None]) -> Iterator[Coroutine[Any, Any, None]]:
-    """Yield the coroutine that awaits what is wanted, which is closed if it has not begun with that."""
-    try:
-        yield coroutine
-    finally:
-        close_unstarted(wanted)
 
 
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:

@@ -18,14 +18,14 @@ from hookrun.core import audit
 from hookrun.core.model import Failure
 from hookrun.core.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.core.text import describe_exception
-from hookrun.library.calls import close_awaitable
+from hookrun.library.calls import close_awaitable, close_unstarted
 from hookrun.library.threads import DaemonThreadPool, LoopThread, settle
 from hookrun.process.pool import ClosedError, Pool
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
 
 if TYPE_CHECKING:
-    from hookrun.library.loop_work import Work
+    from hookrun.library.awaiting import Work
 
 OnFailed = Callable[[Failure], Coroutine[Any, Any, None] | None]
 
@@ -189,7 +189,7 @@ class Background:
         try:
             task = self._loop_thread.submit(coroutine, contextvars.copy_context())
         except ClosedError:
-            coroutine.close()
+            close_unstarted(coroutine)
             raise
         self._track(task.done, label, task, failed)
 

@@ -17,8 +17,8 @@ from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from hookrun.library.awaiting import Work
     from hookrun.library.engine_fire import EngineFire
-    from hookrun.library.loop_work import Work
     from hookrun.library.threads import Job
     from hookrun.process.pool import Batch
 

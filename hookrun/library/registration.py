@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from hookrun.core.events import EVENTS
 from hookrun.core.model import AnyHook
 from hookrun.library import Answer, Bundle, Function, Handler, handlers
 from hookrun.library.event_contexts import Context
-from hookrun.library.handlers import Event, Options, RegistrationError, Registry
+from hookrun.library.handlers import Event, Options, RegistrationError
+from hookrun.library.tables import Registry
 
 if TYPE_CHECKING:
     from hookrun.core.literals import EventName
@@ -18,6 +19,7 @@ C = TypeVar("C", bound=Context)
 D = TypeVar("D", bound=Context)
 Returned = TypeVar("Returned", bound=Answer | Awaitable[Answer])
 Given = TypeVar("Given", bound=Function)
+TakesAny = TypeVar("TakesAny", bound=Callable[[Context], Answer | Awaitable[Answer]])
 Decorator = Callable[[Callable[[C], Returned]], Callable[[C], Returned]]
 
 
@@ -31,6 +33,8 @@ class HandlerRegistration:
         self._declared_events: set[str] = set()
         self._strict = strict
 
+    @overload
+    def on(self, event: Literal["*"], /, **options: Unpack[Options]) -> Callable[[TakesAny], TakesAny]: ...
     @overload
     def on(self, event: type[C], /, **options: Unpack[Options]) -> Decorator[C, Returned]: ...
     @overload
@@ -47,6 +51,8 @@ class HandlerRegistration:
     ) -> Callable[[Given], Given]: ...
     def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Any], Any]:
         """Return a decorator that registers a function for these events and returns it unchanged; see `register`.
+
+        `*`, alone, is every event, also those of the program and those that it declares later.
 
         >>> from hookrun import Engine
         >>> from hookrun.events import PostToolUse
@@ -66,6 +72,13 @@ class HandlerRegistration:
 
     @overload
     def register(
+        self,
+        events: Literal["*"],
+        function: Callable[[Context], Answer | Awaitable[Answer]],
+        **options: Unpack[Options],
+    ) -> Handler: ...
+    @overload
+    def register(
         self, events: type[C], function: Callable[[C], Answer | Awaitable[Answer]], **options: Unpack[Options]
     ) -> Handler: ...
     @overload
@@ -75,7 +88,8 @@ class HandlerRegistration:
     def register(self, events: Event | Iterable[Event], function: Function, **options: Unpack[Options]) -> Handler:
         """Register a function as a hook of one event or several, and return its handler.
 
-        An event is any of its names or its context class; a class of your own declares its event. A handler of the same
+        An event is any of its names or its context class; a class of your own declares its event. `*` is every one, and
+        its handler takes a `Context`. A handler of the same
         name is replaced, and the new one has its own priority. Raises RegistrationError (a ValueError) for invalid
         options, for a function that cannot be called with the context alone or is annotated for another event, and if
         the replaced handler serves an event that the new one does not, unless `replace=True`.

@@ -15,13 +15,14 @@ from threading import Lock, Thread, current_thread, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from hookrun.library.calls import close_unstarted
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     import asyncio
     from contextvars import Context as Variables
 
-    from hookrun.library.loop_work import Work
+    from hookrun.library.awaiting import Work
 
 # Seconds to wait for a cancelled handler, longer than it may take.
 ENDING = 3.0
@@ -167,14 +168,14 @@ class LoopThread:
                 variables.run(BLOCKED.set, (*BLOCKED.get(), served))
             return self.submit(coroutine, variables)
         except BaseException:
-            coroutine.close()
+            close_unstarted(coroutine)
             raise
 
     def submit(self, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Work:
         """Run a coroutine in the loop, with these context variables. Raises ClosedError."""
         import asyncio  # here and below: only for programs with async handlers
 
-        from hookrun.library.loop_work import Work
+        from hookrun.library.awaiting import Work
 
         with self._lock:
             if self._closed:
@@ -198,7 +199,7 @@ class LoopThread:
             return
         import asyncio
 
-        from hookrun.library.loop_work import end_all
+        from hookrun.library.awaiting import end_all
 
         ending = asyncio.run_coroutine_threadsafe(end_all(), loop)
         if thread is current_thread():

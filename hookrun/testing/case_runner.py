@@ -24,7 +24,7 @@ from hookrun.core.state import report_bug
 from hookrun.core.text import one_line
 from hookrun.library import Result
 from hookrun.library.engine_state import EngineState
-from hookrun.library.handlers import HookTable, TableCandidates
+from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool

@@ -89,6 +89,7 @@ def fields(ctx: PreToolUse) -> None:
 
 
 engine.register(Stop, fields)  # wrong: registered for another event
+engine.register("*", fields)  # wrong: a handler of one event for every event
 engine.register("stop", fields, tiemout=3)  # wrong: a misspelt option of register
 engine.register("stop")  # wrong: no function
 engine.register("stop", "print")  # wrong: the name of a function
