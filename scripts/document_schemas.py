@@ -41,6 +41,8 @@ VERDICT = {
     "additional_context": "Text for the model, beside any action.",
     "system_message": "Text for the user, beside any action.",
     "modified_args": "All arguments of the tool, with modify, allow or ask.",
+    "modified_output": "The text that the model gets instead of a tool's output or error, after a tool.",
+    "modified_prompt": "The prompt that is sent instead of the user's, at user_prompt_submit.",
     "args_patch": "A JSON Merge Patch (RFC 7396) on the arguments, instead of modified_args.",
     "modified_context": "Merged into the metadata of later hooks.",
 }
