@@ -21,6 +21,7 @@ AGENTS = {
     "opencode": "hookrun.agents.opencode",
     "kilo": "hookrun.agents.kilo",
     "pi": "hookrun.agents.pi",
+    "vibe": "hookrun.agents.vibe",
 }
 
 # Agents whose own hooks hookrun runs in every other (see dialects.py).
@@ -45,6 +46,7 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "opencode": (".opencode/plugin/*", ".opencode/plugins/*", ".config/opencode/*", "opencode.json", "opencode.jsonc"),
     "kilo": (".kilo/plugin*/*", ".kilocode/plugin*/*", ".kilo/kilo.json*", ".config/kilo/*", "kilo.json", "kilo.jsonc"),
     "pi": (".pi/extensions/*", ".pi/settings.json", ".pi/agent/extensions/*", ".pi/agent/settings.json"),
+    "vibe": (".vibe/hooks.toml", ".vibe/config.toml", ".vibe/trusted_folders.toml", ".vibe/plugins/*"),
     "cursor": (".cursor/hooks.json",),
     "windsurf": (".windsurf/hooks.json", ".codeium/windsurf/hooks.json", ".codeium/hooks.json"),
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),

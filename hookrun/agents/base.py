@@ -22,19 +22,28 @@ if TYPE_CHECKING:
 class NameMap:
     """An agent's names for tools and their arguments, read both ways. Unknown names are unchanged.
 
-    `tools`: native tool name -> hookrun's. `arguments`: native tool name -> native argument name -> hookrun's.
+    `tools`: native tool name -> hookrun's. `arguments`: native tool name -> native argument name -> hookrun's. `joins`
+    is the text that first follows a server's name in the agent's `mcp_SERVER_TOOL`, if that ends it.
 
         NameMap({"run_shell": "bash", "put": "write"}, {"run_shell": {"cmd": "command"}, "put": {"path": "file_path"}})
     """
 
     def __init__(
-        self, tools: Mapping[str, str] | None = None, arguments: Mapping[str, Mapping[str, str]] | None = None
+        self,
+        tools: Mapping[str, str] | None = None,
+        arguments: Mapping[str, Mapping[str, str]] | None = None,
+        joins: str | None = None,
     ) -> None:
         self._tools = tools or {}
         self._arguments = arguments or {}
+        self._joins = joins
 
     def tool(self, name: str) -> str:
         """Return hookrun's name for the agent's tool `name`."""
+        if self._joins and name.startswith("mcp_") and not name.startswith("mcp__"):
+            server, mark, tool = name[4:].partition(self._joins)
+            if mark:
+                return f"mcp__{server}__{tool}"
         return self._tools.get(name, name)
 
     def arguments(self, name: str, args: Mapping[str, object]) -> dict[str, object]:

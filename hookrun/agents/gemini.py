@@ -51,18 +51,7 @@ TOOLS = {
 }
 
 
-class _Names(NameMap):
-    """An MCP server's tools are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
-
-    def tool(self, name: str) -> str:
-        if name.startswith("mcp_") and not name.startswith("mcp__"):
-            server, mark, tool = name[4:].partition("_")
-            if mark:
-                return f"mcp__{server}__{tool}"
-        return super().tool(name)
-
-
-NAMES = _Names(TOOLS)
+NAMES = NameMap(TOOLS, joins="_")
 
 PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
 ENV_MARKERS = ("GEMINI_CLI",)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hookrun.core.model import AnyVerdict, HookResult, Verdict
 
 # What the user can do besides mending the cause; agents cannot.
-WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
+WAY_OUT = "to go on without hooks, the user can run `hookrun disable --all --for 10m` in a terminal of their own"
 
 # Managed hooks are no user's to switch off.
 MANAGED = "managed hooks stay on: whoever manages this machine can correct or remove their config"

@@ -140,6 +140,22 @@ class AgentState:
         present = "project" if self.wired.get("project") and not self.wired.get("user") else "user"
         return f"run {self.request(scope or present).command('install')}"
 
+    @property
+    def connection(self) -> dict[str, object]:
+        """Where and for which events it is connected, for programs."""
+        wired = self.wired.items()
+        forms = [each.command.form for each in self.all_wired if each.command.form]
+        return {
+            "connected": self.scopes,
+            "wired": {scope: [each.event for each in found] for scope, found in wired if found},
+            "hand_written": {scope: [each.event for each in found if not each.is_ours] for scope, found in wired},
+            "when_missing": forms[0].when_missing if forms else None,
+            "narrowed": {each.event: each.only for each in self.all_wired if each.only},
+            "unreadable": self.unreadable,
+            "declared": self.declared,
+            "missing": self.missing_events if self.scopes else [],
+        }
+
     def to_json(self) -> dict[str, object]:
         """Return the agent's names, program and version."""
         return {

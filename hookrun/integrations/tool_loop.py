@@ -14,6 +14,7 @@ are retried. Contexts after a tool have `attempt`, the number of the run. A bloc
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

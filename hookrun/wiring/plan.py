@@ -17,6 +17,7 @@ from hookrun.core.events import GATES
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, existing, missing_directories
 from hookrun.launch import launcher_file
 from hookrun.wiring import launchers
+from hookrun.wiring.forms import install_targets
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
@@ -25,7 +26,6 @@ from hookrun.wiring.targets import (
     WiredEvent,
     WiredLine,
     agent_directory,
-    install_targets,
 )
 from hookrun.wiring.wired_command import BLOCK, GO_ON, WARN, FireFlags, HookrunProgram, PortableForm, WiredCommand
 

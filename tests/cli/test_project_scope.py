@@ -92,7 +92,7 @@ def test_the_same_events_are_wired_as_for_a_user(project: Project, agent: str) -
     """A hook for nearly any event needs no new install; nor does the first hook."""
     (project.root / "coder.json").unlink()
     _install(project, agent)
-    listed = hookrun(project, "agents", "--json").json["agents"]
+    listed = hookrun(project, "status", "--json").json["agents"]
     assert isinstance(listed, list)
     (shown,) = [each for each in listed if each["agent"] == agent]
     assert sorted(shown["wired"]["project"]) == sorted(plan.events_to_connect(load(agent), []))
@@ -216,7 +216,7 @@ def _old_line(project: Project, agent: str) -> Callable[[], None]:
     return lambda: shutil.rmtree(path.parent)
 
 
-@pytest.mark.parametrize("agent", IN_LINES)
+@pytest.mark.parametrize("agent", [each for each in IN_LINES if each != "vibe"])  # new since
 def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, agent: str) -> None:
     """It contains one user's paths: doctor reports it, install writes the portable line, uninstall removes either."""
     _old_line(project, agent)

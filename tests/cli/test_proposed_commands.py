@@ -268,7 +268,7 @@ def fixed() -> list[str]:
     return sorted(each for each in proposed() if not re.search(rf"{MARK}|{{|\b[A-Z]+\b", each) and each != TITLE)
 
 
-DECISIONS = ("hookrun allow", "hookrun pause")
+DECISIONS = ("hookrun allow", "hookrun disable")
 """Commands for a terminal of the user's own."""
 
 
@@ -432,17 +432,15 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude",
     ),
     "update of a recipe that is not declared": (
-        _asked("recipes", "update", "no-force-push"),
+        _asked("update", "no-force-push"),
         "hookrun add no-force-push",
     ),
     "a level without guards": (
         _asked("add", "no-force-push", "--level", "strict"),
         "hookrun add guards --level strict",
     ),
-    "of one's own": (_asked("recipes", "update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
-    "denied": (_decided("deny"), "hookrun enable 'my guard'"),
+    "of one's own": (_asked("update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
     "disabled": (_decided("disable"), "hookrun enable 'my guard'"),
-    "paused": (_decided("pause"), "hookrun resume 'my guard'"),
     "hooks in another form": (_claude_form, "hookrun config migrate /"),
     "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_asked("add", "no-force-push", "--user"), "hookrun test /"),

@@ -112,6 +112,7 @@ ALSO: dict[str, dict[str, Json]] = {
             },
         },
     },
+    "vibe": {},
 }
 """Messages that are in no recording, made after the agents' schemas: how the case is called -> the message."""
 
