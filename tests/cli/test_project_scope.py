@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -227,6 +228,33 @@ def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, age
         assert str(project.home) not in text
     assert hookrun(project, "uninstall", agent, "--scope", "project").status == 0
     assert all("fire" not in text for text in _texts(project, agent).values())
+
+
+SCRIPTS = json.loads((ROOT / "tests" / "wiring" / "earlier_project_scripts.json").read_bytes())
+"""Each script that a project's lines once held themselves."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("when_missing", ["warn", "block"])
+@pytest.mark.parametrize("script", SCRIPTS, ids=len)
+@pytest.mark.parametrize("agent", [agent for agent in IN_LINES if agent != "cline"])
+def test_a_line_that_held_its_script_is_replaced(project: Project, agent: str, script: str, when_missing: str) -> None:
+    """By every earlier version: install writes today's line, with what it did without hookrun; uninstall removes it."""
+    _install(project, agent, "--when-missing", when_missing)
+    path = settings_file(project, agent, "project")
+    today = path.read_text()
+    event = BEFORE_TOOL[agent]
+    words = ["/bin/sh", "-c", script, "hookrun", when_missing, "PWD", "{}", "fire", "--agent", agent, event]
+    earlier = json.dumps(shlex.join([*words, "--scope", "project"]))
+    before = today.replace(json.dumps(wired_line(project, agent, event, "project")), earlier)
+    assert before != today
+    for command, expected in (("install", True), ("uninstall", False)):
+        shutil.rmtree(project.root / ".hookrun", ignore_errors=True)
+        path.write_text(before)
+        assert "a handwritten line" not in hookrun(project, "doctor", agent).stdout
+        hookrun(project, command, agent, "--scope", "project")
+        assert (path.exists() and path.read_text() == today) == expected
+        assert not path.exists() or "fire" not in path.read_text()
 
 
 def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project) -> None:
