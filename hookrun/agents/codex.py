@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
 TESTED_VERSIONS = "0.171.0, `codex exec`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("SubagentStart", "SubagentStop", "PreCompact", "PostCompact")
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -65,7 +67,6 @@ NOTES = (
     "It skips untrusted hooks silently.",
     "The user is not shown why a prompt was blocked.",
     "A message's `cwd` is that of the call (`workdir`), which is `working_dir`; the project is that of the session.",
-    "Responses to subagent and compaction events follow its schemas; they were not measured.",
 )
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 NAME = "copilot"
 DISPLAY_NAME = "Copilot CLI"
 TESTED_VERSIONS = "1.0.102, `copilot -p`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("PermissionRequest",)
 
 # Its events with Claude Code's names.
 SHARED_EVENTS = (
@@ -75,7 +77,6 @@ NOTES = (
     "`PostToolUse` is also sent for a failed shell command; its exit status is in the text.",
     "In `copilot -p` an `ask` blocks the call with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
-    "Responses to `PermissionRequest` follow its documentation; they were not measured.",
     (
         "For a subagent it also sends `UserPromptSubmit` and `Stop`; `subagent_start` and `subagent_stop` are still "
         "fired only once. Blocking its `Stop` has no effect, blocking its `SubagentStop` has."

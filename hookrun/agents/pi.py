@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAME = "pi"
 DISPLAY_NAME = "Pi"
 TESTED_VERSIONS = "1.6.0, `pi -p`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("session_before_compact", "session_compact")
 
 EVENTS = {
     "session_start": "session_start",
@@ -56,7 +58,6 @@ NOTES = (
     "Text for the model at `session_start` and `input` reaches it with the prompt; before a tool, with its result.",
     "The user's own commands (`!`, `!!`) run without an event.",
     "A prompt that is blocked reaches neither the model nor the session.",
-    "`session_before_compact` and `session_compact` follow its documentation; not measured.",
 )
 
 

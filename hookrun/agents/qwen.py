@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NAME = "qwen"
 DISPLAY_NAME = "Qwen Code"
 TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("PostToolUseFailure", "SubagentStop", "Notification")
 
 EVENTS = {native: event for native, event in CLAUDE_EVENTS.items() if native != "FileChanged"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
@@ -53,7 +55,6 @@ NOTES = (
     "It shows text for the user at `Stop` only: other text waits for it, and the model is asked to pass it on.",
     "`qwen -p` approves no call, whatever a hook answers.",
     "The user is not shown why a prompt was blocked.",
-    "Responses to `PostToolUseFailure`, `SubagentStop` and `Notification` follow its documentation; not measured.",
     "In `qwen -p` an `ask` blocks the call with its reason.",
     "0.15.10 accepts no text for the model at `SessionStart`.",
     "It ends a turn itself after 7 blocks of `Stop` in a row.",

@@ -18,6 +18,8 @@ class Agent(Protocol):
     """Its name in messages and documentation."""
     TESTED_VERSIONS: str
     """The versions with which its facts were measured, and how."""
+    MEASURED_ON: str
+    """The day on which the newest of them was measured, as `2026-11-27`; "" if its facts are documentation only."""
     EVENTS: dict[str, str]
     """Its name of an event, as in its settings -> hookrun's."""
     TOOLS: dict[str, str]
@@ -36,6 +38,8 @@ class Agent(Protocol):
     @property
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
         """A missing event (hookrun's name) -> its events from which hookrun synthesizes that."""
+
+    # Optional: UNMEASURED, its events or hookrun's at which the effect of an answer follows its documentation.
 
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ its terminal its documentation (the skill `vibe` of the package).
 from __future__ import annotations
 
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, string_in, text_of
-from hookrun.agents.formats import Reply, ResponseFormat, parts
+from hookrun.agents.formats import Reply, ResponseFormat, output_as_reason, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAME = "vibe"
 DISPLAY_NAME = "Mistral Vibe"
 TESTED_VERSIONS = "3.0.2, `vibe -p`"
+MEASURED_ON = "2026-11-29"
+UNMEASURED = ("subagent_stop",)
 
 EVENTS = {"pre_tool": "pre_tool_use", "post_tool": "post_tool_use", "post_agent": "stop"}
 SYNTHESIZED_FROM = {
@@ -85,7 +87,7 @@ def _answer(reply: Reply, _message: Message) -> Json:
 
 RESPONSE_FORMATS = {
     "pre_tool": ResponseFormat("modify, block, context later, user_message", _answer),
-    "post_tool": ResponseFormat("block, context, user_message", _answer),
+    "post_tool": ResponseFormat("block, output, context, user_message", *output_as_reason(_answer)),
     "post_agent": ResponseFormat("block, user_message", _answer),
 }
 

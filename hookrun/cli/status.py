@@ -12,6 +12,7 @@ import click
 
 from hookrun import __version__
 from hookrun.agents import AGENTS
+from hookrun.agents.grades import ENFORCED, grades
 from hookrun.cli.commands import (
     FAILED,
     Workspace,
@@ -338,6 +339,8 @@ def _agent(agent: AgentState) -> str:
         return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`"
     missing = agent.missing_events
     more = f", {count(len(missing), 'event')} missing: run `hookrun install {agent.agent.NAME}`" if missing else ""
+    grade = grades(agent.agent)["block a tool"]
+    more = f"{more}, a block of a tool is {grade}" if grade != ENFORCED else more
     by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
     scopes = " and ".join(f"{scope}, by hand" if scope in by_hand else scope for scope in agent.scopes)
     narrowed = "".join(f", {each.event} only for {each.only}" for each in agent.all_wired if each.only)

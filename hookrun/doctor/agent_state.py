@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from hookrun.agents import AGENTS, load
 from hookrun.agents.base import installed_deadline, timeout_for
+from hookrun.agents.grades import grades
 from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
@@ -157,12 +158,14 @@ class AgentState:
         }
 
     def to_json(self) -> dict[str, object]:
-        """Return the agent's names, program and version."""
+        """Return the agent's names, program and version, and how far which version was seen to obey hooks."""
         return {
             "agent": self.agent.NAME,
             "title": self.title,
             "program": self.installed.program if self.installed is not None else None,
             "version": self.version,
+            "measured": {"version": plan.newest_measured(self.agent), "date": self.agent.MEASURED_ON},
+            "grades": grades(self.agent),
         }
 
 
