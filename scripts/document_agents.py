@@ -40,7 +40,7 @@ hookrun's names of events, tools and arguments in every agent.
   n ended hookrun (0 on Copilot CLI).
 - **The project** is what the agent's own variable names, else the directory in its message, else the working directory.
 - **The environment**: `HOME`, `XDG_*`, `HOOKRUN` and `HOOKRUN_SKIP` are ignored. The home directory is
-  the account's, or `--home`.
+  the account's, or the one that your settings name.
 - **Internal errors** block a call for which there is a [guard](undecided.md), else the user is notified.
 - **Time**: without `--deadline`, hooks get the agent's own limit less half a second.
 - **Several calls in one**: a patch runs the hooks once for each file, a list of commands once for each command. The

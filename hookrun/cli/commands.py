@@ -14,7 +14,7 @@ import click
 
 from hookrun.cli.printing import CONFIG_ERRORS, CommandReport, is_interactive, warn
 from hookrun.core.files import relative_path
-from hookrun.core.state import NoHomeError, home_directory, line_home, named_home
+from hookrun.core.state import NoHomeError, home_directory, line_home
 from hookrun.core.terminal import CHOICES, ColorChoice
 from hookrun.core.text import did_you_mean, quote
 
@@ -142,13 +142,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
 
 
-def home_option(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--home` to a command, and pass it with its `--config` as the Workspace `at`."""
+def in_workspace(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Pass a command the Workspace `at`, with its `--config` if it has that."""
 
-    @click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
     @wraps(function)
-    def with_workspace(*, home: str | None, config: str | None = None, **arguments: object) -> int | None:
-        return function(at=Workspace(home, config), **arguments)
+    def with_workspace(*, config: str | None = None, **arguments: object) -> int | None:
+        return function(at=Workspace(config), **arguments)
 
     return with_workspace
 
@@ -165,15 +164,15 @@ def hook_filters(function: Callable[..., int | None]) -> Callable[..., int | Non
 
 
 def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--config`, `--home` and `--json` to a command."""
-    return config_option(home_option(json_option(function)))
+    """Add `--config` and `--json` to a command in a Workspace."""
+    return config_option(in_workspace(json_option(function)))
 
 
 def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
-    """Add `--dry-run`, `--home` and `--json` to a command that writes, passed as `report`."""
+    """Add `--dry-run` and `--json` to a command that writes, passed as `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
-    @home_option
+    @in_workspace
     @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
     @wraps(function)
     def with_report(*, at: Workspace, dry_run: bool, as_json: bool, **arguments: object) -> int:
@@ -214,10 +213,9 @@ def parse_duration(text: str, units: str = "smhdw") -> int | None:
 
 
 class Workspace:
-    """Where a command works: its directory, `--home` and `--config`."""
+    """Where a command works: its directory, HOME and `--config`."""
 
-    def __init__(self, named_home: str | None = None, config: str | None = None) -> None:
-        self.named_home = named_home
+    def __init__(self, config: str | None = None) -> None:
         self.config = config
 
     @cached_property
@@ -231,9 +229,9 @@ class Workspace:
     @cached_property
     def home(self) -> str:
         """The home of hookrun's files: HOME, or the account's if only that is read here. Raises NoHomeError."""
-        home = account = self._users_home
+        home = account = home_directory()
         with suppress(NoHomeError):
-            account = line_home() if self.named_home is None else home
+            account = line_home()
         if os.path.realpath(home) == os.path.realpath(account):
             return home
         from hookrun.launch.launcher_file import path_in
@@ -244,19 +242,10 @@ class Workspace:
         fault = f"HOME is {home}, but the lines in this project's settings read {account}, the account's home"
         conf = path_in(home)
         if os.path.exists(conf) and os.stat(conf).st_uid == os.getuid():  # your own lines read HOME
-            warn(f"{fault}\nhint: approve hooks there, too: `hookrun trust --home {shlex.quote(account)}`")
+            warn(f"{fault}\nhint: approve hooks there, too: `HOME={shlex.quote(account)} hookrun trust`")
             return home
-        warn(f"{fault}, so this command uses that\nhint: `--home` names another")
+        warn(f"{fault}, so this command uses that")
         return account
-
-    @cached_property
-    def _users_home(self) -> str:
-        """What `--home` names, else HOME. Raises NoHomeError."""
-        return home_directory() if self.named_home is None else named_home(self.named_home)
-
-    def next_command(self, line: str) -> str:
-        """Return a command for the user to run next with the same `--home`."""
-        return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 
     def config_from(self, directory: str) -> str | None:
         """Return the path that `--config` names from a directory, or None."""
@@ -291,12 +280,12 @@ class Workspace:
 
     @cached_property
     def location(self) -> InstallLocation:
-        """Where to install; without `--home`, variables can move an agent's files."""
+        """Where to install; variables can move an agent's files."""
         from hookrun.config.discovery import find
         from hookrun.wiring.targets import InstallLocation  # only for agents' settings
 
-        project = find(self.directory, self._users_home).project_root(None)
-        return InstallLocation(self._users_home, project, {} if self.named_home is not None else dict(os.environ))
+        home = home_directory()
+        return InstallLocation(home, find(self.directory, home).project_root(None), dict(os.environ))
 
 
 def explain_call(event: object, *, tool: object, agent: object, **args: object) -> str:

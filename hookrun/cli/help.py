@@ -348,7 +348,7 @@ FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("agent", "agents"), AGENT),
     **dict.fromkeys(("config", "ctx", "db", "source"), FILE),
-    **dict.fromkeys(("home", "probe", "project"), DIRECTORY),
+    **dict.fromkeys(("probe", "project"), DIRECTORY),
     **dict.fromkeys(("hook", "hooks"), HOOK),
     **dict.fromkeys(("recipe", "recipes"), RECIPE),
     **dict.fromkeys(("declared_recipe", "declared_recipes"), DECLARED_RECIPE),

@@ -58,14 +58,14 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
-@click.option("--all-events", is_flag=True, help="Every event, also those that are sent often and have no hook here.")
+@click.option("--all-events", is_flag=True, hidden=True)  # also those that are sent often and have no hook here
 @click.option(
     "--when-missing",
     type=click.Choice((WARN, BLOCK)),
     help="With --scope project: what to do where hookrun is not installed; default the present setting, else warn.",
 )
 @click.option("--trust", is_flag=True, help="Mark hookrun's hooks as trusted in agents that ask for it.")
-@click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
+@click.option("--from-here", is_flag=True, hidden=True)  # from a cache or temporary directory; an error proposes it
 @report_options
 def install_command(
     agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool, trust: bool, **options: Any
@@ -138,7 +138,7 @@ def review_hooks(report: CommandReport) -> bool:
         names = ", ".join(found.hook.name for found in undecided)
         blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")
         note = f"\nnote: until then, these block every matching call: {blocking}" if blocking else ""
-        approving = report.at.next_command("hookrun trust")
+        approving = "hookrun trust"
         report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
     return not undecided
 

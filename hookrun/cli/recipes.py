@@ -13,7 +13,7 @@ from hookrun.cli.commands import (
     color_option,
     command,
     epilog,
-    home_option,
+    in_workspace,
     json_option,
     parse_pairs,
     report_options,
@@ -52,7 +52,7 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
 
 @command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
 @json_option
-@home_option
+@in_workspace
 def list_recipes_command(at: Workspace, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
     declared = layers_of_recipes(at)
@@ -98,7 +98,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 @command("show", "recipes show protect-hooks", "recipes show no-force-push --json", short_help="Describe a recipe.")
 @click.argument("recipe", metavar="NAME")
 @json_option
-@home_option
+@in_workspace
 def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares.
 
@@ -307,7 +307,7 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield report.at.next_command("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
+        yield "hookrun trust", APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
 
 
 @click.group(
@@ -322,9 +322,8 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     commands=[list_recipes_command, show_recipe_command, test_recipes_command],
 )
 @json_option
-@home_option
 @click.pass_context
-def recipes_command(ctx: click.Context, at: Workspace, *, as_json: bool) -> None:
+def recipes_command(ctx: click.Context, *, as_json: bool) -> None:
     """List, show and test ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_recipes_command, home=at.named_home, as_json=as_json)
+        ctx.invoke(list_recipes_command, as_json=as_json)

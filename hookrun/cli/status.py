@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,16 +17,15 @@ from hookrun.cli.commands import (
     Workspace,
     agents_named,
     command,
-    config_options,
-    home_option,
     hook_filters,
     hooks_named,
+    in_workspace,
     json_option,
     undoing,
 )
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
-from hookrun.cli.log_filter import RunFilter, scope_options
+from hookrun.cli.log_filter import RunFilter
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
@@ -101,7 +99,8 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 @command("list", "list", "list --event PreToolUse", "list --hook guard --long")
 @hook_filters
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
-@config_options
+@in_workspace
+@json_option
 def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str | None) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = at.project()
@@ -231,18 +230,15 @@ def _matcher(hook: Hook) -> str:
 @command(
     "status",
     "status",
-    "status --since 7d",
     "status --json",
     note="Exit status: 0 shown, 1 the config or the approvals have errors.",
 )
 @json_option
-@scope_options
-def status_command(runs: RunFilter, *, as_json: bool) -> int:
+@in_workspace
+def status_command(at: Workspace, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, what is disabled, the last run and each guard on one screen. Runs no hook."""
-    at = runs.at
-    if (directory := runs.given.get("project")) is not None:
-        at.directory = os.path.abspath(directory)
-    project = at.project(at.directory)
+    runs = RunFilter(at, {})
+    project = at.project()
     hooks = project.declarations.hooks
     errors = [*project.declarations.problems, *(each.error for each in hooks if each.error)]
     known = _inspected(at)
@@ -375,7 +371,7 @@ def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]
     "block, ten that must pass.",
 )
 @json_option
-@home_option
+@in_workspace
 def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 

@@ -11,8 +11,8 @@ import click
 from hookrun.cli.commands import (
     Workspace,
     command,
-    home_option,
     hooks_named,
+    in_workspace,
     json_option,
     parse_duration,
     undoing,
@@ -62,7 +62,7 @@ all_option = click.option("--all", "every", is_flag=True, help="All hooks, inste
 @click.argument("hook", metavar="[HOOK]", required=False)
 @all_option
 @click.option("--for", "duration", metavar="TIME", help="Only for this time, such as 90s or 1h30m; at most 24h.")
-@home_option
+@in_workspace
 def disable_command(hook: str | None, duration: str | None, at: Workspace, *, every: bool) -> None:
     """Switch HOOK off for yourself, until you enable it or for a time; or all hooks for a time.
 
@@ -86,7 +86,7 @@ def disable_command(hook: str | None, duration: str | None, at: Workspace, *, ev
 @command("enable", "enable format-on-edit", "enable --all      (ends what disable --all has done)")
 @click.argument("hook", metavar="[HOOK]", required=False)
 @all_option
-@home_option
+@in_workspace
 def enable_command(hook: str | None, at: Workspace, *, every: bool) -> None:
     """End what hookrun disable has done: for HOOK, or with --all for all at once."""
     project = at.project()
@@ -136,7 +136,7 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
     try:
         require_terminal("let a guard go")
     except NotAllowedError:
-        report.next_steps([(report.at.next_command("hookrun trust"), "let it go; it stays in force until then")])
+        report.next_steps([("hookrun trust", "let it go; it stays in force until then")])
         return
     project.let_go(gone)
 
@@ -150,7 +150,7 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
 @click.option("--forget", is_flag=True, help="Take it back: for these calls, or for all.")
 @click.option("--dry-run", is_flag=True, help="Show the call; allow nothing.")
 @json_option
-@home_option
+@in_workspace
 def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, **flags: bool) -> None:
     """Let a refused call past the hook that refused it, once within 10 minutes. Other hooks still judge it.
 

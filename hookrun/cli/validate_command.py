@@ -83,7 +83,7 @@ def validate_command(
     """
     if file is not None and at.config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
-    examined = (Workspace(at.named_home, file) if file is not None else at).load(warns=True)
+    examined = (Workspace(file) if file is not None else at).load(warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),

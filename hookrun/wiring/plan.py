@@ -103,10 +103,9 @@ class InstallRequest:
         return f"project {self.location.project}" if self.scope == "project" else self.scope
 
     def command(self, verb: str, *options: str) -> str:
-        """Return a command about this scope and `--home`, as proposed in messages."""
-        home = ["--home", self.location.home] if not self.location.variables else []
+        """Return a command about this scope, as proposed in messages."""
         scope = ["--scope", self.scope] if self.scope != "user" else []
-        return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options, *home])}`"
+        return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options])}`"
 
     @property
     def within(self) -> str | None:

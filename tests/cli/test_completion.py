@@ -58,7 +58,7 @@ def completed(project: Project, shell: str, *words: str) -> str:
         (("explain", "Befo"), ["BeforeAgent", "BeforeTool", "BeforeToolExecution", "BeforeRequest", "BeforeInference",
                                "BeforeModel"]),
         (("list", "--event", "mine"), ["mine_too"]),
-        (("explain", "stop", "--ho"), ["--hook", "--home"]),
+        (("explain", "stop", "--ho"), ["--hook"]),
         (("explain", "stop", "--hook", ""), ["guard", "tests"]),
         (("disable", "g"), ["guard"]),
         (("install", "claude", "c"), ["claude", "codex", "copilot", "cline"]),

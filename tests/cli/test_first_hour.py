@@ -65,7 +65,7 @@ def test_only_a_hook_that_blocks_on_failure_is_said_to_block(project: Project) -
     assert after.rstrip().endswith("agents do not run it until then")
 
 
-@rows("arguments", [("disable", "x", "--json"), ("config", "schema", "--home", ".")])
+@rows("arguments", [("disable", "x", "--json"), ("config", "schema", "--hook", ".")])
 def test_an_option_that_many_commands_have_names_none_of_them(project: Project, arguments: tuple[str, ...]) -> None:
     """`hookrun log` has --json, but so have twenty others: the command's own help is what helps."""
     done = hookrun(project, *arguments)

@@ -28,7 +28,7 @@ GUARD: dict[str, object] = {
     "command": "cat >/dev/null; echo not here >&2; exit 2",
     "on_failure": "block",
 }
-IDS = re.compile(r"`hookrun allow ([0-9a-f ]+?)(?: --home [^`]*)?`")
+IDS = re.compile(r"`(?:HOME=[^`]* )?hookrun allow ([0-9a-f ]+?)`")
 
 
 def fire(agent: Agent, command: str = "rm -r build", *arguments: str, **options: Any) -> Told:
