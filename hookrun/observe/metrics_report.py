@@ -58,11 +58,6 @@ class MetricsReport:
     lessons: list[Lesson]
     sequences: list[Sequence]
 
-    @property
-    def empty(self) -> bool:
-        """Whether there are no metrics at all."""
-        return not (self.sessions or self.tools or self.models or self.errors or self.patterns)
-
     def to_dict(self) -> dict[str, object]:
         """Return the report as a JSON object; times are RFC 3339."""
         return {
