@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import OrderedDict
@@ -187,7 +188,25 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
 
 def _call(ctx: Context) -> str:
     """Return a digest of session, tool and arguments."""
-    return digest(ctx.session_id, ctx.tool_name, ctx.given.get("tool_args"))
+    return digest(ctx.session_id, ctx.tool_name, _canonical_json(ctx.given.get("tool_args")))
+
+
+def _canonical_json(value: object) -> str:
+    """Return an ASCII string, the same for equal values. Never raises."""
+    try:
+        return json.dumps(value, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return json.dumps(_with_string_keys(value), sort_keys=True, default=repr)
+    except (ValueError, RecursionError):  # circular, or very deep
+        return type(value).__name__
+
+
+def _with_string_keys(value: object) -> object:
+    if isinstance(value, dict):
+        return {ascii(key): _with_string_keys(each) for key, each in value.items()}
+    return [_with_string_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _shortened(error: str) -> str:
