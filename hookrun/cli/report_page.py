@@ -16,13 +16,12 @@ import orjson
 from hookrun.cli.commands import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options, seconds
 from hookrun.cli.printing import count, print_json, print_line, print_message
-from hookrun.cli.stats import AllHookStats, HookStats
+from hookrun.cli.stats import AllHookStats, HookStats, metrics_of
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
 from hookrun.core.state import STATE_DIR, make_private_dir
 from hookrun.core.text import quote
 from hookrun.observe.database import ObserverDatabase
-from hookrun.observe.metrics_report import collect
 from hookrun.observe.spool import default_path
 
 PAGE = os.path.join(os.path.dirname(__file__), "report_page.html")
@@ -52,8 +51,8 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
     """
     found = PageData(runs).to_dict()
     found["replay"] = _differences(replay) if replay is not None else None
-    learned = collect(ObserverDatabase(default_path(runs.home)), days=runs.days(), project=runs.project)
-    found.update(learned.learned())
+    recorded = metrics_of(runs, ObserverDatabase(default_path(runs.home)))
+    found["learned"] = recorded.learned() if recorded is not None else {}
     if as_json:
         print_json(found)
         return

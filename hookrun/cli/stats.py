@@ -58,11 +58,9 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
     store = ObserverDatabase(db if db is not None else default_path(runs.home))
     metrics: dict[str, object] = {}
     sections: list[Section] = []
-    if runs.given.keys() <= OF_METRICS:
-        with store.as_store_errors():
-            report = collect(store, session_id=runs.given.get("session"), days=runs.days(), project=runs.project)
-            metrics = report.to_dict()
-            sections = [section for section in _metrics(report) if section[2]]
+    if (report := metrics_of(runs, store)) is not None:
+        metrics = report.to_dict()
+        sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(runs)
     if as_json:
         print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
@@ -74,6 +72,14 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
             click.echo(f"\n{own.runs} runs{failed}; hookrun itself took {half} (P50), {most} (P95)")
     else:
         click.echo(f"no matching entries\n{runs.why_nothing('stats')}")
+
+
+def metrics_of(runs: RunFilter, store: ObserverDatabase) -> MetricsReport | None:
+    """Return what Python programs and recipes recorded, None with a filter that it does not have."""
+    if not runs.given.keys() <= OF_METRICS:
+        return None
+    with store.as_store_errors():
+        return collect(store, session_id=runs.given.get("session"), days=runs.days(), project=runs.project)
 
 
 def _print(sections: Iterable[Section]) -> None:

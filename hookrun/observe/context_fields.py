@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os.path
 import time
@@ -52,24 +51,6 @@ def strings(value: object) -> list[str]:
     if not isinstance(value, list | tuple | set | frozenset | dict):
         return []
     return list(dict.fromkeys(each for each in value if isinstance(each, str) and each))
-
-
-def canonical_json(value: object) -> str:
-    """Return an ASCII string, the same for equal values. Never raises."""
-    try:
-        return json.dumps(value, sort_keys=True, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        pass
-    try:
-        return json.dumps(_with_string_keys(value), sort_keys=True, default=repr)
-    except (ValueError, RecursionError):  # circular, or very deep
-        return type(value).__name__
-
-
-def _with_string_keys(value: object) -> object:
-    if isinstance(value, dict):
-        return {ascii(key): _with_string_keys(each) for key, each in value.items()}
-    return [_with_string_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 # --- times

@@ -58,17 +58,13 @@ class MetricsReport:
     lessons: list[Lesson]
     sequences: list[Sequence]
 
-    @property
-    def empty(self) -> bool:
-        """Whether there are no metrics at all."""
-        return not (self.sessions or self.tools or self.models or self.errors or self.patterns)
-
     def to_dict(self) -> dict[str, object]:
         """Return the report as a JSON object; times are RFC 3339."""
+        learned = self.learned()
         return {
             "summary": asdict(self.summary),
             "sessions": [_session(each) for each in self.sessions],
-            "tools": [asdict(each) for each in self.tools],
+            "tools": learned.pop("tools"),
             "models": [asdict(each) for each in self.models],
             "costs": [asdict(each) for each in self.costs],
             "errors": {
@@ -77,12 +73,13 @@ class MetricsReport:
                 "chains": [asdict(each, dict_factory=_with_dates) for each in self.chains],
             },
             "patterns": self.patterns,
-            **self.learned(),
+            **learned,
         }
 
     def learned(self) -> dict[str, list[dict[str, object]]]:
-        """Return the lessons and sequences as JSON objects."""
+        """Return the times of tools, lessons and sequences as JSON objects."""
         return {
+            "tools": [asdict(each) for each in self.tools],
             "lessons": [asdict(each, dict_factory=_with_dates) for each in self.lessons],
             "sequences": [asdict(each, dict_factory=_with_dates) for each in self.sequences],
         }

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from hookrun import Verdict
 from hookrun.core.globs import glob
 from hookrun.events import PostToolFailure, PostToolUse
-from hookrun.observe.context_fields import canonical_json
+from hookrun.observe.spool import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -122,7 +122,7 @@ class Retry:
         self.rules = tuple(rules)
         self.name = name
         self._clock = clock
-        self._calls: OrderedDict[bytes, _Failed] = OrderedDict()
+        self._calls: OrderedDict[str, _Failed] = OrderedDict()
         self._lock = Lock()
 
     def register(self, engine: Engine) -> None:
@@ -186,10 +186,27 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
     )
 
 
-def _call(ctx: Context) -> bytes:
+def _call(ctx: Context) -> str:
     """Return a digest of session, tool and arguments."""
-    call = [ctx.session_id, ctx.tool_name, ctx.given.get("tool_args")]
-    return blake2b(canonical_json(call).encode(), digest_size=16).digest()
+    return digest(ctx.session_id, ctx.tool_name, _canonical_json(ctx.given.get("tool_args")))
+
+
+def _canonical_json(value: object) -> str:
+    """Return an ASCII string, the same for equal values. Never raises."""
+    try:
+        return json.dumps(value, sort_keys=True, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return json.dumps(_with_string_keys(value), sort_keys=True, default=repr)
+    except (ValueError, RecursionError):  # circular, or very deep
+        return type(value).__name__
+
+
+def _with_string_keys(value: object) -> object:
+    if isinstance(value, dict):
+        return {ascii(key): _with_string_keys(each) for key, each in value.items()}
+    return [_with_string_keys(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _shortened(error: str) -> str:

@@ -79,7 +79,8 @@ class Report:
     def add(self, past: Past, key: tuple[str, str, str] | None, now: Judged) -> None:
         """Count a call, and its difference if there is one."""
         self.events[str(past.context.get("agent") or "a program")] += 1
-        self.unjudged.update(now.unjudged)
+        if now.unjudged:
+            self.unjudged.update(now.unjudged)
         self._date(past.time, past.time)
         if key is not None:
             self._put(key, CallGroup(1, [_example(past, now)]))
@@ -95,7 +96,9 @@ class Report:
             self._put(key, difference)
 
     def _date(self, first: str, last: str) -> None:
-        self.first, self.last = min(filter(None, (self.first, first)), default=""), max(self.last, last)
+        if first and (not self.first or first < self.first):
+            self.first = first
+        self.last = max(self.last, last)
 
     def _put(self, key: tuple[str, str, str], more: CallGroup) -> None:
         known = self.differences.get(key, CallGroup(0, []))

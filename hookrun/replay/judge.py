@@ -56,7 +56,7 @@ NOTHING = Judged()
 class HooksOfTool:
     """The hooks of an event that may be for a tool, in the engine's form.
 
-    The globs of each path are one pattern, which most contexts do not match: then no hook is looked at.
+    The globs of each path are one pattern, which most contexts do not match: then no hook with that path is looked at.
     """
 
     def __init__(self, hooks: Sequence[Hook]) -> None:
@@ -71,25 +71,26 @@ class HooksOfTool:
                 globs.setdefault(path, []).extend(patterns)
         self._paths = {path: matcher_of_any(patterns) for path, patterns in globs.items()}
         self._needed = [frozenset(hook.when or ()) for hook in hooks]
-        self._view: tuple[object, ConditionEvaluator] | None = None
+        self._view: tuple[object, ConditionEvaluator, set[str]] | None = None
 
     def may_match(self, context: Mapping[str, object]) -> bool:
         """Return whether a hook may match a context: False where that is plain without looking at any."""
-        if not all(self._needed):
-            return self.count > 0
-        view = self._at(context)
-        met = {path for path, matches in self._paths.items() if any(map(matches, view.texts(path)))}
-        return any(met.issuperset(paths) for paths in self._needed)
+        return any(map(self._at(context)[1].issuperset, self._needed))
 
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
-        hook = self._hooks[index]
-        return self._at(context).mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
+        hook, (view, met) = self._hooks[index], self._at(context)
+        return (
+            met >= self._needed[index] and view.mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
+        )
 
-    def _at(self, context: Mapping[str, object]) -> ConditionEvaluator:
+    def _at(self, context: Mapping[str, object]) -> tuple[ConditionEvaluator, set[str]]:
+        """Return a context's evaluator, and the paths at which one of the globs matches."""
         if self._view is None or self._view[0] is not context:
-            self._view = context, ConditionEvaluator(context)
-        return self._view[1]
+            view = ConditionEvaluator(context)
+            met = {path for path, matches in self._paths.items() if any(map(matches, view.texts(path)))}
+            self._view = context, view, met
+        return self._view[1:]
 
     def hook(self, index: int) -> Hook:
         """Return the hook."""

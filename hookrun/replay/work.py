@@ -76,10 +76,11 @@ def _unpacked(packed: bytes) -> tuple[Plan, Judge, Judge | None]:
 
 def _is_meant(plan: Plan, past: Past) -> bool:
     given = past.context.get
-    header = {"time": past.time, "event": past.event, "session_id": given("session_id")}
-    header |= {"agent": given("agent"), "through": given("fired_through"), "tool": given("tool_name")}
-    if not all(audit_reader.CHECKS[name](value, header) for name, value in plan.wanted.items()):
-        return False
+    if plan.wanted:
+        header = {"time": past.time, "event": past.event, "session_id": given("session_id")}
+        header |= {"agent": given("agent"), "through": given("fired_through"), "tool": given("tool_name")}
+        if not all(audit_reader.CHECKS[name](value, header) for name, value in plan.wanted.items()):
+            return False
     return plan.within is None or audit_reader.is_in(past.project or given("working_dir"), plan.within)
 
 

@@ -57,6 +57,8 @@ frame.onload = () => {
     hooks: [...page.querySelectorAll("#hooks tbody tr")].map(read),
     replay: [...page.querySelectorAll("#replay tbody tr")].map(read),
     silent: [...page.querySelectorAll("#silent tbody tr")].map(read),
+    learned: Object.fromEntries(["tools", "lessons", "sequences"].map(
+      it => [it, [...page.querySelectorAll(`#${it} tbody tr`)].map(read)])),
     sections: [...page.querySelectorAll("section")].map(it => it.id), counts, before, sessions: picker.options.length,
     colors: [page.body, page.querySelector(".tiles div")].map(it => color(it).backgroundColor),
     unreachable: [...page.querySelectorAll("a, button, input, select, .wide")].filter(it => it.tabIndex < 0).length,
@@ -228,6 +230,40 @@ class TestInABrowser:
         }
         assert shown["totals"] == {"total-events": "2", "total-hook": "6", "total-stopped": "2", "total-failed": "2"}
         assert [row[0] for row in shown["silent"]] == ["quiet"]
+
+    def test_what_was_learned_is_that_of_stats(self, project: Project, look: Callable[..., Any]) -> None:
+        """Times of tools, fixes of errors and sequences that work, by the recipes that keep them."""
+        recipes = ("tool-times", "learn-from-errors", "learn-patterns")
+        (project.root / "coder.json").write_text(json.dumps({"hooks": [{"recipe": each} for each in recipes]}))
+        for number in range(4):
+            session = {"session_id": f"s{number}", "tool_name": "bash", "working_dir": str(project.root)}
+            for place, (command, error) in enumerate(
+                [
+                    ("pytest -q", "ModuleNotFoundError: No module named 'yaml'"),
+                    ("pip install pyyaml", None),
+                    ("pytest -q", None),
+                ]
+            ):
+                call = {**session, "tool_args": {"command": command}, "duration_ms": 100 * number + place}
+                failed = {"tool_result_error": error} if error else {}
+                project.fire({**call, **failed}, event="post_tool_failure" if error else "post_tool_use")
+        shown = look(project)
+        stats: Any = hookrun(project, "stats", "--json").json
+        (tool,), (lesson,) = stats["tools"], stats["lessons"]
+        assert (tool["count"], tool["failures"], lesson["fix"]) == (12, 4, "running `pip install pyyaml`")
+        times = [f"{round(tool[name])} ms" for name in ("p50_ms", "p95_ms", "max_ms")]
+        assert shown["learned"] == {
+            "tools": [["bash", "12", "4", *times]],
+            "lessons": [
+                [lesson["fingerprint"], lesson["fix"], f"{lesson['held']} of {lesson['tried']}", lesson["at"][:10]]
+            ],
+            "sequences": [
+                [" before ".join(each["steps"]), str(each["times"]), f"{each['worked']} of the latest {each['latest']}"]
+                for each in stats["sequences"]
+            ],
+        }
+        assert shown["sections"][-3:] == ["tools", "lessons", "sequences"]
+        assert shown["targets"]
 
     def test_a_phone_and_a_large_log(self, project: Project, look: Callable[..., Any]) -> None:
         """50,000 events: no sideways scrolling, rows come in parts, and the filter works."""

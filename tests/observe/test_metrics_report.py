@@ -228,5 +228,5 @@ def test_one_session_only(full: ObserverDatabase) -> None:
     assert [each.id for each in report.sessions] == ["another"]
     assert [each.count for each in report.tools] == [1]
     assert (report.summary.tool_calls, report.models, report.errors, report.patterns) == (1, [], 1, 0)
-    assert collect(full, session_id="nobody").empty
-    assert not collect(full).empty
+    assert not collect(full, session_id="nobody").sessions
+    assert collect(full).sessions
