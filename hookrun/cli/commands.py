@@ -71,7 +71,7 @@ GROUPS = {
 
 # What only `hookrun help all` lists.
 MORE = {
-    "remove": ("init", "Remove a hook or a recipe from its config file."),
+    "remove": ("remove", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
     "update": ("recipes", "Update recipes, and fetch included configs."),
     "pause": ("user_decisions", "Pause hooks temporarily."),

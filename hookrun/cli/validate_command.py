@@ -111,6 +111,8 @@ def validate_command(
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
         overlooked = "" if files or problems else ConfigSources(at).overlooked()
+        if file is None:
+            ConfigSources(at).warn_not_run()
         read = files or sorted({problem.path for problem in problems})  # a file may have other keys only
         click.echo(_summary(hooks, read, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0

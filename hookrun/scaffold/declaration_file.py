@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
@@ -111,6 +111,14 @@ class DeclarationFile:
         except EditError as error:
             setting = ".".join(map(str, path))
             raise ScaffoldError(f"{relative_path(self.path)}: {error}\nhint: change `{setting}` by hand") from None
+
+    def include(self, names: Iterable[str]) -> None:
+        """Include these files, by their paths relative to this one. Raises ScaffoldError."""
+        listed = self._text.at(("hookrun", "include"))
+        before = listed if isinstance(listed, list) else []
+        more = [name for name in names if name not in before]
+        if more:
+            self.put_setting(("include",), [*before, *more])
 
     def changes(self) -> list[FileChange]:
         """Return the changes to show or write: the file and, before a new one, its schema."""
