@@ -302,7 +302,7 @@ COUNTED_TOGETHER = {
 
 BUDGETS = {
     "core": 4540, "launch": 2040, "config": 6010, "agents": 6380, "shell": 4720, "process": 3725, "trust": 2425,
-    "fire": 2250, "wiring": 2090, "doctor": 1125, "scaffold": 905, "edit": 800, "library": 3690, "cli": 8590,
+    "fire": 2250, "wiring": 2090, "doctor": 1125, "scaffold": 1050, "edit": 800, "library": 3690, "cli": 8600,
     "testing": 1960, "recipes": 9340, "compat": 4720, "rest": 70, "replay": 840,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
