@@ -46,6 +46,7 @@ GROUPS = {
         "new": ("init", "Create a hook from a template, with tests."),
         "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
         "test": ("test", "Run hook tests and report failures."),
+        "migrate": ("migrate", "Convert hooks of Claude Code, lefthook, pre-commit or husky."),
     },
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
@@ -92,7 +93,6 @@ MORE = {
 CONFIG = {
     "show": ("config_command", "Show the merged config, each value with the line that it comes from."),
     "schema": ("config_command", "Print the JSON Schema of config files."),
-    "migrate": ("config_command", "Convert hooks in Claude Code's settings into hookrun's own format."),
     "completion": ("help", "Print the completion script for bash, zsh or fish."),
 }
 

@@ -51,7 +51,6 @@ SYNONYMS = {
     "ls": "list",
     "matchers": "help matchers",
     "metrics": "stats",
-    "migrate": "config migrate",
     "mute": "pause",
     "off": "disable",
     "on": "enable",

@@ -160,7 +160,7 @@ def _refuse_broken(file: ConfigFile) -> None:
     if file.handlers is not None:
         raise ScaffoldError(
             f"{relative_path(file.path)}: its hooks are in Claude Code's format, so nothing was written\n"
-            f"hint: convert them with `hookrun config migrate {shlex.quote(file.path)} --json`"
+            f"hint: convert them with `hookrun migrate {shlex.quote(file.path)} --dry-run`"
         )
 
 
