@@ -42,12 +42,12 @@ REST = "claude-hooks.json"
 def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: bool) -> None:
     """Convert the hooks in FILE into hookrun's own form, in the config file at the project's root.
 
-    FILE is Claude Code's settings (default: the project's), or a git hook manager's: lefthook.yml,
-    .pre-commit-config.yaml, or a script in .husky. What behaves differently, what is not converted, and which lines to
-    remove from FILE so that nothing runs twice is on stderr. FILE itself does not change.
+    FILE is Claude Code's settings (default: the project's), lefthook.yml, .pre-commit-config.yaml or a script in
+    .husky, and does not change. What is not converted, and which lines to remove so that nothing runs twice, is on
+    stderr.
 
-    Hooks of Claude Code that hookrun's form cannot express stay in its form, in a file that is included. The files of
-    other agents run as they are: `hookrun init --include FILE`.
+    Hooks that hookrun's form cannot express stay in Claude Code's, in a file that is included. Other agents' files run
+    as they are: `hookrun init --include FILE`.
     """
     path = os.path.normpath(os.path.join(at.directory, file or f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}"))
     if file is None and not os.path.lexists(path):

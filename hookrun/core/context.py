@@ -221,10 +221,7 @@ def check(data: Mapping[str, object], where: str) -> None:
 
 def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the complete context: every field, null where unknown, then all other given ones."""
-    context = {**EMPTY, **data}
-    context["version"] = VERSION
-    context["event"] = event
-    context["request_id"] = request_id
+    context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
     if "hook" in data:
         del context["hook"]  # hookrun sets it itself
     given = context["working_dir"]

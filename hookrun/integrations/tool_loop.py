@@ -30,7 +30,7 @@ from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, 
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.fire_context import plain
+from hookrun.library.encoding import as_text, plain, safe_str
 
 # Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
@@ -125,6 +125,10 @@ class ToolOutcome:
     `ask`, `skip`, `block`, `stop`), `args` are the final arguments under the tool's names, `attempts` is how often it
     ran. `result` is what it returned; `error` is why it failed, `exception` what it raised. With `stop` the turn ends,
     for `stop_reason`. `to_person` are messages for the user. `pending` is the call that waits for a decision.
+
+    `output` is the text with which hooks replaced the result or the error. Then `result` is that text (for one that was
+    JSON the JSON in it, if it is of the same type), or `exception` a ToolFailed with it; `returned` is what the tool
+    itself returned.
     """
 
     content: str
@@ -133,6 +137,8 @@ class ToolOutcome:
     args: dict[str, object]
     attempts: int = 0
     result: object = None
+    returned: object = None
+    output: str | None = None
     error: str | None = None
     exception: Exception | None = None
     notes: tuple[str, ...] = ()
@@ -203,7 +209,10 @@ class CallEvents:
         after = _retry_delay(result, self.attempts)
         if after is None:
             self._note(answer)
-        return self._outcome(error, error=error, exception=exception), after
+        if answer.output is not None:
+            error = str(answer.output)
+            exception = ToolFailed(error)
+        return self._outcome(error, error=error, exception=exception, output=answer.output), after
 
     async def _resume(self, decision: Mapping[str, object]) -> str | None:
         """Do as `_before` for a call that was decided: its hooks have run."""
@@ -273,13 +282,18 @@ class CallEvents:
         except Exception:  # the program's `text` failed, but the tool has run
             log.exception("hookrun: the program's `text` could not convert the result of %s", self.name)
             output = as_text(value)
-        await self._tell("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        answer, _ = await self._fire("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        self._note(answer)
+        result = value
+        if answer.output is not None:
+            output = str(answer.output)
+            result = _replaced(value, output)
         message = message_of_program(context := self._context())
         for fields in [context] if message is None else [call.fields for call in message.calls]:
             path = string_in(plain(fields["tool_args"]), "file_path")
             if path and fields["tool_name"] in CHANGES_FILES:
                 await self._tell("file_changed", file_path=path)
-        return self._outcome(output, result=value)
+        return self._outcome(output, result=result, returned=value, output=answer.output)
 
     async def _fire(self, event: str, **more: object) -> tuple[Reply, Result]:
         result = await fire(self.engine, event, self._context(**more), self.on_error, sync=self.sync)
@@ -351,6 +365,17 @@ def _retry_delay(result: Result, attempts: int) -> float | None:
     return float(max(0, after))
 
 
+def _replaced(value: object, text: str) -> object:
+    """Return what stands for a tool's result whose text a hook has replaced."""
+    if isinstance(value, (dict, list, int, float)):
+        try:
+            new = json.loads(text)
+        except ValueError:
+            return text
+        return new if type(new) is type(value) else text
+    return text
+
+
 def _not_given(reason: str | None) -> str:
     return f"{approval_needed(reason)} (it was not given)"
 
@@ -361,29 +386,3 @@ def why(error: Exception) -> str:
     if text is None:
         return type(error).__name__
     return text if isinstance(error, ToolFailed) else f"{type(error).__name__}: {text}"
-
-
-def safe_str(value: object) -> str | None:
-    """Return `str(value)`, or None if that raises."""
-    try:
-        return str(value)
-    except Exception:
-        return None
-
-
-def as_text(value: object) -> str:
-    """Return a tool's result as text: strings as they are, None as "", everything else as JSON.
-
-    A value that is not JSON is converted with `str`, or named by its type if that fails.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except Exception:  # keys that are not strings, a cycle, a `__str__` that raises, ...
-        text = safe_str(value)
-        return f"({type(value).__name__} that cannot be converted to text)" if text is None else text
