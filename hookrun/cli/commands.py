@@ -46,6 +46,7 @@ GROUPS = {
         "new": ("init", "Create a hook from a template, with tests."),
         "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
         "test": ("test", "Run hook tests and report failures."),
+        "migrate": ("migrate", "Convert hooks of Claude Code, lefthook, pre-commit or husky."),
     },
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
@@ -71,7 +72,7 @@ MORE = {
     "explain": ("explain", "Show which hooks would run for an event, and why."),
     "enable": ("user_decisions", "Re-enable what is disabled."),
     "recipes": ("recipes", "List, show and test ready-made hooks."),
-    "remove": ("init", "Remove a hook or a recipe from its config file."),
+    "remove": ("remove", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
     "update": ("recipes", "Update recipes, and fetch included configs."),
     "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
@@ -87,7 +88,6 @@ MORE = {
 CONFIG = {
     "show": ("config_command", "Show the merged config, each value with the line that it comes from."),
     "schema": ("config_command", "Print the JSON Schema of config files."),
-    "migrate": ("config_command", "Convert hooks in Claude Code's settings into hookrun's own format."),
 }
 
 # Key in a context's `meta` for the sections that help lists instead of GROUPS.

@@ -89,7 +89,7 @@ def _when_missing(wanted: str | None, declarations: Declarations, agents: list[A
         return BLOCK if confirm(f"{why[0].upper()}{why[1:]}. Refuse all tools there?", default=True) else WARN
     names = " ".join(each.NAME for each in agents)
     command = f"hookrun install {names} --scope project --when-missing block"
-    report.warn(f"{why}, and tools run\nhint: to refuse them, run `{report.at.next_command(command)}`")
+    report.warn(f"{why}, and tools run\nhint: to refuse them, run `{command}`")
     return now
 
 

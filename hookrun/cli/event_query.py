@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hookrun.cli.commands import Workspace, agents_named
-from hookrun.cli.printing import count, localized
+from hookrun.cli.printing import count, localized, warn
 from hookrun.config.cache_writer import load_compiled
 from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.core import context as contexts
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hookrun.agents.base import Message
     from hookrun.agents.types import Agent
     from hookrun.config.load import LoadedConfig
+    from hookrun.config.not_run import NotRun
 
 # Fields that distinguish a canonical context from an agent's message.
 ONLY_CANONICAL = frozenset({"tool_args", "event", "user_prompt", "assistant_response", "tool_result_output"})
@@ -177,6 +178,19 @@ class ConfigSources:
         """Return the first error or warning about a file without effect."""
         effective = self.files
         return next((localized(each.text) for each in self._examined.problems if each.path not in effective), None)
+
+    def not_run(self) -> list[NotRun]:
+        """Return the hooks here that hookrun does not run."""
+        from hookrun.config.not_run import not_run
+
+        return [] if self.config is not None else not_run(self._examined)
+
+    def warn_not_run(self) -> None:
+        """Warn about them, with the next command."""
+        from hookrun.config.not_run import notice
+
+        if (message := notice(self.not_run())) is not None:
+            warn(message)
 
     def overlooked(self) -> str:
         """Return the ignored file or key and why, as the end of a sentence."""

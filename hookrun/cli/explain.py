@@ -92,6 +92,7 @@ def explain_command(
         print_json(explanation.json())
     else:
         explanation.show()
+        query.sources.warn_not_run()
         print_problems(query.sources.problems)
     return FAILED if query.sources.problems else 0
 

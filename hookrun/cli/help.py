@@ -50,7 +50,6 @@ SYNONYMS = {
     "ls": "list",
     "matchers": "help matchers",
     "metrics": "stats",
-    "migrate": "config migrate",
     "mute": "disable",
     "off": "disable",
     "on": "enable",

@@ -15,35 +15,29 @@ from hookrun.cli.commands import (
     command,
     parse_pairs,
     report_options,
-    unknown_hook,
     user_is_present,
 )
 from hookrun.cli.connecting import connect, connect_missing, events_of
 from hookrun.cli.install import SECOND, choose_agents, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
 from hookrun.cli.recipes import layers_of_recipes
-from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, let_removed_go, note_reach
-from hookrun.config.config_file import ConfigFile
-from hookrun.config.executed import file_words
-from hookrun.config.load import LoadedConfig
+from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
+from hookrun.config.config_file import load_file
+from hookrun.config.document import errors_in
+from hookrun.config.not_run import not_run
 from hookrun.core.files import relative_path
-from hookrun.core.model import Hook
-from hookrun.core.text import one_of, quote
+from hookrun.core.text import one_of
 from hookrun.edit.file_change import FileChange, apply_all
-from hookrun.recipes import GUARDS, catalog
+from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import (
     ADDED,
-    REMOVED,
     ConfiguredRecipes,
-    RecipeStatus,
     kinds,
-    recipe_of,
     suggest,
     template_language,
 )
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
-from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
-from hookrun.trust.project import refuse_if_run_by_agent
+from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 
 yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
 
@@ -63,6 +57,7 @@ CUSTOM = "custom"
     note="Exit status: 0 set up, 1 something is missing: an agent is not connected, or does not trust the hooks yet.",
 )
 @click.option("--recipe", "recipes", metavar="NAME", multiple=True, help="Add this recipe; repeatable.")
+@click.option("--include", metavar="FILE", multiple=True, help="Include an agent's own hook file; repeatable.")
 @click.option("--agent", "agents", metavar="NAME", multiple=True, help="Install into this agent; repeatable.")
 @click.option("--no-install", is_flag=True, help="Install into no agent.")
 @click.option("--yes", is_flag=True, help="Accept the defaults without asking.")
@@ -71,15 +66,16 @@ def init_command(
     report: CommandReport,
     *,
     recipes: tuple[str, ...],
+    include: tuple[str, ...],
     agents: tuple[str, ...],
     no_install: bool,
     yes: bool,
 ) -> None:
     """Set up a project: add hooks, approve them, and connect your coding agents.
 
-    Asks at most three questions: which hooks, which agents, and whether to go ahead. Without a terminal, or with --yes,
-    it takes the defaults: the recipes that suit the project (none if it has hooks already) and the agents on PATH.
-    Only you can approve hooks, at a terminal.
+    Asks at most four questions: which hook files of agents to include, which hooks to add, which agents to connect,
+    and whether to go ahead. Without a terminal, or with --yes, it takes the defaults: the recipes that suit the project
+    (none if it has hooks already) and the agents on PATH. Only you can approve hooks, at a terminal.
 
     --recipe custom writes a hook of your own from a template, with its tests, as hookrun new does. Nothing is
     overwritten; a second run changes nothing.
@@ -89,6 +85,7 @@ def init_command(
     asks = is_interactive() and not (yes or report.as_json or report.dry_run)
     _refuse_home(report, asks=asks, agreed=yes or report.dry_run)
     setup = Setup(project_file(report.at.directory, report.at.home), report)
+    setup.include(include or (setup.ask_files() if asks else ()))
     chosen = list(dict.fromkeys(recipes))
     if not chosen:
         chosen = setup.ask_recipes() if asks else setup.default_recipes()
@@ -101,7 +98,7 @@ def init_command(
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
         found = choose_agents("Agents to connect", found)
-    if asks and not (setup.names or found):
+    if asks and not (setup.names or setup.included or found):
         print_line("\nNothing to add and no agent to connect.")
         return
     if asks:
@@ -132,8 +129,35 @@ class Setup:
         self.config_file = config_file
         self.recipes = ConfiguredRecipes(config_file)
         self.own: HookPlan | None = None
+        self.included: list[str] = []
 
     # --- what to write
+
+    def ask_files(self) -> list[str]:
+        """Ask which hook files of agents to include, if there are any that hookrun does not run."""
+        found = not_run(self.report.at.load())
+        options = [(each.name, f"{count(each.hooks, 'hook')} of {each.title}") for each in found if each.includable]
+        if not options:
+            return []
+        question = "Hooks of agents here, to run in every agent"
+        return choose(question, ("FILE", "HOOKS"), options, [name for name, _ in options])
+
+    def include(self, names: Collection[str]) -> None:
+        """Include hook files, named relative to the working directory or the project's root.
+
+        Raises click.ClickException for one that hookrun cannot run.
+        """
+        root = self.config_file.root
+        for name in names:
+            path = next((p for p in map(os.path.normpath, (f"{root}/{name}", name)) if os.path.lexists(p)), name)
+            file = load_file(os.path.abspath(path), "project")
+            for error in errors_in(file.problems):
+                raise click.ClickException(str(error))
+            if file.handlers is None:
+                where = relative_path(path)
+                raise click.ClickException(f"{where}: no hooks of an agent\nhint: name one of its own hook files")
+            self.included.append(os.path.relpath(os.path.abspath(path), root))
+        self.config_file.include(self.included)
 
     def default_recipes(self) -> list[str]:
         """Return the recipes to add unasked: none if there are hooks already."""
@@ -160,14 +184,14 @@ class Setup:
     @property
     def _changes(self) -> list[FileChange]:
         """The files to write, the config file last."""
-        if not self.names:
+        if not (self.names or self.included):
             return []
         return [*(self.own.files if self.own is not None else ()), *self.recipes.changes]
 
     def confirm(self, agents: list[Agent]) -> None:
         """Ask whether to go ahead. Raises click.Abort."""
         names = self.names
-        steps = []
+        steps = [f"include {one_of(self.included, 'and')}"] if self.included else []
         if names:
             steps.append(f"write {count(len(names), 'hook')} to {relative_path(self.config_file.path)} and approve")
             steps[-1] += " them" if len(names) > 1 else " it"
@@ -317,110 +341,3 @@ def next_steps(root: str, made: HookPlan | None, report: CommandReport, *, appro
         purpose = APPROVE_IT if made is not None else APPROVE_THEM
         purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
         yield "hookrun trust", purpose
-
-
-# --- hookrun remove
-
-# A config file and the hooks to remove with their indices, none to remove a recipe.
-Place = tuple["ConfigFile", "list[tuple[Hook, int]]"]
-
-
-@command(
-    "remove",
-    "remove quiet-pip",
-    "remove no-force-push --user",
-    "remove guards",
-    "remove quiet-pip --dry-run",
-    note="Exit status: 0 removed, 1 not found or not removed.",
-)
-@click.argument("hooks", metavar="HOOK|RECIPE...", nargs=-1, required=True)
-@click.option("--user", is_flag=True, help="Remove it from your own config.")
-@report_options
-def remove_command(hooks: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
-    """Remove hooks or recipes from the config file that declares them.
-
-    Where several files declare one, it asks about each; --user takes your own. A hook's scripts stay; a
-    recipe's tests are removed. hookrun remove guards removes what hookrun add guards added.
-    """
-    loaded = report.at.load()
-    names = list(dict.fromkeys(hooks))
-    for name in names:
-        _places(loaded, name, user=user)  # a wrong name is an error before anything is removed
-    for name in names:
-        loaded = report.at.load()  # without those removed before
-        places = _places(loaded, name, user=user)
-        if len(places) > 1 and not report.dry_run:
-            places = _chosen(name, places, report)
-        for file, declared in places:
-            _remove(name, file, declared, loaded, report)
-
-
-def _places(loaded: LoadedConfig, name: str, *, user: bool) -> list[Place]:
-    """Return the files that declare it. Raises click.ClickException if none does."""
-    found: dict[str, Place] = {}
-    for hook, file, path in loaded.written:
-        index = int(path[-1])
-        recipe = recipe_of(file.entries[index]) if file.handlers is None else None
-        by_level = name == GUARDS and GUARDS in (hook.metadata or {})
-        if not (by_level or name in (hook.name, recipe)) or (user and file.layer != "user"):
-            continue
-        if recipe not in (None, name) and not by_level:
-            hint = "remove the recipe, or disable the hook with `hookrun disable`"
-            raise click.ClickException(f"hook {quote(name)} is part of the recipe `{recipe}`\nhint: {hint}")
-        if file.claudes:
-            where = relative_path(file.path)
-            raise click.ClickException(f"hook {quote(name)} is in Claude Code's settings\nhint: edit {where}")
-        if file.layer == "managed":
-            where = file.path
-            raise click.ClickException(f"hook {quote(name)} is managed\nhint: ask the administrator to edit {where}")
-        found.setdefault(file.path, (file, []))[1].extend([] if recipe else [(hook, index)])
-    if not found:
-        if user and any(name == hook.name for hook in loaded.declarations.hooks):
-            raise click.ClickException(f"no hook named {quote(name)} in your own config\nhint: leave out `--user`")
-        raise unknown_hook(name, loaded.declarations.hooks, loaded.declarations.problems)
-    return list(found.values())
-
-
-def _chosen(name: str, places: list[Place], report: CommandReport) -> list[Place]:
-    """Ask which files to remove it from. Raises click.ClickException without a terminal."""
-    paths = [relative_path(file.path) for file, _ in places]
-    if report.as_json or not is_interactive():
-        only = "\nhint: `--user` removes it from your own config" if any(f.layer == "user" for f, _ in places) else ""
-        raise click.ClickException(f"{quote(name)} is declared in {' and '.join(paths)}{only}")
-    answers = [click.confirm(f"Remove {quote(name)} from {path}?") for path in paths]
-    return [place for place, yes in zip(places, answers, strict=True) if yes]
-
-
-def _remove(
-    name: str, file: ConfigFile, hooks: list[tuple[Hook, int]], loaded: LoadedConfig, report: CommandReport
-) -> None:
-    if file.layer == "user" and not report.dry_run:
-        refuse_if_run_by_agent("change your own hooks")
-    config_file = DeclarationFile(file.path, file.layer, loaded.declarations.events)
-    recipes = ConfiguredRecipes(config_file)
-    for _, index in sorted(hooks, key=lambda each: -each[1]):
-        config_file.remove(index)
-    if not hooks:
-        recipes.remove(name)
-    where, changes = relative_path(file.path), recipes.changes
-    before = {hook.name for hook in loaded.declarations.hooks}
-    if not report.dry_run:
-        apply_all(changes)  # may fail, so before any message
-    for each in recipes.statuses or [RecipeStatus(name, REMOVED)]:
-        removed = f"{'would be ' * report.dry_run}removed from {where}"
-        report.add_hook(each.name, removed if each.state == REMOVED else each.state)
-    if report.dry_run:
-        report.show_diff(changes)
-        return
-    report.show_written(changes)
-    let_removed_go(before - {hook.name for hook in report.at.load().declarations.hooks}, report)
-    left = sorted({path for hook, _ in hooks for path in _files_of(hook, config_file.root)})
-    if left:
-        report.note(f"not removed: {', '.join(map(relative_path, left))}")
-
-
-def _files_of(hook: Hook, root: str) -> Iterator[str]:
-    for word in (*file_words(hook.kind, hook.target, hook.dialect), f"{HOOKS_DIRECTORY}/{hook.name}{CASES_SUFFIX}"):
-        path = os.path.normpath(os.path.join(root, word))
-        if path.startswith(f"{root}/") and os.path.isfile(path):
-            yield path

@@ -139,6 +139,8 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
             print_wrapped(line, style="warning")
     elif not problems:
         print_line(f"no hooks are configured here: run `hookrun init`{ConfigSources(at).overlooked()}")
+    if not as_json:
+        ConfigSources(at).warn_not_run()
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
     return FAILED if problems else 0
 
@@ -254,8 +256,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown, guards = None, "unknown", []
-    # it reads tests as well, which takes longer than `list`
-    from hookrun.cli.guards import COLUMNS, guard_row, guard_states
+    from hookrun.cli.guards import COLUMNS, guard_row, guard_states  # reads tests as well, unlike `list`
 
     try:
         last = _last_run(runs)
@@ -272,6 +273,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
                 "hooks": dict(by_state),
                 "to_approve": to_approve,
                 "guards": guards,
+                "not_run": [each._asdict() for each in ConfigSources(at).not_run()],
                 "missing_guards": [each.hook.name for each, _ in project.missing()],
                 "disabled": [{"hook": each["name"], "until": each["until"]} for each in off],
                 "servers": [server.to_json() for server in running_servers(at.home)],
@@ -292,6 +294,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         if guards:
             print_lines([("", "")])
             print_table(COLUMNS, [*map(guard_row, guards)], styles=STATE_STYLES)
+        ConfigSources(at).warn_not_run()
         print_problems(errors)
     return FAILED if errors else 0
 
@@ -401,6 +404,7 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
             _print_findings(agent, findings)
         if not examined:
             click.echo(f"no coding agent found on PATH (supported: {', '.join(AGENTS)})")
+        ConfigSources(at).warn_not_run()
         print_problems(problems)
     return FAILED if wrong else 0
 

@@ -113,6 +113,8 @@ def validate_command(
         for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
             click.echo(line, color=True)
         overlooked = "" if files or problems else ConfigSources(at).overlooked()
+        if file is None:
+            ConfigSources(at).warn_not_run()
         read = files or sorted({problem.path for problem in problems})  # a file may have other keys only
         click.echo(_summary(hooks, read, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
@@ -146,7 +148,7 @@ def _committed_problems(at: Workspace, examined: LoadedConfig) -> Iterator[Diagn
     if not agents:
         return
     command, project = f"hookrun install {agents} --scope project", at.location.project
-    hint = f"run `{at.next_command(command)}`"
+    hint = f"run `{command}`"
     wrong = committed.why_not_ours(project)
     if wrong is not None:
         yield Diagnostic(os.path.join(project, committed.PATH), 1, 1, "", f"the script {wrong}", hint, "warning")

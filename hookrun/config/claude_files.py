@@ -197,10 +197,11 @@ EVERYWHERE = frozenset({"managed", "user"})
 class Plugins:
     """The plugins in Claude Code's directory `base` for the project at `root`.
 
-    Every path that affects the result is added to `looked_for`.
+    Every path that affects the result is added to `looked_for`. `passed_over` are the enabled ones that are not found.
     """
 
     def __init__(self, base: str, root: str, looked_for: list[str]) -> None:
+        self.passed_over: list[str] = []
         self._base = base
         self._root = root
         self._looked_for = looked_for
@@ -237,6 +238,7 @@ class Plugins:
         known = as_object(self._document(f"{self._base}/{KNOWN}").top.get(marketplace))
         place = known.get("installLocation")
         if not plugin or not isinstance(place, str) or not os.path.isabs(place):
+            self.passed_over.append(name)
             return
         document = self._document(f"{place.rstrip('/')}/{MARKETPLACE}")
         index, entry = _listed(document, plugin)
@@ -248,6 +250,7 @@ class Plugins:
         else:
             root = self._installed(name)
         if root is None or not os.path.isdir(root):
+            self.passed_over.append(name)
             return
         manifest = f"{root}/{PLUGIN_MARK}"
         if entry.get("hooks") is not None and not os.path.lexists(manifest):

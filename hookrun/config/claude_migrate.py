@@ -80,6 +80,10 @@ def migrate(file: ConfigFile, there: list[object]) -> Migrated:
             migrated.keep(entry)
             migrated.notes.append(f"{hook.location()}: kept in Claude Code's form: {why}")
     migrated.notes += _changes(migrated.hooks)
+    names = {each["name"] for each in migrated.hooks}
+    if lines := ", ".join(str(hook.line) for _, hook in found if hook.name in names):
+        twice = "if hookrun is installed there, remove them, or they run twice"
+        migrated.notes.append(f"{file.path}: Claude Code also runs the hooks at lines {lines}: {twice}")
     return migrated
 
 
@@ -151,9 +155,4 @@ def _changes(hooks: list[Json]) -> list[str]:
         )
     if any(hook.get("timeout") == AT_MOST for hook in hooks):
         notes.append(f"async hooks get a timeout of {AT_MOST:g} seconds; Claude Code has none for them")
-    if hooks:
-        notes.append(
-            "Claude Code also runs the hooks in its own settings: if hookrun is installed there, remove these "
-            "hooks from the settings, or they run twice"
-        )
     return notes

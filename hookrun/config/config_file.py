@@ -236,7 +236,7 @@ def _take_hooks(file: ConfigFile, hooks: object) -> None:
     elif event := next((key for key in hooks if key in EVENTS), None) if isinstance(hooks, dict) else None:
         hint = f'write "hooks": [{{"event": "{event}", "command": ...}}]'
     elif isinstance(hooks, dict) and hooks:
-        hint = 'list the hooks, each with its "event"; `hookrun config migrate FILE` converts Claude Code hooks'
+        hint = 'list the hooks, each with its "event"; `hookrun migrate FILE` converts Claude Code hooks'
     file.unread = True
     file.at(*path).type_error(hooks, expected, hint)
 

@@ -57,6 +57,7 @@ class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
     `written` is each hook's file and path in it. `read_hooks` and `read_characters` count the project's commands.
+    `passed_over` are plugins of Claude Code that are enabled, and not found.
     """
 
     found: ConfigFiles
@@ -67,6 +68,7 @@ class LoadedConfig:
     written: list[tuple[Hook, ConfigFile, KeyPath]] = field(default_factory=list)
     read_hooks: int = 0
     read_characters: int = 0
+    passed_over: list[str] = field(default_factory=list)
 
     @property
     def may_read(self) -> bool:
@@ -127,6 +129,7 @@ def load_config(found: ConfigFiles, *, warns: bool = False) -> LoadedConfig:
         others = not_among(claude_files.settings_above(found, looked_for), settings)
         plugins = Plugins(found.claude[0], os.path.realpath(examined.project), looked_for)
         _take_claudes(plugins.files(settings, others), examined)
+        examined.passed_over = plugins.passed_over
     claude_files.mark_native(examined.files, found)
     _combine(examined, warns=warns)
     return examined

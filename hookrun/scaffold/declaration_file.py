@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from io import BytesIO
@@ -106,6 +106,14 @@ class DeclarationFile:
             setting = ".".join(map(str, path))
             raise ScaffoldError(f"{relative_path(self.path)}: {error}\nhint: change `{setting}` by hand") from None
 
+    def include(self, names: Iterable[str]) -> None:
+        """Include these files, by their paths relative to this one. Raises ScaffoldError."""
+        listed = self._text.at(("hookrun", "include"))
+        before = listed if isinstance(listed, list) else []
+        more = [name for name in names if name not in before]
+        if more:
+            self.put_setting(("include",), [*before, *more])
+
     def changes(self) -> list[FileChange]:
         """Return the change to show or write."""
         return [FileChange(self.path, self._now, self._now.encoded(self._text.text))]
@@ -183,7 +191,7 @@ def _refuse_broken(file: ConfigFile) -> None:
     if file.handlers is not None:
         raise ScaffoldError(
             f"{relative_path(file.path)}: its hooks are in Claude Code's format, so nothing was written\n"
-            f"hint: convert them with `hookrun config migrate {shlex.quote(file.path)} --json`"
+            f"hint: convert them with `hookrun migrate {shlex.quote(file.path)} --dry-run`"
         )
 
 

@@ -30,6 +30,7 @@ FILES = {
     "qwen": ".qwen/settings.json",
     "copilot": ".github/hooks/policy.json",
     "cursor": ".cursor/hooks.json",
+    "windsurf": ".windsurf/hooks.json",
 }
 NUMBERS = [(agent, n) for agent in FILES for n in range(len(json.loads((CASES / f"{agent}.json").read_text())))]
 
@@ -122,6 +123,15 @@ def test_a_hook_of_cursor_reads_the_fields_of_its_event(project: Project) -> Non
     read = fired(project, "cursor", {"afterFileEdit": [{"command": KEEP}]}, EDIT, "post_tool_use")
     assert read["edits"] == [{"old_string": "x\ny", "new_string": "z"}]
     assert read["file_path"] == str(project.root / "a.py")
+
+
+def test_a_hook_of_windsurf_reads_the_action(project: Project) -> None:
+    """Its name, and what is in `tool_info`."""
+    read = fired(project, "windsurf", {"pre_run_command": [{"command": KEEP}]}, CALL)
+    assert (read["agent_action_name"], read["tool_info"]["command_line"]) == ("pre_run_command", "ls")
+    query = {"tool_name": "mcp__db__query", "tool_args": {"sql": "x"}}
+    read = fired(project, "windsurf", {"pre_mcp_tool_use": [{"command": KEEP}]}, query)
+    assert read["tool_info"] == {"mcp_server_name": "db", "mcp_tool_name": "query", "mcp_tool_arguments": {"sql": "x"}}
 
 
 CALL = {"tool_name": "bash", "tool_args": {"command": "ls"}}

@@ -96,7 +96,7 @@ STEPS: tuple[Step, ...] = (
     ("add", ("add", "no-force-push"), ()),
     ("remove", ("remove", "no-force-push"), ()),
     ("config-show", ("config", "show"), ()),
-    ("config-migrate", ("config", "migrate"), ()),
+    ("migrate", ("migrate", "--dry-run"), ()),
     ("error", ("lst",), ()),
 )
 """Name of the record, arguments, answers."""

@@ -232,7 +232,7 @@ def test_a_handler_that_is_not_migrated_names_its_file_once(project: Project) ->
     settings = project.root / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"}]}]}}')
-    done = hookrun(project, "config", "migrate")
+    done = hookrun(project, "migrate", "--dry-run")
     assert f"{settings}:1: not migrated: only Claude Code can run handlers" in done.stderr
 
 

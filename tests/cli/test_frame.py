@@ -268,7 +268,7 @@ def test_remove_asks_where_several_files_declare_it(project: Project) -> None:
 
 @rows(
     "name, message",
-    [("gard", 'did you mean "guard"?'), ("theirs", "is in Claude Code's settings"), ("x", "no hook named")],
+    [("gard", 'did you mean "guard"?'), ("theirs", "is in a file of Claude Code"), ("x", "no hook named")],
 )
 def test_what_cannot_be_removed(project: Project, name: str, message: str) -> None:
     """The error gives the reason, and nothing is written."""

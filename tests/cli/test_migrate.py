@@ -1,13 +1,15 @@
-"""`hookrun config migrate`: what hookrun's format can express is converted, the rest stays, changes are reported."""
+"""`hookrun migrate`: what hookrun's format can express is converted, the rest stays, changes are reported."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun import Engine
 from hookrun.config.claude_migrate import globs
 from tests.cli.command import hookrun
 from tests.rows import rows
@@ -53,12 +55,12 @@ def test_matchers_become_globs(matcher: str, expected: list[str]) -> None:
 
 
 def test_shown_and_not_written(project: Project) -> None:
-    """Without --write it is a diff."""
+    """With --dry-run it is a diff, and the lines to remove are named."""
     settings(project, PreToolUse=[group("Bash", timeout=5)])
-    done = hookrun(project, "config", "migrate")
+    done = hookrun(project, "migrate", "--dry-run")
     assert done.status == 0
     assert '+      "matcher": "bash",' in done.stdout
-    assert "or they run twice" in done.stderr
+    assert "Claude Code also runs the hooks at lines" in done.stderr
     assert not (project.root / "coder.json").exists()
 
 
@@ -67,7 +69,7 @@ def test_what_is_written_does_the_same(project: Project) -> None:
     """The hook is in hookrun's form and answers in Claude's dialect; a hook with a rule is included unchanged."""
     settings(project, PreToolUse=[group("Bash", timeout=5), group("Edit", **{"if": "Edit(*.py)"})])
     before = (project.root / ".claude" / "settings.json").read_text()
-    assert hookrun(project, "config", "migrate", "--write").status == 0
+    assert hookrun(project, "migrate").status == 0
     declared = json.loads((project.root / "coder.json").read_text())
     assert declared["hooks"] == [
         {
@@ -97,7 +99,7 @@ def test_variables_of_the_settings_go_with_the_hooks(project: Project) -> None:
     path = project.root / ".claude" / "settings.json"
     env = {"MODE": "strict", "HOOKRUN_SKIP": "x"}
     path.write_text(json.dumps({**json.loads(path.read_text()), "env": env}))
-    assert hookrun(project, "config", "migrate", "--write").status == 0
+    assert hookrun(project, "migrate").status == 0
     assert hookrun(project, "validate").status == 0
     hooks = hookrun(project, "list", "--json").json["hooks"]
     assert isinstance(hooks, list)
@@ -137,7 +139,7 @@ def test_hooks_of_a_plugin_keep_its_root(project: Project, fields: dict[str, obj
     path = plugin(project, group("Bash", **fields))
     before = sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts)
     (project.root / "sub").mkdir()
-    done = hookrun(project, "config", "migrate", str(path), "--write", cwd=project.root / "sub")
+    done = hookrun(project, "migrate", str(path), cwd=project.root / "sub")
     assert done.status == 0, done.stderr
     assert project.fire().verdict["message"] == "not here"
     assert sorted(each for each in path.parents[1].rglob("*") if "__pycache__" not in each.parts) == before
@@ -150,7 +152,7 @@ def test_hooks_of_a_plugin_are_not_written_into_it(project: Project, name: str) 
     manifest = path.parents[1] / ".claude-plugin" / "plugin.json"
     manifest.rename(path.parents[1] / name)
     for directory in (path.parent, path.parents[1]):
-        done = hookrun(project, "config", "migrate", str(path), "--write", cwd=directory)
+        done = hookrun(project, "migrate", str(path), cwd=directory)
         assert (done.status, done.stdout) == (1, "")
         assert "a plugin's hooks are not written into the plugin" in done.stderr
     assert not list(path.parents[1].rglob("coder.json"))
@@ -169,7 +171,7 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
         SessionStart=[group("startup")],
         PostToolBatch=[group()],
     )
-    done = hookrun(project, "config", "migrate", "--json")
+    done = hookrun(project, "migrate", "--dry-run", "--json")
     rest = done.json["rest"]
     assert isinstance(rest, dict)
     assert {event: [each.get("matcher") for each in groups] for event, groups in rest.items()} == {
@@ -187,23 +189,20 @@ def test_what_is_kept_and_left_is_told(project: Project) -> None:
         assert reason in notes
 
 
-def test_a_file_that_is_there_is_added_to_if_asked(project: Project) -> None:
-    """Every other character is unchanged, nothing is added twice, and without a terminal it needs --yes."""
+def test_a_file_that_is_there_is_added_to(project: Project) -> None:
+    """Every other character is unchanged, and nothing is added twice."""
     settings(project, PreToolUse=[group("Bash")])
     path = project.root / "coder.json"
     path.write_text(
         '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"}\n  ] }\n'
     )
-    refused = hookrun(project, "config", "migrate", "--write")
-    assert refused.status == 1
-    assert "add `--yes` to change it" in refused.stderr
-    assert hookrun(project, "config", "migrate", "--write", "--yes").status == 0
+    assert hookrun(project, "migrate").status == 0
     text = path.read_text()
     assert text.startswith(
         '{ "theirs": [1,  2],\n  "hooks": [\n    {"name": "echo", "event": "stop", "command": "true"},'
     )
     assert [hook["name"] for hook in json.loads(text)["hooks"]] == ["echo", "echo-2"]
-    assert hookrun(project, "config", "migrate", "--write", "--yes").stdout == "no hooks to convert\n"
+    assert hookrun(project, "migrate").stdout == "no hooks to convert\n"
     assert path.read_text() == text
 
 
@@ -212,7 +211,7 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     path = project.home / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
-    assert hookrun(project, "config", "migrate", str(path), "--write").status == 0
+    assert hookrun(project, "migrate", str(path)).status == 0
     declared = json.loads((project.home / ".config" / "hookrun" / "hooks.json").read_text())
     assert [hook["event"] for hook in declared["hooks"]] == ["stop"]
 
@@ -231,7 +230,7 @@ def test_what_cannot_be_done_is_said(project: Project, name: str, text: str, mes
     """In at most three lines, with status 1."""
     settings(project, Stop=[group()])
     project.script(name, text)
-    done = hookrun(project, "config", "migrate", "--write", "--yes")
+    done = hookrun(project, "migrate")
     (project.root / name).unlink()
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
@@ -244,7 +243,7 @@ def test_settings_that_were_included_are_not_any_more(project: Project) -> None:
     (project.root / "other.json").write_text('{"hooks": []}')
     path = project.root / "coder.json"
     path.write_text(json.dumps({"hookrun": {"include": ["other.json", "./.claude/settings.json"]}}))
-    done = hookrun(project, "config", "migrate", "--write", "--yes")
+    done = hookrun(project, "migrate")
     assert f"{project.root}/.claude/settings.json leaves include" in done.stderr
     assert json.loads(path.read_text())["hookrun"] == {"include": ["other.json", "claude-hooks.json"]}
     hooks = project.fire().verdict["hooks"]
@@ -257,7 +256,7 @@ def test_include_claude_is_removed_with_the_settings_that_are_moved(project: Pro
     settings(project, Stop=[group()])
     path = project.root / "coder.json"
     path.write_text('{"hookrun": {"include_claude": true, "audit": false}}')
-    done = hookrun(project, "config", "migrate", "--write", "--yes")
+    done = hookrun(project, "migrate")
     assert (done.status, "include_claude is left out" in done.stderr) == (0, True)
     assert json.loads(path.read_text())["hookrun"] == {"audit": False}
 
@@ -269,12 +268,12 @@ def test_include_claude_that_takes_in_more_is_for_the_person_to_change(project: 
     local.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
     path = project.root / "coder.json"
     path.write_text('{"hookrun": {"include_claude": true}}')
-    done = hookrun(project, "config", "migrate", "--write", "--yes")
+    done = hookrun(project, "migrate")
     assert done.status == 1
     assert f"include_claude includes {project.root}/.claude/settings.json, and {local}" in done.stderr
     assert path.read_text() == '{"hookrun": {"include_claude": true}}'
     local.write_text("{}")
-    assert hookrun(project, "config", "migrate").status == 0
+    assert hookrun(project, "migrate", "--dry-run").status == 0
 
 
 def test_a_persons_include_claude_is_theirs_to_change(project: Project) -> None:
@@ -283,7 +282,7 @@ def test_a_persons_include_claude_is_theirs_to_change(project: Project) -> None:
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"Stop": [group()]}}))
     project.user_hooks(include_claude=True)
-    done = hookrun(project, "config", "migrate", str(path), "--write", "--yes")
+    done = hookrun(project, "migrate", str(path))
     assert (done.status, "and the settings of every project" in done.stderr) == (1, True)
 
 
@@ -292,7 +291,81 @@ def test_hooks_that_are_switched_off_are_not_moved(project: Project) -> None:
     settings(project, Stop=[group()])
     path = project.root / ".claude" / "settings.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
-    done = hookrun(project, "config", "migrate", "--write")
+    done = hookrun(project, "migrate")
     assert (done.status, done.stdout) == (1, "")
     assert "`disableAllHooks` is true\nhint: remove it first" in done.stderr
     assert not (project.root / "coder.json").exists()
+
+
+LEFTHOOK = """
+pre-commit:
+  parallel: true
+  commands:
+    format: {glob: "*.{py,pyi}", run: "./check {staged_files}", stage_fixed: true}
+    all: {run: ./check}
+    skipped: {run: ./check, skip: merge}
+pre-push:
+  jobs:
+    - {name: tests, run: "echo no tests >&2; false"}
+commit-msg:
+  commands:
+    lint: {run: "commitlint {1}"}
+"""
+
+
+@pytest.mark.slow
+def test_lefthook_s_commands_run_before_a_turn_ends_and_before_a_push(project: Project) -> None:
+    """On the files that have changed and match; a failure is the next instruction, or blocks the push."""
+    subprocess.run(["git", "init", "--quiet", project.root], check=True)
+    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x")
+    subprocess.run(["git", "-C", project.root, *commit], check=True)
+    (project.root / "check").write_text('#!/bin/sh\necho "$@" >> checked\n! grep -l bad "$@" < /dev/null >&2\n')
+    (project.root / "check").chmod(0o755)
+    (project.root / "lefthook.yml").write_text(LEFTHOOK)
+    done = hookrun(project, "migrate", "lefthook.yml")
+    for text in ("skipped: not converted: hookrun has no equivalent of `skip`", "no event for commit-msg"):
+        assert text in done.stderr
+    hooks = json.loads((project.root / "coder.json").read_text())["hooks"]
+    names = [(each["name"], each["event"]) for each in hooks]
+    assert names == [("format", "stop"), ("all", "stop"), ("tests", "pre_tool_use")]
+    (project.root / "sub").mkdir()
+    with Engine.load(project.root, home=project.home, trust_project=True) as engine:
+        (project.root / "a b.py").write_text("good")
+        (project.root / "c.txt").write_text("bad")
+        assert engine.fire_sync("stop").action == "continue"
+        assert "a b.py" in (project.root / "checked").read_text().splitlines()
+        (project.root / "sub" / "d.pyi").write_text("bad")
+        result = engine.fire_sync("stop")
+        assert (result.action, result.message) == ("block", "sub/d.pyi")
+        for command, action in (("git push", "block"), ("git pull", "continue")):
+            result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": command})
+            assert result.action == action
+    assert hookrun(project, "migrate", "lefthook.yml").stdout == "no hooks to convert\n"
+
+
+@rows(
+    "name, text, command",
+    [
+        (".pre-commit-config.yaml", "repos: [{repo: local}]", "xargs -0 -r pre-commit run --files; } >&2 || exit 2"),
+        (".husky/pre-commit", "npm test", "{ sh -e .husky/pre-commit; } >&2 || exit 2"),
+    ],
+)
+def test_pre_commit_and_husky_are_called(project: Project, name: str, text: str, command: str) -> None:
+    """They stay as they are: git calls them at commits, hookrun before a turn ends."""
+    (project.root / ".husky").mkdir(exist_ok=True)
+    (project.root / name).write_text(text)
+    done = hookrun(project, "migrate", name)
+    assert "leave the file as it is" in done.stderr
+    (hook,) = json.loads((project.root / "coder.json").read_text())["hooks"]
+    assert hook["event"] == "stop"
+    assert hook["command"].endswith(command)
+    (project.root / "coder.json").unlink()
+
+
+def test_a_hook_of_husky_that_no_agent_has_is_named(project: Project) -> None:
+    """Nothing is written."""
+    (project.root / ".husky").mkdir()
+    (project.root / ".husky" / "commit-msg").write_text("commitlint")
+    done = hookrun(project, "migrate", ".husky/commit-msg")
+    assert (done.status, done.stdout) == (0, "no hooks to convert\n")
+    assert "agents have no event for commit-msg" in done.stderr

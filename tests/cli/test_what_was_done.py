@@ -98,7 +98,7 @@ def _installed(project: Project) -> None:
         (_hook, ("install", "cline", "--all-events")),
         (_hook, ("install", "opencode", "--scope", "project")),
         (_installed, ("uninstall", "claude")),
-        (_settings, ("config", "migrate", ".claude/settings.json", "--write")),
+        (_settings, ("migrate", ".claude/settings.json")),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else value.__name__.strip("_"),
 )

@@ -22,7 +22,6 @@ ON_THE_COMMAND_LINE = {
     "show": 'unknown command "show" hint: did you mean `hookrun config show`?',
     "dump": 'unknown command "dump" hint: did you mean `hookrun config show`?',
     "metrics --json": 'unknown command "metrics" hint: did you mean `hookrun stats`?',
-    "migrate": 'unknown command "migrate" hint: did you mean `hookrun config migrate`?',
     "check": 'unknown command "check" hint: did you mean `hookrun validate`?',
     "run": 'unknown command "run" hint: did you mean `hookrun try`?',
     "remov": 'unknown command "remov" hint: did you mean `hookrun remove`?',
@@ -99,8 +98,8 @@ ON_THE_COMMAND_LINE = {
     "explain stop --ctx none.json": 'cannot read "none.json": No such file or directory hint: ',
     "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
     "explain stop --ctx list.json": "list.json: the context is a list hint: give one JSON object",
-    "config migrate": "no Claude Code settings here hint: name the file: `hookrun config migrate FILE`",
-    "config migrate none.json": "none.json:1:1: no such file hint: ",
+    "migrate": "no Claude Code settings here hint: name the file: `hookrun migrate FILE`",
+    "migrate none.json": "none.json:1:1: no such file hint: ",
     "completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
 }
 """Command line -> the expected message, its lines joined."""

@@ -100,7 +100,7 @@ FORBIDDEN = {
     "protect_hooks:guard": [
         "hookrun remove no-force-push",
         "hookrun update",
-        "hookrun config migrate --write",
+        "hookrun migrate",
         "hookrun --color never trust",
         "bunx hookrun trust",
         "$(which hookrun) trust",

@@ -1,0 +1,114 @@
+"""Find the hooks in a project that hookrun does not run: agents' own files that no config includes.
+
+Looked at are the files of every agent, plugins of Claude Code that are passed over, and the frontmatter of its agents,
+skills and commands. Nothing of them is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from glob import glob
+from typing import NamedTuple
+
+from hookrun.agents import DIALECTS, SETTINGS_GLOBS
+from hookrun.agents.dialects import dialect
+from hookrun.agents.known_tools import title
+from hookrun.config.claude_settings import is_settings
+from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.load import LoadedConfig
+from hookrun.core.files import read_or_none
+from hookrun.core.model import as_object
+from hookrun.core.text import one_of
+from hookrun.shell.fire_call import fire_calls, handler_line
+
+# Limit on the bytes read of a file.
+MAX_BYTES = 1 << 20
+# Files with Claude Code's hooks for one agent, skill or command alone.
+FRONTMATTER = (".claude/agents/*.md", ".claude/skills/*/SKILL.md", ".claude/commands/*.md")
+# The beginning of a Markdown file, and a handler in it.
+HEAD, HANDLER = re.compile(rb"\A---\r?\n(.*?\n)---", re.DOTALL), re.compile(rb"^\s*(?:-\s*)?command:", re.MULTILINE)
+# Hooks in Codex's TOML, and what a program of an agent's own is called.
+TABLE, PROGRAM = (
+    re.compile(rb"^\[\[?hooks\.[^\]]*\.hooks\]\]", re.MULTILINE),
+    re.compile(r"(\.[cm]?[jt]s|\.py|\.sh|/\w+)\Z"),
+)
+
+
+class NotRun(NamedTuple):
+    """A file with hooks that hookrun does not run, of an agent with this `title`.
+
+    `name` is relative to the project's root. A file that is not `includable` cannot be run by hookrun.
+    """
+
+    name: str
+    title: str
+    hooks: int
+    includable: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hooks} hook{'s' * (self.hooks != 1)} of {self.title})"
+
+
+def not_run(examined: LoadedConfig) -> list[NotRun]:
+    """Return the hooks of the project that hookrun does not run, in the order of agents."""
+    root = examined.project
+    read = {os.path.realpath(file.path) for file in examined.files}
+    found = [*_of_agents(root, read), *_in_frontmatter(root)]
+    return [*found, *(NotRun(name, "a plugin of Claude Code", 1) for name in examined.passed_over)]
+
+
+def notice(found: list[NotRun]) -> str | None:
+    """Return what to tell the user about these, with the next command, or None if there are none."""
+    if not found:
+        return None
+    text = f"hookrun does not run {one_of([*map(str, found)], 'and')}"
+    names = [each.name for each in found if each.includable]
+    return f"{text}\nhint: `hookrun init` includes {one_of(names, 'and')}" if names else text
+
+
+def _of_agents(root: str, read: set[str]) -> Iterator[NotRun]:
+    for agent, patterns in SETTINGS_GLOBS.items():
+        names = dict.fromkeys(name for each in patterns for name in sorted(glob(each, root_dir=root)))
+        for name in names:
+            path = f"{root.rstrip('/')}/{name}"
+            if not os.path.isfile(path) or os.path.realpath(path) in read:
+                continue
+            if agent in DIALECTS and name.endswith(".json"):
+                if (hooks := _handlers(path, agent)) > 0:
+                    yield NotRun(name, dialect(agent).title, hooks, includable=True)
+            elif agent != "claude" and (hooks := _programs(path)) > 0:
+                yield NotRun(name, title(agent), hooks)
+
+
+def _handlers(path: str, agent: str) -> int:
+    """Return how many handlers in a file are not hookrun's own."""
+    if agent == "claude" and not is_settings(path):
+        return 0
+    file = load_file(path, "project")
+    return sum(not fire_calls(str(line)) for line in _lines(file))
+
+
+def _lines(file: ConfigFile) -> Iterable[object]:
+    keys = dialect(file.dialect).form.get("keys", {})
+    for entry in file.handlers or ():
+        handler = as_object(entry.handler)
+        yield handler_line({**handler, **{new: handler[old] for old, new in keys.items() if old in handler}})
+
+
+def _programs(path: str) -> int:
+    """Return how many hooks an agent's file has that is no JSON file with hooks; none if it is hookrun's."""
+    data = read_or_none(path, MAX_BYTES) or b""
+    if b"hookrun" in data:
+        return 0
+    if path.endswith(".toml"):
+        return len(TABLE.findall(data))
+    return int(b'"hooks"' in data if path.endswith(".json") else PROGRAM.search(path) is not None)
+
+
+def _in_frontmatter(root: str) -> Iterator[NotRun]:
+    for name in (name for each in FRONTMATTER for name in sorted(glob(each, root_dir=root))):
+        head = HEAD.match(read_or_none(f"{root}/{name}", MAX_BYTES) or b"")
+        if head is not None and b"\nhooks:" in b"\n" + head[1]:
+            yield NotRun(name, title("claude"), max(1, len(HANDLER.findall(head[1]))))

@@ -1,0 +1,111 @@
+"""Hooks here that hookrun does not run are named, with the next command, and `init` includes them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from hookrun.config.discovery import find
+from hookrun.config.load import load_config
+from hookrun.config.not_run import not_run
+from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
+from tests.rows import rows
+
+if TYPE_CHECKING:
+    from tests.conftest import Project
+
+HANDLER = {"type": "command", "command": "echo no >&2; exit 2"}
+GROUPS = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [HANDLER, {**HANDLER, "command": "true"}]}]}}
+OURS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "hookrun fire --agent codex PreToolUse"}]}]}}
+WARNING = "warning: hookrun does not run .codex/hooks.json (2 hooks of Codex CLI)\nhint: `hookrun init` includes"
+
+
+def write(project: Project, name: str, data: object) -> None:
+    """Write a file, JSON unless it is a string."""
+    path = project.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+
+
+def found(project: Project) -> list[str]:
+    """Return what is not run, as users read it."""
+    return [str(each) for each in not_run(load_config(find(str(project.root), str(project.home))))]
+
+
+@rows(
+    "words",
+    [("list",), ("status",), ("validate",), ("explain", "pre_tool_use"), ("doctor", "claude")],
+)
+def test_every_view_of_the_hooks_names_them(project: Project, words: tuple[str, ...]) -> None:
+    """Whether there are other hooks or none; `status --json` has them."""
+    write(project, ".codex/hooks.json", GROUPS)
+    project.hooks()
+    assert WARNING in hookrun(project, *words).stderr
+    project.hooks({"event": "stop", "command": "true"})
+    assert WARNING in hookrun(project, *words).stderr
+    there = {"name": ".codex/hooks.json", "title": "Codex CLI", "hooks": 2, "includable": True}
+    assert hookrun(project, "status", "--json").json["not_run"] == [there]
+    project.hooks(include=[".codex/hooks.json"])
+    assert "hookrun does not run" not in hookrun(project, *words).stderr
+
+
+@rows(
+    "name, data, expected",
+    [
+        (".claude/settings.json", GROUPS, ["2 hooks of Claude Code"]),
+        (".gemini/settings.json", {"hooks": {"BeforeTool": [{"hooks": [HANDLER]}]}}, ["1 hook of Gemini CLI"]),
+        (".gemini/settings.json", {"theme": "dark"}, []),
+        (".github/hooks/a.json", {"hooks": {"preToolUse": [{"bash": "true"}]}}, ["1 hook of Copilot CLI"]),
+        (".cursor/hooks.json", {"hooks": {"stop": [{"command": "x"}]}}, ["1 hook of Cursor"]),
+        (".codex/hooks.json", OURS, []),
+        (".codex/config.toml", "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = 'x'\n", ["1 hook of Codex CLI"]),
+        (".opencode/plugin/guard.ts", "export default {}", ["1 hook of OpenCode"]),
+        (".opencode/plugin/hookrun.ts", "// hookrun", []),
+        (".clinerules/hooks/PreToolUse", "#!/bin/sh", ["1 hook of Cline CLI"]),
+        (".claude/agents/a.md", "---\nname: a\nhooks:\n  Stop:\n    - command: x\n---\n", ["1 hook of Claude Code"]),
+        (".claude/agents/a.md", "---\nname: a\n---\nhooks:\n", []),
+    ],
+)
+def test_what_is_not_run(project: Project, name: str, data: object, expected: list[str]) -> None:
+    """Files of every agent but hookrun's own entries, and the frontmatter of Claude Code's agents."""
+    write(project, name, data)
+    assert found(project) == [f"{name} ({each})" for each in expected]
+    (project.root / name).unlink()
+
+
+def test_a_plugin_that_is_passed_over_is_named(project: Project) -> None:
+    """It is enabled, and no marketplace of that name is known."""
+    write(project, ".claude/settings.json", {"enabledPlugins": {"guard@nowhere": True}})
+    project.hooks(include_claude=True)
+    assert found(project) == ["guard@nowhere (1 hook of a plugin of Claude Code)"]
+
+
+def test_init_offers_to_include_them_first(project: Project) -> None:
+    """Enter accepts; then they run, once approved."""
+    write(project, ".codex/hooks.json", GROUPS)
+    session = at_terminal(project, "init", "--no-install", answers=("", "", "", "y", "y"), question=": ")
+    assert session.status == 0, session.screen
+    assert session.screen.index("Hooks of agents here") < session.screen.index("Hooks to add")
+    assert "Include .codex/hooks.json, then write" in " ".join(session.screen.split())
+    declared = json.loads((project.root / "coder.json").read_text())
+    assert declared["hookrun"]["include"] == [".codex/hooks.json"]
+    assert found(project) == []
+
+
+def test_init_includes_named_files_without_a_terminal(project: Project) -> None:
+    """A file that hookrun cannot run, or that has no hooks of an agent, is an error."""
+    write(project, ".codex/hooks.json", GROUPS)
+    write(project, ".opencode/plugin/a.ts", "x")
+    write(project, "a.json", {"hooks": []})
+    words = ("init", "--no-install", "--recipe", "no-verify", "--include")
+    for name, message in (
+        (".opencode/plugin/a.ts", "cannot run hooks in this file of OpenCode"),
+        ("a.json", "no hooks"),
+    ):
+        done = hookrun(project, *words, name)
+        assert (done.status, message in done.stderr) == (1, True)
+    assert not (project.root / "coder.json").exists()
+    assert hookrun(project, *words, ".codex/hooks.json").status == 0
+    assert hookrun(project, *words, ".codex/hooks.json").status == 0
+    assert json.loads((project.root / "coder.json").read_text())["hookrun"] == {"include": [".codex/hooks.json"]}
