@@ -23,6 +23,9 @@ AGENTS = {
     "pi": "hookrun.agents.pi",
 }
 
+# Agents whose own hooks hookrun runs in every other (see dialects.py).
+DIALECTS = ("claude", "codex", "gemini", "qwen", "copilot", "cursor", "windsurf")
+
 # An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
 #
 # One table: hooks that protect these files would otherwise load every agent's module at each call.
@@ -43,6 +46,7 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "kilo": (".kilo/plugin*/*", ".kilocode/plugin*/*", ".kilo/kilo.json*", ".config/kilo/*", "kilo.json", "kilo.jsonc"),
     "pi": (".pi/extensions/*", ".pi/settings.json", ".pi/agent/extensions/*", ".pi/agent/settings.json"),
     "cursor": (".cursor/hooks.json",),
+    "windsurf": (".windsurf/hooks.json", ".codeium/windsurf/hooks.json", ".codeium/hooks.json"),
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }

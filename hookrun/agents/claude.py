@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hookrun.agents.base import Message
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "claude"
 DISPLAY_NAME = "Claude Code"
@@ -145,6 +145,8 @@ OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
     ),
 }
 
+
+HOOKS: HookForm = {}
 
 # The directories of the administrator's settings, on Linux and macOS.
 MANAGED = ("/etc/claude-code", "/Library/Application Support/ClaudeCode")

@@ -12,11 +12,11 @@ from hookrun.agents.formats import Reply, claude_formats, render_pre_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
@@ -103,6 +103,28 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
         if key not in {"hooks", "description"}:
             yield (key,), "no other key than hooks and description"
 
+
+# Whatever a patch does to a file, it is one tool of Codex's; hooks may still name its older tools.
+PATCHED = ("edit", "write", "delete")
+
+
+def _own_message(message: Json, context: Mapping[str, object]) -> Json:
+    """Add what its messages always have."""
+    known: Json = {"turn_id": "", "model": "", "permission_mode": "default"}
+    known |= {name: context[name] for name in known if context.get(name) is not None}
+    return {**known, **message, "transcript_path": message["transcript_path"] or None}
+
+
+HOOKS: HookForm = {
+    "without_effect": ("commandWindows", "description", "additionalContextLimit"),
+    "tools": {
+        **dict.fromkeys((patch.TOOL, "Edit", "Write"), PATCHED),
+        **dict.fromkeys(("shell", "local_shell", "shell_command"), ("bash",)),
+        "update_plan": (),
+    },
+    "message": _own_message,
+    "grants": False,
+}
 
 INSTALL: InstallSpec = {
     "program": "codex",

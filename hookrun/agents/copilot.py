@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from hookrun.agents import base, patch
 from hookrun.agents.formats import ResponseFormat, parts
-from hookrun.core.events import CLAUDE_EVENTS
+from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.formats import Json, Reply
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "copilot"
 DISPLAY_NAME = "Copilot CLI"
@@ -184,6 +186,51 @@ RESPONSE_FORMATS = {
     "Stop": ResponseFormat("block", _answer, _stop_caveats),
     "SubagentStart": ResponseFormat("context", _answer),
     "SubagentStop": ResponseFormat("block", _answer),
+}
+
+
+def _own_message(message: Json, context: Mapping[str, object]) -> Json:
+    """Name the fields as in the dialect that the event's name selects."""
+    native = str(message["hook_event_name"])
+    if "tool_response" in message:
+        text = message.pop("tool_response")
+        message["tool_result"] = {"result_type": "success", "text_result_for_llm": text}
+    message["timestamp"] = context.get("timestamp") or ""
+    if native not in CAMEL:
+        tool = message.get("tool_name")
+        return {**message, "tool_name": CLAUDE_TOOLS.get(NAMES.tool(str(tool)), tool)} if tool else message
+    if isinstance(result := message.get("tool_result"), dict):
+        message["tool_result"] = {"resultType": "success", "textResultForLlm": result["text_result_for_llm"]}
+    del message["hook_event_name"]
+    return {IN_CAMEL.get(name, name): value for name, value in message.items()}
+
+
+# A field of a message -> its name in the camelCase dialect.
+IN_CAMEL = {
+    **{ours: theirs for theirs, ours in FIELDS.items() if theirs not in ("cwd", "prompt")},
+    "tool_name": "toolName",
+    "tool_input": "toolArgs",
+    "tool_result": "toolResult",
+}
+
+HOOKS: HookForm = {
+    "flat": True,
+    "keys": {"bash": "command", "timeoutSec": "timeout"},
+    "without_effect": ("powershell", "comment", "description", "name"),
+    "matches": "whole",
+    "star": False,
+    "tools": {"apply_patch": ("edit", "write", "delete"), "create": ("write",), "str_replace_editor": ("edit",)},
+    "mcp": "{0}-{1}",
+    "narrow": {native: (EVENTS[name], "") for native, name in CAMEL.items()},
+    "message": _own_message,
+    "answer": {
+        "decision": ("permissionDecision", "hookSpecificOutput.permissionDecision", "behavior", "decision"),
+        "reason": ("permissionDecisionReason", "hookSpecificOutput.permissionDecisionReason", "reason", "message"),
+        "args": ("modifiedArgs", "hookSpecificOutput.updatedInput"),
+        "context": ("additionalContext",),
+    },
+    "veto_from": {"PreToolUse": 1, "": 256},
+    "plain": "nobody",
 }
 
 INSTALL: InstallSpec = {

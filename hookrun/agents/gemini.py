@@ -13,9 +13,11 @@ from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "gemini"
 DISPLAY_NAME = "Gemini CLI"
@@ -124,6 +126,36 @@ RESPONSE_FORMATS = {
     "AfterTool": ResponseFormat("block, stop, context, user_message", _answer),
     "PreCompress": ResponseFormat("user_message", _answer),
     "Notification": ResponseFormat("user_message", _answer),
+}
+
+
+def _own_message(message: Json, context: Mapping[str, object]) -> Json:
+    output = context.get("tool_result_output") or ""
+    changed: Json = {"timestamp": context.get("timestamp") or ""}
+    if "tool_response" in message:
+        changed["tool_response"] = {"llmContent": output, "returnDisplay": output}
+    if message["hook_event_name"] == "AfterAgent":
+        changed |= {"prompt": context.get("user_prompt") or ""}
+        changed |= {"prompt_response": message.pop("last_assistant_message", "")}
+    return {**message, **changed}
+
+
+HOOKS: HookForm = {
+    "without_effect": ("name", "description"),
+    "milliseconds_from": 0,
+    "matches": "search",
+    "mcp": "mcp_{0}_{1}",
+    "message": _own_message,
+    "answer": {
+        "reason": ("reason", "stopReason"),
+        "args": ("hookSpecificOutput.tool_input",),
+        "context": ("hookSpecificOutput.additionalContext",),
+        "user": ("systemMessage",),
+    },
+    "grants": False,
+    "veto_from": {"": 2},
+    "answers_on_stderr": True,
+    "plain": "user",
 }
 
 # The directory of the administrator's settings, on Linux and macOS.

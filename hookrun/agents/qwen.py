@@ -15,7 +15,7 @@ from hookrun.core.events import CLAUDE_EVENTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import Message
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "qwen"
 DISPLAY_NAME = "Qwen Code"
@@ -83,6 +83,12 @@ RESPONSE_FORMATS = claude_formats(
     },
     PostToolUse=render_notification,
 )
+
+HOOKS: HookForm = {
+    "without_effect": ("name", "description"),
+    "milliseconds_from": 1000,
+    "message": lambda message, context: {**message, "timestamp": context.get("timestamp") or ""},
+}
 
 # The directory of the administrator's settings, on Linux and macOS.
 MANAGED = ("/etc/qwen-code", "/Library/Application Support/QwenCode")

@@ -53,6 +53,62 @@ class Agent(Protocol):
         """Return the message in a payload. `event` is the installed one or "". Raises UnreadableMessageError."""
 
 
+class WithHooks(Protocol):
+    """What `dialects` reads of an agent whose own hooks hookrun runs in others; see Agent."""
+
+    DISPLAY_NAME: str
+    EVENTS: dict[str, str]
+    TOOLS: dict[str, str]
+    NAMES: NameMap
+    PROJECT_ENV_VARS: tuple[str, ...]
+    DEFAULT_TIMEOUTS: dict[str, float]
+    MAX_TIMEOUTS: dict[str, float]
+    INSTALL: InstallSpec
+    HOOKS: HookForm
+    """How its own hooks differ from Claude Code's."""
+
+
+class HookForm(TypedDict):
+    """How an agent's own hooks differ from Claude Code's: the constant HOOKS of its module.
+
+    A path in an answer is dotted; of several the first counts. Claude Code's events and answers are meant by `event`.
+    """
+
+    flat: NotRequired[bool]
+    """Whether handlers may stand in an event's list without a group."""
+    keys: NotRequired[dict[str, str]]
+    """A handler's keys -> Claude Code's; several for one are alternatives, the first counts."""
+    without_effect: NotRequired[tuple[str, ...]]
+    """Keys of handlers that matter to the agent alone."""
+    milliseconds_from: NotRequired[float]
+    """Timeouts from this number on are milliseconds."""
+    matches: NotRequired[str]
+    """How matchers are compared with names: `names` as in Claude Code, `search` or `whole` as regular expressions."""
+    star: NotRequired[bool]
+    """Whether the matcher `*` of a handler without a group matches every tool; default true."""
+    tools: NotRequired[dict[str, tuple[str, ...]]]
+    """Names in matchers -> hookrun's tools, beside TOOLS."""
+    mcp: NotRequired[str]
+    """Its names of MCP servers' tools, with `{0}` for the server and `{1}` for the tool; default hookrun's."""
+    narrow: NotRequired[dict[str, tuple[str, str]]]
+    """Events of some tools alone -> hookrun's event and these tools, as a matcher."""
+    message: NotRequired[Callable[[dict[str, object], Mapping[str, object]], dict[str, object]]]
+    """Returns a hook's input, given Claude Code's in the agent's names, and the context."""
+    answer: NotRequired[dict[str, tuple[str, ...]]]
+    """Paths in an answer: of its `decision`, `reason`, `args`, `context`, text for the `user`, or next prompt (`next`).
+
+    Default: Claude Code's form. Refusals are found in every form.
+    """
+    grants: NotRequired[bool]
+    """Whether `allow` spares the user the question; default true."""
+    veto_from: NotRequired[dict[str, int]]
+    """An event ("" for others) -> the least exit status that blocks; default: 2 does, no other."""
+    answers_on_stderr: NotRequired[bool]
+    """Whether it reads stderr if stdout is empty."""
+    plain: NotRequired[str]
+    """Who gets stdout that is no answer: the `model` where Claude Code's does (default), the `user` or `nobody`."""
+
+
 class TrustFormat(Protocol):
     """How an agent records trust in each hook in a TOML file: the module named by `hook_trust`."""
 

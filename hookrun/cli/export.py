@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import click
 import orjson
 
-from hookrun.cli.commands import Workspace, command, home_option, json_option
-from hookrun.cli.log_filter import utc_text
+from hookrun.cli.commands import command, json_option
+from hookrun.cli.log_filter import RunFilter, export_options
 from hookrun.cli.printing import count, print_json, print_line, print_message
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords, Record
@@ -54,22 +54,20 @@ Send = Callable[[Sequence[FireRecords]], None]
 )
 @click.option("--otlp", metavar="URL", help="Send spans and metrics to this OpenTelemetry receiver (OTLP over HTTP).")
 @click.option("--prometheus", metavar="FILE", help="Write totals to this file, which node_exporter reads (*.prom).")
-@click.option("--since", metavar="WHEN", default="", help="Leave out older runs: 2h, 3d, 14:30, 2026-11-22.")
 @click.option("--follow", is_flag=True, help="Keep exporting new runs, until Ctrl-C.")
 @click.option("--dry-run", is_flag=True, help="Show what would be exported; send and write nothing.")
-@home_option
+@export_options
 @json_option
 def export_command(
     *,
     otlp: str | None,
     prometheus: str | None,
-    since: str,
     follow: bool,
     dry_run: bool,
-    at: Workspace,
+    runs: RunFilter,
     as_json: bool,
 ) -> None:
-    """Export the log of all projects to OpenTelemetry or Prometheus, each run once.
+    """Export the log, by default of all projects, to OpenTelemetry or Prometheus, each run once.
 
     OpenTelemetry gets a span for each event, below it one for each hook, and the metrics hookrun.hook.runs and
     hookrun.hook.duration.
@@ -78,22 +76,21 @@ def export_command(
         raise click.UsageError("give either --otlp URL or --prometheus FILE")
     if follow and dry_run:
         raise click.UsageError("--follow and --dry-run exclude each other")
-    earliest = utc_text(since, "--since")
-    export: Export = OtlpExport(at.home, otlp) if otlp is not None else PrometheusExport(at.home, str(prometheus))
+    export: Export = OtlpExport(runs, otlp) if otlp is not None else PrometheusExport(runs, str(prometheus))
     if dry_run:
-        _report(export.name, export.once(earliest, dry_run=True), "would export", as_json=as_json)
+        _report(export.name, export.once(dry_run=True), "would export", as_json=as_json)
         return
     with export.alone():
-        _export(export, earliest, as_json=as_json)
+        _export(export, as_json=as_json)
         while follow:
             time.sleep(FOLLOW_INTERVAL)
-            _export(export, earliest, as_json=as_json, follows=True)
+            _export(export, as_json=as_json, follows=True)
 
 
-def _export(export: Export, earliest: str, *, as_json: bool, follows: bool = False) -> None:
+def _export(export: Export, *, as_json: bool, follows: bool = False) -> None:
     """Export what is new and report it; with `follows` only what is worth a line, and no ExportError is raised."""
     try:
-        done = export.once(earliest)
+        done = export.once()
     except ExportError as error:
         if not follows:
             raise
@@ -123,18 +120,21 @@ class ExportError(click.ClickException):
 
 
 class Export:
-    """An export to one place; where it ended is kept in the account's state.
+    """An export of selected runs to one place; where it ended is kept in the account's state, for each selection.
 
     `lost` is whether runs were removed from the log before they were exported, `fails` whether the last try failed.
     """
 
-    def __init__(self, home: str, place: str, name: str) -> None:
+    def __init__(self, runs: RunFilter, place: str, name: str) -> None:
         self.name = name
         self.lost = self.fails = False
         self.state: Record = {}
-        self.home = home
-        digest = blake2b(place.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        self._path = f"{home}{STATE_DIR}/export/{digest}.json"
+        self.home, self._runs = runs.home, runs
+        # Not by times: what an earlier export has sent, one since another time does not send again.
+        selection = sorted(item for item in runs.given.items() if item[0] not in ("since", "until", "all_projects"))
+        known = f"{place} {selection}" if selection else place
+        digest = blake2b(known.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        self._path = f"{self.home}{STATE_DIR}/export/{digest}.json"
 
     def take(self, runs: Sequence[FireRecords], *, dry_run: bool) -> None:
         """Export these runs, or change `state` only. Raises ExportError."""
@@ -155,7 +155,7 @@ class Export:
         finally:
             os.close(lock)
 
-    def once(self, earliest: str, *, dry_run: bool = False) -> tuple[int, int]:
+    def once(self, *, dry_run: bool = False) -> tuple[int, int]:
         """Export the new runs; return the number of events and of hooks' runs. Raises ExportError and OSError."""
         try:
             self.state = as_object(orjson.loads(read_or_none(self._path) or b"{}"))
@@ -164,7 +164,7 @@ class Export:
         cursor = audit_reader.Cursor(self.state.get("places", {}))  # type: ignore[arg-type]
         events = hooks = 0
         for batch in cursor.unread(self.home):
-            if runs := audit_reader.whole_runs(each for each in batch if str(each.get("time")) >= earliest):
+            if runs := [each for each in audit_reader.whole_runs(batch) if self._runs.selects(each)]:
                 self.take(runs, dry_run=dry_run)
                 events += sum(run.fire is not None for run in runs)
                 hooks += sum(len(run.finished) for run in runs)
@@ -185,12 +185,12 @@ class Export:
 class OtlpExport(Export):
     """An export to an OpenTelemetry receiver."""
 
-    def __init__(self, home: str, url: str) -> None:
+    def __init__(self, runs: RunFilter, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             hint = "hint: give the base URL of an OTLP/HTTP receiver, such as http://127.0.0.1:4318"
             raise click.BadParameter(f"{quote(url)} is not an HTTP URL\n{hint}", param_hint="--otlp")
-        super().__init__(home, url, url.replace(f"{parts.netloc.rpartition('@')[0]}@", "", 1))
+        super().__init__(runs, url, url.replace(f"{parts.netloc.rpartition('@')[0]}@", "", 1))
         self._url = url
         self._receiver: Receiver | None = None
 
@@ -213,9 +213,9 @@ class OtlpExport(Export):
 class PrometheusExport(Export):
     """An export to a file in Prometheus' text format 0.0.4: totals of all time, kept beside where it ended."""
 
-    def __init__(self, home: str, file: str) -> None:
+    def __init__(self, runs: RunFilter, file: str) -> None:
         self._file = os.path.abspath(file)
-        super().__init__(home, self._file, relative_path(self._file))
+        super().__init__(runs, self._file, relative_path(self._file))
 
     def take(self, runs: Sequence[FireRecords], *, dry_run: bool) -> None:  # noqa: ARG002  # both only count
         """Count them."""

@@ -1,4 +1,4 @@
-"""Select runs of the audit by the options of `hookrun log`, `why`, `stats` and `status`."""
+"""Select runs of the audit by the options that all commands share which read it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial, wraps
+from functools import partial, wraps
 from itertools import islice
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,8 @@ import click
 from hookrun.agents import AGENTS, load
 from hookrun.cli.commands import Workspace, home_option, parse_duration
 from hookrun.core import audit_reader
-from hookrun.core.audit_reader import FireRecords
+from hookrun.core.audit_reader import CHECKS, FireRecords, is_in, matches, real
 from hookrun.core.events import UnknownEventError, resolve_event
-from hookrun.core.files import is_within
-from hookrun.core.globs import glob
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.text import did_you_mean, quote
 
@@ -58,11 +56,12 @@ OPTIONS = (
 def filter_options(
     function: Callable[..., int | None], options: Sequence[Callable[..., Any]] = OPTIONS
 ) -> Callable[..., int | None]:
-    """Add the options to a command, passed as the RunFilter `runs`."""
+    """Add the options to a command, passed as the RunFilter `runs`; without an `--all-projects` all are the default."""
 
     @wraps(function)
     def with_filter(*, at: Workspace, **arguments: object) -> int | None:
-        filters = {name: arguments.pop(name) for name in (*CHECKS, *WHERE) if name in arguments}
+        filters = {name: arguments.pop(name) for name in (*CHECKS, *RUN_CHECKS, *WHERE) if name in arguments}
+        filters.setdefault("all_projects", filters.get("project") is None)
         return function(runs=RunFilter(at, filters), **arguments)
 
     for option in reversed(options):
@@ -72,19 +71,17 @@ def filter_options(
 
 # Adds those of the scope only.
 scope_options = partial(filter_options, options=SCOPE)
+# Adds those that calls have which are judged anew, by a hook or all.
+call_options = partial(
+    filter_options,
+    options=(*OPTIONS[:-4], click.option("--hook", metavar="NAME", help="Judge by this hook only."), home_option),
+)
+# Adds those of an export, which is of all projects.
+OF_PROJECT = click.option("--project", metavar="DIR", help="Only runs in this project, by directory or name.")
+export_options = partial(filter_options, options=(*OPTIONS[:2], OF_PROJECT, *OPTIONS[4:]))
 
 
 NOT_LOGGED = "runs are not logged: the setting `audit` is false"
-
-
-@lru_cache(maxsize=256)
-def matches(pattern: str, name: object) -> bool:
-    """Return whether one of the globs, separated by `|`, matches a name."""
-    return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
-
-
-def _time(run: FireRecords) -> str:
-    return str(run.header.get("time"))[: len("2026-11-22T14:30:00")]
 
 
 def _ran(pattern: str, run: FireRecords) -> bool:
@@ -94,18 +91,8 @@ def _ran(pattern: str, run: FireRecords) -> bool:
     return False
 
 
-# Option -> whether a run is selected by its value.
-CHECKS: dict[str, Callable[[str, FireRecords], bool]] = {
-    "since": lambda since, run: _time(run) >= since,
-    "until": lambda until, run: _time(run) <= until,
-    "agent": lambda agent, run: run.header.get("agent") == agent,
-    "session": lambda session, run: str(run.header.get("session_id", "")).startswith(session),
-    "event": lambda event, run: run.header.get("event") == event,
-    "tool": lambda tool, run: matches(tool, run.header.get("tool")),
-    "hook": _ran,
-    "action": lambda action, run: run.header.get("action") == action,
-    "failures": lambda _, run: run.failed,
-}
+# Option -> whether a run is selected by its value; those of `CHECKS` need its header only.
+RUN_CHECKS: dict[str, Callable[[str, FireRecords], bool]] = {"hook": _ran, "failures": lambda _, run: run.failed}
 # Options that select by the project.
 WHERE = ("project", "all_projects")
 
@@ -126,7 +113,9 @@ class RunFilter:
         times = {name: utc_text(self.given.get(name, ""), f"--{name}") for name in ("since", "until")}
         self.since = times["since"]
         values = {**self.given, **{name: time for name, time in times.items() if time}}
-        self._checks = [partial(check, values[name]) for name, check in CHECKS.items() if name in values]
+        self.wanted = {name: values[name] for name in CHECKS if name in values}
+        self._checks = [partial(CHECKS[name], value) for name, value in self.wanted.items()]
+        self._run_checks = [partial(check, values[name]) for name, check in RUN_CHECKS.items() if name in values]
         self._project = None if "all_projects" in self.given else self._project_root()
 
     @property
@@ -177,11 +166,14 @@ class RunFilter:
         """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
         header = run.header
         if not any_project and (
-            header.get("proof") or (self._project is not None and not _is_in(header.get("project"), self._project))
+            header.get("proof") or (self._project is not None and not is_in(header.get("project"), self._project))
         ):
             return False
         for check in self._checks:
-            if not check(run):
+            if not check(header):
+                return False
+        for run_check in self._run_checks:
+            if not run_check(run):
                 return False
         return True
 
@@ -222,7 +214,7 @@ class RunFilter:
             if "/" in directory:
                 raise click.BadParameter(f"no such directory: {quote(directory)}", param_hint="--project")
             return directory
-        return _real(self.at.load(directory and os.path.abspath(directory)).project)
+        return real(self.at.load(directory and os.path.abspath(directory)).project)
 
 
 def utc_text(text: str, option: str) -> str:
@@ -283,18 +275,3 @@ def parse_time(text: str) -> datetime:
 
 def _midnight(day: datetime) -> datetime:
     return datetime(day.year, day.month, day.day).astimezone()  # local time
-
-
-@lru_cache(maxsize=256)
-def _is_in(directory: object, project: str) -> bool:
-    """Return whether a directory of a record is in a project, named by its root or its name."""
-    if not isinstance(directory, str):
-        return False
-    return directory.rpartition("/")[2] == project or is_within(_real(directory), project)
-
-
-def _real(path: str) -> str:
-    try:
-        return os.path.realpath(path)
-    except UnicodeEncodeError:  # a name that this locale cannot express
-        return path

@@ -21,12 +21,13 @@ from hookrun.cli.commands import (
     FAILED,
     Workspace,
     command,
-    config_options,
+    config_option,
     hooks_named,
+    json_option,
     parse_duration,
     report_options,
 )
-from hookrun.cli.log_filter import TIME_FORMAT, seconds, utc_text
+from hookrun.cli.log_filter import TIME_FORMAT, RunFilter, call_options, seconds
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -59,17 +60,19 @@ MAX_EXAMPLE = 160
 class ReplayOptions:
     """The command line of `hookrun replay`."""
 
-    since: str | None
-    agent: str | None
-    hook: str | None
+    runs: RunFilter
     against: str | None
     sources: tuple[str, ...]
-    all_projects: bool
     run: bool
     workers: int | None
     dask: str | None
     examples: int
     junit: str | None
+
+    @property
+    def hook(self) -> str | None:
+        """The only hook to judge by."""
+        return self.runs.given.get("hook")
 
 
 @command(
@@ -81,24 +84,23 @@ class ReplayOptions:
     note="Exit status: 0 every call would end as it did, 1 otherwise, also where there are none.",
 )
 @click.option("--against", metavar="REV", help="Compare with the config at this git revision, not with what happened.")
-@click.option("--since", metavar="WHEN", help="Only calls since then: 2h, 30d, yesterday, 2026-11-22.")
-@click.option("--agent", metavar="NAME", help="Only calls of this agent.")
-@click.option("--hook", metavar="NAME", help="Judge by this hook only.")
 @click.option(
     "--from", "sources", metavar="PATH", multiple=True, type=click.Path(exists=True),
     help="Read this transcript or log, or those in a directory, instead of your own.",
 )  # fmt: skip
-@click.option("--all-projects", is_flag=True, help="Calls in all projects, judged by the config here.")
 @click.option("--run", is_flag=True, help="Also run hooks that are programs, in a copy of the project.")
 @click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Processes; default one per core.")
 @click.option("--dask", metavar="ADDRESS", help="Judge on the Dask cluster with this scheduler.")
 @click.option("--examples", default=3, show_default=True, type=click.IntRange(0), help="Calls to show of each kind.")
 @click.option("--junit", metavar="FILE", help="Write the differences as JUnit XML.")
-@config_options
-def replay_command(*, at: Workspace, as_json: bool, **given: object) -> int:
+@config_option
+@call_options
+@json_option
+def replay_command(*, as_json: bool, **given: object) -> int:
     """Show what these hooks would have done with past calls: of the log, and of the transcripts that agents keep.
 
-    Nothing is run or written: conditions and recipes are judged in this program, other hooks are counted.
+    Nothing is run or written: conditions and recipes are judged in this program, other hooks are counted. Calls of all
+    projects, or of another one, are judged by the config here.
     """
     options = ReplayOptions(**given)  # type: ignore[arg-type]  # click's options have these names
     if options.dask is not None and (options.run or options.workers is not None):
@@ -110,7 +112,7 @@ def replay_command(*, at: Workspace, as_json: bool, **given: object) -> int:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="hookrun-replay-"))
         except OSError as error:
             raise click.ClickException(f"no temporary files can be made: {error.strerror}") from None
-        report = _replay(at, options, scratch, stack)
+        report = _replay(options.runs.at, options, scratch, stack)
     if options.junit is not None:
         with open(options.junit, "wb") as file:
             file.write(as_junit(report))
@@ -129,11 +131,9 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         before = _hooks_at(at, options, loaded.project, scratch)
     if not hooks and not before:
         raise click.ClickException("no hooks are configured here\nhint: `hookrun init` sets some up")
-    since = utc_text(options.since or "", "--since")
-    if options.agent is not None:
-        agents.load(options.agent)
+    runs = options.runs
     try:
-        parts = list(_parts(at, options, scratch, seconds(since) if since else 0.0))
+        parts = list(_parts(at, options, scratch))
     except OSError as error:
         raise click.ClickException(
             f"cannot read {error.filename or error}: {error.strerror or 'no transcript'}"
@@ -144,10 +144,9 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         loaded.project,
         at.home,
         loaded.declarations.settings,
-        since,
-        options.agent,
+        runs.wanted,
         options.hook,
-        None if options.all_projects or options.sources else os.path.realpath(loaded.project),
+        None if options.sources and "project" not in runs.given else runs.project,
         options.examples,
         work.copy_of(loaded.project, scratch) if options.run else None,
     )
@@ -161,7 +160,7 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         except ModuleNotFoundError as error:
             raise click.ClickException(f"a worker of the cluster has no {error.name}\nhint: install it there") from None
     if not report.events:
-        raise click.ClickException(_no_calls(at, options, report))
+        raise click.ClickException(_no_calls(options, report))
     return report
 
 
@@ -196,12 +195,13 @@ def _hooks_at(at: Workspace, options: ReplayOptions, project: str, scratch: str)
     return [hook for hook in declared if options.hook in (None, hook.name)]
 
 
-def _parts(at: Workspace, options: ReplayOptions, scratch: str, since: float) -> Iterator[Range]:
+def _parts(at: Workspace, options: ReplayOptions, scratch: str) -> Iterator[Range]:
     """Yield where calls are: in the log and the agents' transcripts, or in the files that the options name."""
     if not options.sources:
         yield from traffic.audit_ranges(at.home)
-        meant = agents.AGENTS if options.agent is None else [options.agent]
-        found = traffic.transcript_ranges(map(agents.load, meant), at.home, scratch, since)
+        agent, since = options.runs.given.get("agent"), options.runs.since
+        meant = [each for each in agents.AGENTS if agent in (None, each)]
+        found = traffic.transcript_ranges(map(agents.load, meant), at.home, scratch, seconds(since) if since else 0.0)
         yield from traffic.without_known(found, traffic.known_calls(at.home))
         return
     for path in options.sources:
@@ -238,13 +238,14 @@ def _width(options: ReplayOptions, parts: Sequence[Range]) -> int:
     return 1 if small else max(1, min(len(os.sched_getaffinity(0)), len(parts)))
 
 
-def _no_calls(at: Workspace, options: ReplayOptions, report: Report) -> str:
+def _no_calls(options: ReplayOptions, report: Report) -> str:
     if options.sources:
         return "no calls are in these files"
     hint = "other options may select some, `--all-projects` those in other projects"
     if report.without_context:
         hint += "; the log keeps a summary of each run only: `hookrun record on` keeps all of it for a time"
-    return f"no calls to replay in {at.load().project}\nhint: {hint}"
+    where = f"in {options.runs.project}" if options.runs.project is not None else "in any project"
+    return f"no calls to replay {where}\nhint: {hint}"
 
 
 def _lines(report: Report, options: ReplayOptions) -> Iterator[Line]:

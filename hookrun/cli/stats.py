@@ -10,9 +10,10 @@ from functools import lru_cache
 import click
 
 from hookrun.cli.commands import command, json_option
-from hookrun.cli.log_filter import RunFilter, filter_options, matches
+from hookrun.cli.log_filter import RunFilter, filter_options
 from hookrun.cli.printing import print_json, print_table, shortened
 from hookrun.core import audit_reader
+from hookrun.core.audit_reader import matches
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.observe.context_fields import iso

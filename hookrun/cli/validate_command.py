@@ -118,7 +118,7 @@ def validate_command(
 
 def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
     """Return likely mistakes in the code of hooks in Claude Code's form and, with `probe`, their answers."""
-    hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
+    hooks = [hook for hook in examined.declarations.hooks if hook.dialect == "claude" and hook.claude is not None]
     if not hooks:
         return []
     from hookrun.config.lint import lint_script  # few configs need it

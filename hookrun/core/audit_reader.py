@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import count, groupby, islice, takewhile
 from typing import BinaryIO
@@ -14,7 +14,8 @@ from typing import BinaryIO
 import orjson
 
 from hookrun.core import audit
-from hookrun.core.files import open_regular
+from hookrun.core.files import is_within, open_regular
+from hookrun.core.globs import glob
 from hookrun.core.text import shell_quoted
 
 Record = dict[str, object]
@@ -258,6 +259,47 @@ def whole_runs(records: Iterable[Record]) -> list[FireRecords]:
         else:
             runs[-1].hooks.append(record)
     return runs
+
+
+# --- filters
+
+
+@lru_cache(maxsize=256)
+def matches(pattern: str, name: object) -> bool:
+    """Return whether one of the globs, separated by `|`, matches a name."""
+    return isinstance(name, str) and any(glob(each, name) for each in pattern.split("|"))
+
+
+@lru_cache(maxsize=256)
+def is_in(directory: object, project: str) -> bool:
+    """Return whether a directory of a record is in a project, named by its real root or its name."""
+    if not isinstance(directory, str):
+        return False
+    return directory.rpartition("/")[2] == project or is_within(real(directory), project)
+
+
+def real(path: str) -> str:
+    """Return a path without links, unchanged if this locale cannot express it."""
+    try:
+        return os.path.realpath(path)
+    except UnicodeEncodeError:
+        return path
+
+
+def _time(header: Mapping[str, object]) -> str:
+    return str(header.get("time"))[: len("2026-11-22T14:30:00")]
+
+
+# What runs, and replayed calls, are selected by -> whether a value selects one with this header.
+CHECKS: dict[str, Callable[[str, Mapping[str, object]], bool]] = {
+    "since": lambda since, header: _time(header) >= since,
+    "until": lambda until, header: _time(header) <= until,
+    "agent": lambda agent, header: agent in (header.get("agent"), header.get("through")),
+    "session": lambda session, header: str(header.get("session_id", "")).startswith(session),
+    "event": lambda event, header: header.get("event") == event,
+    "tool": lambda tool, header: matches(tool, header.get("tool")),
+    "action": lambda action, header: header.get("action") == action,
+}
 
 
 def latest_fires(home: str, wanted: Callable[[FireRecords], bool], limit: int) -> list[FireRecords]:

@@ -239,13 +239,15 @@ class HookChain:
         noted: list[HookResult] = []
         for hook, outcome in zip(hooks, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
-            run.recheck = self._rechecks
             self.runs.append(run)
+            if self._rechecks:
+                run.recheck = True
             if isinstance(args, dict):
                 run.args = args
-            if run.verdict.action in BINDING_ACTIONS:
-                self.on_refusal(run, before)
-            if (verdict := run.verdict) is not NO_OBJECTION:
+            if run.verdict is not NO_OBJECTION:
+                if run.verdict.action in BINDING_ACTIONS:
+                    self.on_refusal(run, before)
+                verdict = run.verdict
                 if not (verdict.modified_args is verdict.args_patch is verdict.modified_context is None):
                     self._apply_changes(run, before, together)
                 if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
@@ -257,8 +259,13 @@ class HookChain:
     def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return an ended hook's result, given its input, the context `before`."""
         configured = hook if outcome.answer is None and isinstance(hook, Hook) else None
-        if configured is not None and configured.dialect == "claude" and not configured.background:
+        if configured is not None and configured.dialect != "hookrun" and not configured.background:
             from hookrun.claude.answer import to_hook_result
+
+            if configured.dialect != "claude":
+                from hookrun.agents.dialects import as_claudes
+
+                outcome = as_claudes(configured, self.event, before, outcome)
 
             return to_hook_result(configured, self.event, before, outcome, self.save_text)
         if is_plain_continue(hook, outcome):
@@ -329,8 +336,12 @@ class HookChain:
     def stdin(self, hook: Hook) -> bytes:
         """Return the hook's input, a line of JSON: the context with the hook's name.
 
-        In Claude's dialect it is Claude's message.
+        In an agent's dialect it is that agent's message.
         """
+        if hook.dialect not in ("hookrun", "claude"):
+            from hookrun.agents.dialects import message_for
+
+            return self.encode(message_for(hook, self.event, self.context)) + b"\n"
         if hook.dialect == "claude":
             if "claude" not in self._encoded:
                 from hookrun.claude import hook_protocol
@@ -352,7 +363,7 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
         return outcome.answer is NO_OBJECTION
     if outcome.exit_code != 0 or outcome.truncated or outcome.stderr:  # which may say that the script is broken
         return False
-    return not outcome.stdout or (outcome.stdout in PLAIN and not (isinstance(hook, Hook) and hook.dialect == "claude"))
+    return not outcome.stdout or (outcome.stdout in PLAIN and getattr(hook, "dialect", "hookrun") == "hookrun")
 
 
 def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None) -> AnyVerdict:

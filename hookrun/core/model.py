@@ -22,7 +22,6 @@ PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "bloc
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 # Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them.
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
-
 # Actions that may come with other arguments.
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 
@@ -230,14 +229,20 @@ NO_OBJECTION = Verdict()
 
 
 class ClaudeForm:
-    """What only a hook's declaration in Claude Code's form has.
+    """What only a hook's declaration in the form of Claude Code, or of another `agent`, has.
 
-    `event` is Claude Code's, `matcher` and `rule` (its `if`) are as written; `base` and `home` begin the rule's paths.
-    `tools` are tools that it names by another agent's name, `twins` the matchers and `tools` of the same handler,
-    declared before. `own`: Claude Code runs the hook itself, everywhere (True) or if it began in this directory.
+    `event` is Claude Code's, `native` the other's; `matcher` and `rule` (its `if`) are as written; `base` and `home`
+    begin the rule's paths. `tools` are named by another agent's names, `twins` the matchers and `tools` of the same
+    handler, declared before. `own`: the agent runs the hook itself, everywhere (True) or if it began there. For another
+    agent, `pattern` is the matcher in Claude Code's form, `mcp` that of MCP tools; `text` must match the command.
     """
 
+    agent: str = "claude"
     event: str = ""
+    native: str = ""
+    pattern: str | None = None
+    mcp: str = ""
+    text: str = ""
     matcher: str | None = None
     rule: str | None = None
     plugin_root: str | None = None
@@ -438,11 +443,6 @@ class HookResult:
             "ms": round(self.outcome.ms, 1),
             **({"recheck": True} if self.recheck else {}),
         }
-
-
-def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
-    """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""
-    return {**AnyVerdict.to_dict(verdict), "request_id": request_id, "hooks": [run.summary() for run in runs]}
 
 
 def as_object(value: object) -> dict[str, object]:

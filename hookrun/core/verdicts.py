@@ -33,9 +33,6 @@ NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
 # Action -> message of a refusal without a reason.
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
 
-# Dialects in which a change replaces all arguments, including those it keeps.
-REPLACING = frozenset({"claude"})
-
 KNOWN_KEYS = frozenset({"action", *VERDICT_FIELDS})
 # Limit on the lines of stderr in a failure.
 STDERR_LINES = 5
@@ -439,7 +436,8 @@ def merge(
 
 
 def _replaces(hook: AnyHook) -> bool:
-    return getattr(hook, "dialect", None) in REPLACING
+    """Return whether a hook's change replaces all arguments, as in the dialects of agents."""
+    return getattr(hook, "dialect", "hookrun") != "hookrun"
 
 
 def _conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:

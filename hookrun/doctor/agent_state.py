@@ -156,7 +156,7 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
 
 def _events_in(agent: Agent, hook: Hook) -> Sequence[str]:
     """Return the events at which hookrun runs a hook in the agent."""
-    native = agent.NAME == "claude" and hook.claude is not None and hook.claude.own  # Claude runs it itself
+    native = hook.claude is not None and hook.claude.agent == agent.NAME and hook.claude.own  # it runs that itself
     runs = hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents)
     return hook.events if runs else ()
 

@@ -11,7 +11,7 @@ import os
 from hookrun.core import context as contexts
 from hookrun.core.events import EVENTS, GATES, TOOLS, UnknownEventError, resolve_event
 from hookrun.core.fastjson import dumps
-from hookrun.core.model import PRECEDENCE, Verdict, answer
+from hookrun.core.model import PRECEDENCE, Verdict
 from hookrun.core.state import CurrentRun, NoHomeError, home_directory, named_home, report_bug
 from hookrun.core.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
@@ -246,7 +246,7 @@ class ProgramFire:
     def _answer(self, verdict: Verdict, status: int) -> int:
         """Print the verdict; return the exit status, FAILED if one other than `continue` was not written."""
         chain = self.fire.chain
-        data = answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
+        data = contexts.answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
         error = _print_line(dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status

@@ -22,10 +22,11 @@ from typing import Any, ParamSpec, TypeVar
 from hookrun.core.text import quote
 from hookrun.integrations import OnError
 from hookrun.integrations.pending import PendingCalls
-from hookrun.integrations.tool_loop import CallEvents, NameMap, ToolOutcome, as_text, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import CallEvents, NameMap, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library import Abort
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
+from hookrun.library.encoding import as_text
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,7 +14,6 @@ are retried. Contexts after a tool have `attempt`, the number of the run. A bloc
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, 
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.fire_context import plain
+from hookrun.library.encoding import as_text, plain, safe_str
 
 # Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
@@ -361,29 +360,3 @@ def why(error: Exception) -> str:
     if text is None:
         return type(error).__name__
     return text if isinstance(error, ToolFailed) else f"{type(error).__name__}: {text}"
-
-
-def safe_str(value: object) -> str | None:
-    """Return `str(value)`, or None if that raises."""
-    try:
-        return str(value)
-    except Exception:
-        return None
-
-
-def as_text(value: object) -> str:
-    """Return a tool's result as text: strings as they are, None as "", everything else as JSON.
-
-    A value that is not JSON is converted with `str`, or named by its type if that fails.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except Exception:  # keys that are not strings, a cycle, a `__str__` that raises, ...
-        text = safe_str(value)
-        return f"({type(value).__name__} that cannot be converted to text)" if text is None else text

@@ -23,7 +23,6 @@ from hookrun.core.text import HookrunError, did_you_mean, escape, one_line, quot
 from hookrun.library import Function, Handler, OnError
 from hookrun.library.calls import FOREVER
 from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import plain
 
 Event = EventName | type[Context]
 Key = tuple[object, object, object, str | None]
@@ -334,13 +333,11 @@ class Registry:
             return hook.enabled
         return hook.name not in self._off or hook.layer == "managed"
 
-    def table(self, event: str) -> HookTable:
-        """Return the enabled hooks of an event."""
-        table = self.tables.get(event)
-        if table is None:
-            tables = self.tables
-            hooks = [hook for hook in self.hooks(event) if self.is_on(hook) and hook.mode != "off"]
-            table = tables[event] = HookTable(hooks, event)
+    def table(self, event: str, name: str, known: frozenset[str], context_class: type[Context]) -> HookTable:
+        """Return the enabled hooks of an event, and keep them for this `name` of it."""
+        tables = self.tables
+        hooks = [hook for hook in self.hooks(event) if self.is_on(hook) and hook.mode != "off"]
+        table = tables[name] = HookTable(hooks, event, known, context_class)
         return table
 
 
@@ -351,11 +348,22 @@ def _is_the_same(handler: Handler, held: Handler) -> bool:
 
 
 class HookTable:
-    """An event's hooks, in running order, and for each tool those that may run."""
+    """An event's hooks, in running order, and for each tool those that may run.
 
-    def __init__(self, hooks: list[AnyHook], event: str = "") -> None:
+    `known` are the fields that its context may have, `context_class` is the class of that.
+    """
+
+    def __init__(
+        self,
+        hooks: list[AnyHook],
+        event: str = "",
+        known: frozenset[str] = frozenset(),
+        context_class: type[Context] = Context,
+    ) -> None:
         self.hooks = hooks
-        self._event = event
+        self.event = event
+        self.known = known
+        self.context_class = context_class
         self._known: dict[Key, TableCandidates] = {}
 
     def candidates_for(self, data: Mapping[str, object]) -> TableCandidates:
@@ -366,10 +374,10 @@ class HookTable:
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)
-            if not data.get("tool_name") and text is None and self._event in ("pre_tool_use", "permission_request"):
+            if not data.get("tool_name") and text is None and self.event in ("pre_tool_use", "permission_request"):
                 for hook in self.hooks:
                     if hook.matcher and hook.enforcing and hook.on_failure == "block":
-                        raise ContextError(f"fire {self._event}: no tool_name: {hook.name} may be for the tool")
+                        raise ContextError(f"fire {self.event}: no tool_name: {hook.name} may be for the tool")
             matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
             if not any(hook.matcher and "*" not in hook.matcher for hook in matching):
                 self._doubt_tool(data)
@@ -426,7 +434,11 @@ class TableCandidates:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook's other conditions match this context."""
         hook = self._hooks[index]
-        return self._unconditional[index] or not ConditionEvaluator(plain(context)).mismatch(
+        if self._unconditional[index]:
+            return True
+        from hookrun.library.encoding import plain
+
+        return not ConditionEvaluator(plain(context)).mismatch(
             when=hook.when, unless=hook.unless, claude=getattr(hook, "claude", None)
         )
 

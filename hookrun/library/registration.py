@@ -29,7 +29,6 @@ class HandlerRegistration:
         self._own_events = set(own_events)
         self._own_classes: dict[str, type[Context]] = {}
         self._declared_events: set[str] = set()
-        self._names: dict[str, tuple[str, frozenset[str], type[Context]]] = {}
         self._strict = strict
 
     @overload
@@ -140,5 +139,5 @@ class HandlerRegistration:
                         "give one of the two another event"
                     )
                 self._own_events.add(each.event_name)
-                self._names.pop(each.event_name, None)
+                self._registry.tables.pop(each.event_name, None)  # of another class
         return self._own_events | self._declared_events

@@ -27,6 +27,8 @@ UNCHANGED = "running it again, with nothing changed in between"
 MAX_FIX, MAX_CONTEXT = 500, 4000
 # How often a step must have fixed an error, and the share of the times when it was tried, before the model is reported.
 MIN_HELD, MIN_SHARE = 2, 0.75
+# Steps that only record what is there: they fix nothing but other calls of git.
+RECORDS = frozenset({"git add", "git commit", "git push", "git tag"})
 # Sessions with the same error that are looked at, the latest.
 MAX_SESSIONS = 20
 TOLD = "lesson_told"
@@ -67,6 +69,7 @@ class ErrorChain:
     fingerprint: str
     tool: str | None
     project: str
+    step: str | None = None
     times: int = 1
     fixed_at: float | None = None
     attempts: list[Attempt] = field(default_factory=list)
@@ -264,6 +267,8 @@ def _add_call(row: Mapping[str, Any], there: list[ErrorChain]) -> None:
     if row["what"] is not None:
         attempt = Attempt(row["at"], row["tool"], row["what"], bool(row["ok"]))
         for chain in there:
+            if row["step"] in RECORDS and not (chain.step or "").startswith("git "):
+                continue
             if chain.call != row["call"] and len(chain.attempts) < MAX_ATTEMPTS:
                 chain.attempts.append(attempt)
 
@@ -277,7 +282,7 @@ def _add_failure(row: Mapping[str, Any], chains: dict[str, ErrorChain], there: l
             chain.failed += _steps(chain)
             chain.attempts = [Attempt(each.at, each.tool, each.what, each.ok) for each in chain.attempts]
             return
-    about = (row["session"], row["at"], row["error"], row["mark"], row["tool"], row["project"])
+    about = (row["session"], row["at"], row["error"], row["mark"], row["tool"], row["project"], row["step"])
     chain = ErrorChain(f"chain-{row['id']}", *about, call=row["call"])
     chains[chain.id] = chain
     there.append(chain)
@@ -318,7 +323,8 @@ def lessons(chains: Iterable[ErrorChain]) -> list[Lesson]:
             for step, number in held.items()
             if number >= MIN_HELD and number >= MIN_SHARE * max(len(fixed), number + vain[step])
         }
-        if good:
+        # At least once it was all that was done: with other changes beside it each time, those may be the fix.
+        if any(each and each <= good.keys() for each in steps):
             order = [each.what for each in fixed[-1].attempts if each.what in good] or sorted(good)
             last = max(chain.fix.at for chain in fixed if chain.fix is not None)
             number, tried = max(good.values())

@@ -31,29 +31,31 @@ CHANGES = re.compile(
     r"|(?:sed|perl)\b.*\s-\w*i"
     r"|git\s+(?:-\S+\s+\S+\s+)?(?:add|apply|checkout|cherry-pick|clean|clone|commit|config|fetch|init|lfs|merge|mv|pull"
     r"|rebase|remote|reset|restore|revert|rm|stash|submodule|switch|tag|worktree)\b"
-    r"|(?:[\w.@/-]+\s+)(?:\S+\s+){0,3}?(?:add|allow|apply|bootstrap|ci|clean|codegen|create|db:\w+|enable|generate|get"
+    r"|(?:[\w.@/-]+\s+)(?:\S+\s+){0,3}?(?:add|allow|apply|bootstrap|build|ci|clean|codegen|create|db:\w+|enable|generate|get"
     r"|i|import|init|install|link|load|lock|login|makemigrations|migrate|prune|pull|push|rebuild|remove|reset|restart"
-    r"|restore|seed|setup|start|stop|sync|tidy|trust|uninstall|up|update|upgrade|use|vendor)(?=\s|$)"
+    r"|restore|rm|seed|setup|start|stop|sync|tidy|trust|uninstall|up|update|upgrade|use|vendor)(?=\s|$)"
     r"|(?:ruff|eslint|prettier|black|gofmt|rustfmt|isort|clang-format)\b.*(?:\s--(?:fix|write)\b|\s-w\b|\sformat\b)"
     r"|(?:black|isort|rustfmt)\s(?!.*--check)"
 )
 # Programs whose words are no verbs of theirs, however they read.
 READS = re.compile(
     r"(?:grep|rg|ag|find|fd|ls|man|which|type|awk|jq|diff|less|wc|sort|ps|stat|file|du|df|test|psql|sqlite3|mysql"
-    r"|curl|wget|python[\d.]*|node|ruby|php)\b|git\s+(?:log|show|diff|grep|status|blame|stash (?:list|show))\b"
+    r"|curl|wget|python[\d.]*(?!\s+\S+\.py\s)|node|ruby|php)\b"
+    r"|git\s+(?:log|show|diff|grep|status|blame|stash (?:list|show))\b"
     r"|\S+ (?:help|info|list|search|show|view|outdated|why)\b"
 )
 WRITES = re.compile(r"(?<![0-9&<>=-])>{1,2}\s*(?!/dev/|&)[\w./~$\"'-]")
 
 
-def _pieces(command: str) -> list[str]:
-    found = []
-    for piece in ENDS.split(command[:MAX_COMMAND]):
-        bare = piece.strip()
+def _pieces(command: str) -> dict[str, str]:
+    """Return the commands of a line: what follows the words before a program -> the whole."""
+    found = {}
+    for piece in map(str.strip, ENDS.split(command[:MAX_COMMAND])):
+        bare = piece
         while match := BEFORE.match(bare):
             bare = bare[match.end() :]
         if not ASIDE.match(bare):
-            found.append(bare)
+            found[bare] = piece
     return found
 
 
@@ -76,7 +78,7 @@ def _single_spaced(value: object) -> object:
 def label(tool: str, args: Mapping[str, object]) -> str:
     """Return a call's step in a sequence: the tool, of a command its last program and subcommand."""
     command = args.get("command")
-    pieces = _pieces(command) if tool == "bash" and isinstance(command, str) else []
+    pieces = [*_pieces(command)] if tool == "bash" and isinstance(command, str) else []
     if not pieces:
         return "search" if tool in ("grep", "glob") else tool
     program, *rest = pieces[-1].split()
@@ -89,13 +91,13 @@ def change(tool: str, args: Mapping[str, object], directory: object) -> str | No
     """Return what a call changes, on one line without credentials; None for one that is not known to change anything.
 
     >>> change("bash", {"command": "cd app && uv run pip install -e . | tail -3"}, None)
-    'running `pip install -e .`'
+    'running `uv run pip install -e .`'
     >>> change("bash", {"command": "grep -rn install docs"}, None) is None
     True
     """
     if tool == "bash":
         command = str(args.get("command", ""))
-        found = [each for each in _pieces(command) if _changes(each)]
+        found = [whole for bare, whole in _pieces(command).items() if _changes(bare)]
         if not found and WRITES.search(command) and len(command) < MAX_COMMAND:
             found = [" ".join(command.split())]
         return f"running `{_line(' && '.join(found), MAX_CHANGE)}`" if found else None

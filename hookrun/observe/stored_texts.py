@@ -17,6 +17,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What varies between occurrences of an error, in order of replacement, and its placeholder. What is quoted stays, with
 # one kind of quotes: it is what the error is about.
 VARYING = (
+    (re.compile(r"^(?:e\s+|(?:error|fatal):\s+)(?=\S)", re.IGNORECASE), ""),
     (re.compile('["`\u2018\u2019\u201c\u201d]'), "'"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-f]+\b", re.IGNORECASE), "<id>"),
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b", re.IGNORECASE), "<id>"),
@@ -28,10 +29,12 @@ VARYING = (
 # Lines at the end of an error that say nothing about it: of task runners and package managers, and advice.
 SAYS_NOTHING = re.compile(
     r"(?:\W*(?:exit (?:code|status)|exited with|command failed|error: command failed|process (?:completed|exited))\b"
+    r"|.*\b(?:failed|exited|returned)\b.* (?:code|status) \d+\W*$|aborting\W*$|(?:error: )?please "
     r"|make(?:\[\d+\])?:|npm (?:err!|error) (?:a complete log|lifecycle|[\w.-]+@|path|cwd|in workspace|$)"
     r"|npm (?:err!|error)\s+/|elifecycle|info visit |node\.js v|hint:|note:|help:|\[notice\]|for more information"
     r"|warning:|try .*--help|see .*--help|error: could not compile|error: aborting due|=+$|-+$|\W*$"
-    r"|(?:=+ )?(?:\d+ (?:failed|passed|errors?|warnings?|tests?|problems?)\b.*|found \d+ (?:errors?|problems?).*)"
+    r"|(?:=+ )?(?:(?:tests?|test files) +)?(?:\d+ (?:failed|passed|errors?|warnings?|tests?|problems?)\b.*)"
+    r"|found \d+ (?:errors?|problems?)"
     r"|(?:tests?|test suites|snapshots|time|failures?|ran all test suites)\s*:.*|!+ .* !+|traceback )",
     re.IGNORECASE,
 )
@@ -40,6 +43,8 @@ WORD = re.compile(r"\w+|<[a-z]+>")
 QUOTED = re.compile(r"(?<!\w)'(@?[^'/\\\n]{1,80}|@[^'\n]{1,80})'(?!\w)")
 # Characters of the mark by which an error is known, and the lines at the end of the error whose quotes are in it.
 MAX_MARK, MAX_LINES = 300, 8
+# A place in a traceback and its line of code: what that quotes is not what the error is about.
+CODE = re.compile(r"^([ \t]*)File ['\"].*\n(?:\1[ \t]+.*(?:\n|$))*", re.MULTILINE)
 
 
 def clean_text(value: str, longest: int) -> str:
@@ -105,7 +110,9 @@ def _shorten(value: str, longest: int) -> str:
 
 
 def mark(message: str, project: str = "") -> str:
-    r"""Return by what an error is known: its last line that says something, in lower case, and what is quoted before.
+    r"""Return by what an error is known: its last line that says something, in lower case, and what is named before.
+
+    Named is what is quoted, and what is alone on a line, as a file in a list.
 
     Numbers, ids and temporary files become placeholders, and the project's directory goes.
 
@@ -114,12 +121,11 @@ def mark(message: str, project: str = "") -> str:
     """
     if project:
         message = message.replace(f"{project.rstrip('/')}/", "")
-    lines = [line for each in message.splitlines() if (line := COLOURS.sub("", each).strip())]
+    lines = [line for each in CODE.sub("", COLOURS.sub("", message)).splitlines() if (line := each.strip())]
     telling = [_normal(each) for each in lines if not SAYS_NOTHING.match(each)][-MAX_LINES:]
-    telling = telling or [_normal(each) for each in lines[-1:]] or [""]
-    before = (each for each in telling[:-1] if not each.startswith("file "))
-    quoted = sorted({value for each in before for value in QUOTED.findall(each) if value not in telling[-1]})
-    return f"{telling[-1]}{''.join(f', {value!r}' for value in quoted)}"[:MAX_MARK]
+    last = next((each for each in reversed(telling) if " " in each), _normal(lines[-1]) if lines else "")
+    named = (value for each in telling for value in (QUOTED.findall(each) if " " in each else [each]))
+    return f"{last}{''.join(f', {value!r}' for value in sorted({*named}) if value not in last)}"[:MAX_MARK]
 
 
 def _normal(line: str) -> str:

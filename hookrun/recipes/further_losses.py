@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from itertools import pairwise
 
 from hookrun.core.files import is_within
@@ -50,11 +49,9 @@ PROGRAMS = (*LOSING, "kill")
 # Options with which they only say something, or call it off.
 HARMLESS = frozenset({"--dry-run", "--help", "--show", "--version", "-c"})
 # An emptied directory of which the name may be empty.
-UNSET = re.compile(
-    r"\brm\s+(?:-\w*[rR]\w*|--recursive)\s+(?:-\S+\s+)*[\"']?\$\{?(\w+)\}?[\"']?/[\"']?\*?[\"']?(?=\s|[;&|)]|$)"
-)
+UNSET = r"\brm\s+(?:-\w*[rR]\w*|--recursive)\s+(?:-\S+\s+)*[\"']?\$\{?(\w+)\}?[\"']?/[\"']?\*?[\"']?(?=\s|[;&|)]|$)"
 # Databases and backups, by their names.
-DATA = re.compile(
+DATA = (
     r"(?i)(?:^|[/_.-])(?:prod|production|live)(?:[/_.-].*)?\.(?:db|sqlite3?|sql|dump|rdb)(?:\.gz)?$"
     r"|(?:^|[/_.-])backups?[/_.-].*\.(?:db|sqlite3?|sql|dump|bak|rdb|tar|tgz|gz|zip|zst)$"
     r"|(?:^|/)(?:data|volumes?|\.docker)/(?:postgres|postgresql|pgdata|mysql|mariadb|mongo|mongodb|redis)/?$"
@@ -69,6 +66,8 @@ def may_replace(line: str) -> bool:
 
 def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> Iterator[str]:
     """Yield why a command is asked about."""
+    import re
+
     texts = [command.program, *command.operands[:2]]
     words = command.arguments
     if not HARMLESS.isdisjoint(words):
@@ -86,8 +85,10 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
         if full is not None and full.removeprefix(f"{protected.home}/") in PERSONAL:
             yield f"This replaces {full}, which may exist nowhere else"
     if command.program in {"rm", "shred", "truncate"}:
-        yield from (f"This takes away {path}, a database or a backup" for path in command.operands if DATA.search(path))
-    unset = UNSET.search(line) if command.program == "rm" and not command.script else None
+        yield from (
+            f"This takes away {path}, a database or a backup" for path in command.operands if re.search(DATA, path)
+        )
+    unset = re.search(UNSET, line) if command.program == "rm" and not command.script else None
     if unset is not None and not _is_set(unset[1], line):
         yield f"This removes everything in / if ${unset[1]} is not set. Write ${{{unset[1]}:?}}"
 
@@ -114,6 +115,8 @@ def replaced(command: SimpleCommand) -> Iterator[str]:
 
 def _is_set(name: str, line: str) -> bool:
     """Return whether a line sets a variable, or the environment has it."""
+    import re
+
     return (
         bool(os.environ.get(name)) or re.search(rf"\b{name}=|\b(?:for|read(?:\s+-\w+)*)\s+{name}\b", line) is not None
     )
@@ -128,6 +131,8 @@ def moved_away(command: SimpleCommand) -> list[str]:
 
 def of_windows(command: SimpleCommand) -> list[str]:
     """Return the trees that PowerShell's and cmd's own commands remove; a drive stands for a directory of the root."""
+    import re
+
     texts = [text.lower() for text in command.arguments]
     if any(text.startswith("-wh") for text in texts) or not any(
         text == "/s" or text.startswith("-r") for text in texts
@@ -140,17 +145,19 @@ def of_windows(command: SimpleCommand) -> list[str]:
 
 
 # An outside directory, and where a container sees it, unless only to read.
-MOUNTED = re.compile(r"(?:(?<=-v )|(?<=-v=)|(?<=--volume )|(?<=--volume=))([^\s:=,]+):(/[^\s:]*)(?!:ro)(?=[\s:]|$)")
+MOUNTED = r"(?:(?<=-v )|(?<=-v=)|(?<=--volume )|(?<=--volume=))([^\s:=,]+):(/[^\s:]*)(?!:ro)(?=[\s:]|$)"
 
 
 def of_container(command: SimpleCommand) -> list[str]:
     """Return the outside trees that `rm` removes in a container."""
+    import re
+
     text = " ".join(command.arguments)
     removed = re.search(r"\brm\s+(?:-\w+\s+)*-\w*[rR]\w*\s(.*)", text)
     inside = removed[1].split() if removed is not None else []
     return [
         path.replace(there, here.rstrip("/"), 1)
-        for here, there in MOUNTED.findall(text)
+        for here, there in re.findall(MOUNTED, text)
         for path in (each.strip("'\";&|") for each in inside)
         if is_within(path, there)
     ]

@@ -8,7 +8,6 @@ from hookrun.core.files import is_within, upwards
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import BARE, parse, project_directory
 from hookrun.shell.prefilter import may_run
-from hookrun.shell.wrappers import APART
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,6 +189,8 @@ def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:
 
 def _changes(command: SimpleCommand) -> list[Change]:
     import re
+
+    from hookrun.shell.wrappers import APART
 
     words = command.words
     program = words[0].text if words and not APART.intersection(command.wrappers) else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from hookrun.recipes.shell_recipe import matching_row, rows_of
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.programs import having
@@ -63,10 +61,9 @@ NAMES_ONLY = frozenset(
 SECRETIVE = (
     r"(?:\w*_)?(?:SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEY|PRIVATE_KEY|ACCESS_KEY)(?:_\w+)?"
 )
-NAMED = re.compile(SECRETIVE)
 # Such a variable that is printed: `${NAME:+x}` and `${#NAME}` do not show it.
-PUT_IN = re.compile(rf"\b(?:echo|printf)\b[^;&|\n]*?(\$(?:{SECRETIVE}\b|\{{{SECRETIVE}(?:\}}|:?[-=?]|:\d|[%#/^,@])))")
-WANTED = re.compile(r"(?i)secret|token|passw|credential|key|auth")
+PUT_IN = rf"\b(?:echo|printf)\b[^;&|\n]*?(\$(?:{SECRETIVE}\b|\{{{SECRETIVE}(?:\}}|:?[-=?]|:\d|[%#/^,@])))"
+WANTED = r"(?i)secret|token|passw|credential|key|auth"
 # Programs that send what they read.
 SENDING = frozenset({*having("downloads"), "nc", "ncat", "socat", "ssh", "telnet"})
 
@@ -93,20 +90,24 @@ ALL = "all variables of the environment"
 
 def _of_environment(command: SimpleCommand, line: str) -> str | None:
     """Return which variables a command prints, if any of them may be secret."""
+    import re
+
     program, operands = command.program, command.operands
     if program in {"env", "printenv"} and not command.arguments:
         return ALL
     if program in {"export", "declare"} and command.arguments in (["-p"], ["-x"], ["-px"]):
         return ALL
     if program == "printenv":
-        return next((f"${name}" for name in operands if NAMED.fullmatch(name)), None)
+        return next((f"${name}" for name in operands if re.fullmatch(SECRETIVE, name)), None)
     printed = having("prints").get(program) in {"echo", "form"} and any(UNKNOWN in text for text in command.arguments)
-    found = PUT_IN.search(line) if printed and not command.script else None
+    found = re.search(PUT_IN, line) if printed and not command.script else None
     return found[1] if found is not None else None
 
 
 def _reaches(commands: list[SimpleCommand], index: int, *, everything: bool) -> bool:
     """Return whether the model sees what a command prints, or another machine gets it."""
+    import re
+
     command = commands[index]
     if command.captured or any(each.writes and each.descriptor in {"", "1"} for each in command.redirections):
         return False
@@ -117,7 +118,7 @@ def _reaches(commands: list[SimpleCommand], index: int, *, everything: bool) -> 
     if program in SENDING or (program == "tee" and not everything):
         return True
     if everything and program in having("searches"):
-        return any(WANTED.search(text) for text in following.operands[:1])
+        return any(re.search(WANTED, text) for text in following.operands[:1])
     changes = program in having("text") or program in {"cut", "tr"}  # `cut -d= -f1` leaves the names
     plain = changes or program in having("passes_on") or program in having("searches")
     return plain and not (everything and changes) and _reaches(commands, index + 1, everything=False)

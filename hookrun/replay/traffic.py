@@ -65,7 +65,7 @@ class Past(NamedTuple):
     """A call as its hooks saw it: the event, its context, and its result.
 
     `then` is one of `transcripts`' words; `action` is the verdict's, known from the audit only, as are the `hooks` with
-    their actions.
+    their actions and the `project`.
     """
 
     event: str
@@ -74,6 +74,7 @@ class Past(NamedTuple):
     then: str
     action: str | None = None
     hooks: Mapping[str, str] = {}
+    project: object = None
 
 
 def state_of(file: int | str) -> tuple[int, ...]:
@@ -219,4 +220,6 @@ def _from_audit(lines: bytes) -> Iterator[Past | None]:
         own = (each for each in run.hooks if each.get("kind") == audit_reader.HOOK)
         hooks = {str(each.get("hook")): str(each.get("action") or "continue") for each in own}
         then = {"continue": RAN, "allow": RAN, "modify": CHANGED}.get(action, REFUSED)
-        yield Past(str(run.fire.get("event")), context, str(run.fire.get("time")), then, action, hooks)
+        yield Past(
+            str(run.fire.get("event")), context, str(run.fire.get("time")), then, action, hooks, run.fire.get("project")
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import shutil
 import tempfile
@@ -13,7 +12,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import NamedTuple
 
-from hookrun.core.files import is_within
+from hookrun.core import audit_reader
 from hookrun.core.model import Hook
 from hookrun.replay import traffic
 from hookrun.replay.differences import Report, difference
@@ -30,7 +29,8 @@ class Plan(NamedTuple):
     """What to judge, and by what: the same for every range.
 
     `hooks` are those of the project `root`, `before` the ones to compare with (None: with what really happened).
-    `since` is a time in UTC (ISO 8601), `agent` and `hook` the only ones; calls outside `within` do not count.
+    `wanted` are values of `audit_reader.CHECKS`, `hook` is the only one; calls outside of the project `within`, a real
+    directory or a name, do not count.
     `examples` are kept of each kind. With `copy`, a copy of the project, hooks that are programs run in it.
     """
 
@@ -39,8 +39,7 @@ class Plan(NamedTuple):
     root: str
     home: str
     settings: Mapping[str, object]
-    since: str = ""
-    agent: str | None = None
+    wanted: Mapping[str, str] = {}
     hook: str | None = None
     within: str | None = None
     examples: int = 3
@@ -76,15 +75,12 @@ def _unpacked(packed: bytes) -> tuple[Plan, Judge, Judge | None]:
 
 
 def _is_meant(plan: Plan, past: Past) -> bool:
-    context, directory = past.context, past.context.get("working_dir")
-    if past.time < plan.since or plan.agent not in (None, context.get("agent"), context.get("fired_through")):
+    given = past.context.get
+    header = {"time": past.time, "event": past.event, "session_id": given("session_id")}
+    header |= {"agent": given("agent"), "through": given("fired_through"), "tool": given("tool_name")}
+    if not all(audit_reader.CHECKS[name](value, header) for name, value in plan.wanted.items()):
         return False
-    return plan.within is None or (isinstance(directory, str) and is_within(_real(directory), plan.within))
-
-
-@lru_cache(maxsize=256)
-def _real(path: str) -> str:
-    return os.path.realpath(path)
+    return plan.within is None or audit_reader.is_in(past.project or given("working_dir"), plan.within)
 
 
 @contextmanager

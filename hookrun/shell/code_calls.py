@@ -60,9 +60,9 @@ def _table(text: str) -> dict[str, str]:
 
 CALLED, VALUED = _table(CALLS), _table(VALUES)
 # What code says that may matter.
-SIGNS = re.compile(rf"\b(?:{'|'.join(sorted({name.rpartition('.')[2] for name in CALLED}))})\b|`|%x|qx|\$$")
+SIGNS = rf"\b(?:{'|'.join(sorted({name.rpartition('.')[2] for name in CALLED}))})\b|`|%x|qx|\$$"
 # The mode of `open` that writes.
-WRITING = re.compile(r"[rbt]*[wax+>]")
+WRITING = r"[rbt]*[wax+>]"
 
 VARIABLES = frozenset({"env", "environ", "ENV", "$ENV", "$_SERVER", "$_ENV", "Env"})
 LOOPING = frozenset({"forEach", "map", "each", "each_child", "each_entry"})
@@ -77,7 +77,7 @@ MAX_TOKENS = 20_000
 
 def amounts(code: Code, home: str, directory: str | None) -> list[tuple[list[str] | str, int]]:
     """Return the words or the shell line that each call amounts to, with its line in the code."""
-    if SIGNS.search(code.text) is None:
+    if re.search(SIGNS, code.text) is None:
         return []
     parts = [token for token, _ in zip(tokens(code.text, code.family), range(MAX_TOKENS), strict=False)]
     known = {"home": home, "directory": directory or UNKNOWN, "temporary": TEMPORARY}
@@ -270,7 +270,7 @@ class _Reader:
         how = CALLED.get(f"{before}.{name}") or CALLED.get(name)
         if how == "open":
             mode = _text(args[1]) if len(args) > 1 else "".join(re.findall(r"mode = (\w+)", inside)[:1])
-            how = "tee" if WRITING.match(mode) else "cat"
+            how = "tee" if re.match(WRITING, mode) else "cat"
         if how == "line":
             self.found.append((self._line(args or [receiver]), line))
         elif how is not None and (how != "cat" or not self._code.place):  # what a file reads the model does not see

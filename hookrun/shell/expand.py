@@ -176,9 +176,7 @@ ANSI_C = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
-CODES = re.compile(
-    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
-)
+CODES = r"(?s)\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|c(.)|(.))"
 
 # Bytes of all words and nested lines, each time they are read.
 MAX_BYTES = 1 << 23
@@ -186,7 +184,7 @@ MAX_BYTES = 1 << 23
 # Bytes that each word counts besides its text.
 EACH = 16
 
-BACKTICK = re.compile(r"(?<!\\)`")
+BACKTICK = r"(?<!\\)`"
 
 DEFAULTS = frozenset({":-", "-", ":=", "="})
 # `${NAME:-...}` and its like: the variable's value, if it has one.
@@ -270,7 +268,7 @@ class Expander:
     def _plain(self, node: Node, source: Source, scope: ShellScope) -> Iterator[Piece]:
         text = source.of(node)
         if _has_backticks(text):  # the grammar misses those in `"${x:-`id`}"`
-            for index, part in enumerate(BACKTICK.split(text)):
+            for index, part in enumerate(re.split(BACKTICK, text)):
                 yield scope.substituted(part) if index % 2 else Piece(part)
         else:
             yield from unescaped(text, source.place(node.start_byte))
@@ -302,7 +300,7 @@ class Expander:
         text = source.text(start, end)
         escapes = '\\$`"' if quoted else "\\$`"
         if _has_backticks(text) and not quoted:  # the grammar misses them in a here-document
-            for index, part in enumerate(BACKTICK.split(text)):
+            for index, part in enumerate(re.split(BACKTICK, text)):
                 yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
         elif "\\" in text:
             yield Piece(_without(escapes, text))
@@ -383,7 +381,7 @@ def unescaped(text: str, at: int | None) -> Iterator[Piece]:
 
 def ansi_c(text: str, zero: str = "") -> str:
     r"""Return the text of `$'...'` and of arguments of `echo -e` and `printf`: `\x72` is `r`, `\0` is `zero`."""
-    return CODES.sub(lambda found: _code(found, zero), text)
+    return re.sub(CODES, lambda found: _code(found, zero), text)
 
 
 def _code(found: re.Match[str], zero: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from hookrun.core.files import is_within, read_or_none, upwards
 from hookrun.shell.prefilter import GIT
@@ -39,7 +38,7 @@ OWN = frozenset({
 REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"})
 KEY, VALUE = "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"
 # A setting in GIT_CONFIG_PARAMETERS: `'name=value'` or `'name'='value'`.
-PARAMETER = re.compile(r"'([^'=]+)(?:'=')?=?([^']*)'")
+PARAMETER = r"'([^'=]+)(?:'=')?=?([^']*)'"
 
 CONFIG_VALUED = frozenset({"-f", "--file", "--blob", "--type", "--default", "--comment", "--value"})
 # Options of `git config` that take the next word, and beginnings of those that set nothing.
@@ -48,7 +47,7 @@ CONFIG_OTHERS = ("--get", "--unset", "--rem", "--ren", "--li", "-l", "-e", "--e"
 # Nested aliases that are followed.
 MAX_ALIASES = 5
 
-WORK_TREE = re.compile(r"(?mi)^(?:\s*\[core\])?\s*worktree\s*=\s*\"?([^\"#;\n]+)")
+WORK_TREE = r"(?mi)^(?:\s*\[core\])?\s*worktree\s*=\s*\"?([^\"#;\n]+)"
 # Bytes of a repository's settings that are read, and of HEAD or a `.git` file.
 MAX_SETTINGS, MAX_LINE = 1 << 20, 4096
 
@@ -157,11 +156,13 @@ def _alias(made: GitCall, configured: Configured | None) -> str | None:
 
 def _from_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the settings before a call, by GIT_CONFIG_COUNT (git-config) and by its `-c`."""
+    import re
+
     for variable, name in variables.items():
         if variable.startswith(KEY):
             yield name.lower(), variables.get(f"{VALUE}{variable[len(KEY) :]}", "")
     parameters = variables.get("GIT_CONFIG_PARAMETERS", "")
-    for name, value in PARAMETER.findall(parameters) if parameters else ():
+    for name, value in re.findall(PARAMETER, parameters) if parameters else ():
         yield name.lower(), value
 
 
@@ -188,6 +189,8 @@ def _text(path: str, limit: int) -> str:
 
 def _configured_tree(directory: str | None, named: str | None) -> str:
     """Return the work tree that a repository's own settings name, "" if none: git takes it from no other settings."""
+    import re
+
     here = absolute(named or ".", directory)
     own = here if named or here is None else git_directory(here)
     if own is None:
@@ -198,7 +201,7 @@ def _configured_tree(directory: str | None, named: str | None) -> str:
         return ""
     if "worktreeconfig" in folded:  # the extension without which git ignores the other file
         text += "\n" + _text(f"{own}/config.worktree", MAX_SETTINGS)
-    found = WORK_TREE.findall(text)
+    found = re.findall(WORK_TREE, text)
     return os.path.join(own, found[-1].strip()) if found else ""
 
 

@@ -61,30 +61,30 @@ FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
 NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
 
 # The short option of TARGETED for the target.
-SHORT_TARGET = re.compile(r"-[A-Za-z]*t")
+SHORT_TARGET = r"-[A-Za-z]*t"
 
-PATCHED = re.compile(r"^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)", re.MULTILINE)
-PATCHED_BY_AGENT = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):\s*(.*\S)", re.MULTILINE)
+PATCHED = r"(?m)^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)"
+PATCHED_BY_AGENT = r"(?m)^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to):\s*(.*\S)"
 # A file's name in a patch, in one for `apply_patch`, and the option that strips directories from it.
-STRIPPED = re.compile(r"(?:-p|--strip=)(\d+)")
+STRIPPED = r"(?:-p|--strip=)(\d+)"
 
 # Options of curl that write to a file named by the URL.
-BY_URL = re.compile(r"-[A-Za-z]*O|--remote-name")
+BY_URL = r"-[A-Za-z]*O|--remote-name"
 
 # Options of `git log` and `git stash show` that show the files' content.
-SHOWING = re.compile(r"-[A-Za-z]*[pu]|--patch|--ext-diff")
+SHOWING = r"-[A-Za-z]*[pu]|--patch|--ext-diff"
 
 # Options of git's commands whose next word is no file.
-GIT_VALUED = re.compile(r"-[A-Za-z]*[mFCctSb]|--(?:message|file|author|date|template|cleanup|format)")
+GIT_VALUED = r"-[A-Za-z]*[mFCctSb]|--(?:message|file|author|date|template|cleanup|format)"
 
 # The beginning of a path that tells git how to match: `:(top)FILE`.
-MAGIC = re.compile(r"^:\([^)]*\)")
+MAGIC = r"^:\([^)]*\)"
 
 # What a script of sed reads or writes.
-SCRIPT_FILE = re.compile(r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$")
+SCRIPT_FILE = r"(?:^|[;{}0-9$/!\s])([rRwW])\s*([^\s;]*[^\s;/])\s*$"
 
 # Outside files given to a container, in two words or one.
-MOUNTS = re.compile(r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^,]+)")
+MOUNTS = r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^,]+)"
 
 
 class NamedFile:
@@ -137,10 +137,10 @@ def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
         written = f"{path}/{UNPACKED}" if program in UNPACKING else path
         yield NamedFile(written, Word(written), written=True)
     for text in arguments if program in {"gsed", "sed"} else ():
-        found = SCRIPT_FILE.search(text)
+        found = re.search(SCRIPT_FILE, text)
         if found is not None:
             yield NamedFile(found[2], Word(found[2]), written=found[1] in "wW")
-    for found in MOUNTS.finditer(" ".join(arguments)) if program in MOUNTING else ():
+    for found in re.finditer(MOUNTS, " ".join(arguments)) if program in MOUNTING else ():
         path = found[1] or found[2]
         yield NamedFile(path, Word(path), written=False)
     for start in ATTACHED.get(program, ()):
@@ -190,7 +190,7 @@ def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
         elif text[:1] == "-" and short[1] in text:
             value = text.partition(short[1])[2]
             yield from [value] if value else following
-    if program == "curl" and any(BY_URL.match(text) for text in arguments):
+    if program == "curl" and any(re.match(BY_URL, text) for text in arguments):
         yield from (text.partition("?")[0].rpartition("/")[2] for text in arguments if "/" in text)
 
 
@@ -199,7 +199,7 @@ def with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]
     texts = command.arguments
     for index, text in enumerate(texts):
         target = text.partition("=")[2] if text.startswith("--target-directory=") else None
-        if text == "--target-directory" or (command.program in TARGETED and SHORT_TARGET.fullmatch(text)):
+        if text == "--target-directory" or (command.program in TARGETED and re.fullmatch(SHORT_TARGET, text)):
             target = "".join(texts[index + 1 : index + 2])
         if target:
             return [each for each in operands if each.text != target] + [Word(target)]
@@ -212,10 +212,10 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
     if command.stdin is None or (git is not None and git.command not in {"am", "apply"}):
         return
     texts = command.arguments
-    levels = [int(found[1]) for text in texts if (found := STRIPPED.fullmatch(text)) is not None]
+    levels = [int(found[1]) for text in texts if (found := re.fullmatch(STRIPPED, text)) is not None]
     inside = next((after for text, after in pairwise(texts) if text in {"-d", "--directory"}), "")
     inside = next((text.partition("=")[2] for text in texts if text.startswith("--directory=")), inside)
-    for found in PATCHED.finditer(command.stdin.text):
+    for found in re.finditer(PATCHED, command.stdin.text):
         path = found[1] if found[0][:6] != "rename" else f"a/{found[1]}"
         parts = path.split("/")
         if path == "/dev/null":
@@ -229,7 +229,7 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
 def _patched_by_agent(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that `apply_patch`, a program of some agents, changes, by its argument or input."""
     for text in [*command.arguments, command.stdin.text if command.stdin is not None else ""]:
-        for found in PATCHED_BY_AGENT.finditer(text):
+        for found in re.finditer(PATCHED_BY_AGENT, text):
             yield NamedFile(found[1], Word(found[1]), written=True)
 
 
@@ -268,7 +268,7 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
         removed, restored = effect == "writes", effect == "restores"
         starts = _starts(git, command)
         for start in starts[:1] if removed or restored else starts:
-            path = os.path.join(start, MAGIC.sub("", word.text).rpartition(":")[2])
+            path = os.path.join(start, re.sub(MAGIC, "", word.text).rpartition(":")[2])
             yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
 
 
@@ -282,11 +282,11 @@ def _git_operands(git: GitCall, effect: str) -> Iterator[Word]:
     """Yield a git command's words that name files, or may."""
     texts = git.texts
     cut = texts.index("--") if "--" in texts else len(texts)
-    shows = effect != "shows" or git.command == "grep" or any(SHOWING.match(text) for text in texts[:cut])
+    shows = effect != "shows" or git.command == "grep" or any(re.match(SHOWING, text) for text in texts[:cut])
     yield from git.words[cut + 1 :] if shows else ()
     before = ""
     for word in git.words[:cut] if effect != "shows" or (git.command == "log" and shows) else ():
-        if word.text[:1] != "-" and not GIT_VALUED.fullmatch(before):
+        if word.text[:1] != "-" and not re.fullmatch(GIT_VALUED, before):
             yield word
         before = word.text
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 
 from hookrun.shell.prefilter import MADE_UP, QUOTES, READERS
 from hookrun.shell.programs import having
+from hookrun.shell.scripts import MAX_NESTING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.shell.scripts import ScriptFiles
 
 # What separates commands; a redirection and a pattern make a command odd, as quotes do.
-SEPARATORS = re.compile(r"[;|&()\n]")
+SEPARATORS = str.maketrans(dict.fromkeys(";|&()", "\n"))
 ODD = "<>*?[~"
 KEYWORDS = frozenset(having("keyword"))
-ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
 
 # Programs that run what they find in files: scripts, or lines of their own files.
 RUNNING = frozenset(
@@ -36,14 +35,14 @@ INLINE = frozenset({"-c", "-e", "-p", "-pe", "-r"})
 
 def run_from_files(line: str, directory: str, files: ScriptFiles, depth: int = 0) -> list[str] | None:
     """Return the shell texts that a line runs from files; None if only reading the line tells."""
-    if any(sign in line for sign in MADE_UP) or depth > len(SEPARATORS.pattern):
+    if any(sign in line for sign in MADE_UP) or depth > MAX_NESTING:
         return None
     bare = line.replace("\\\n", "").translate(QUOTES)
     unclear = bare != line or any(sign in line for sign in ODD)
     texts: list[str] = []
-    for segment in SEPARATORS.split(bare):
+    for segment in bare.translate(SEPARATORS).split("\n"):
         words = segment.split()
-        while words and (words[0] in KEYWORDS or ASSIGNED.match(words[0])):
+        while words and (words[0] in KEYWORDS or _is_assignment(words[0])):
             del words[0]
         first = _name(words[0]) if words else ""
         if first in ENTERING:
@@ -61,6 +60,11 @@ def run_from_files(line: str, directory: str, files: ScriptFiles, depth: int = 0
             texts += more
             unclear = unclear or first in {".", "source"}  # it may have gone elsewhere
     return texts
+
+
+def _is_assignment(word: str) -> bool:
+    name, sign, _ = word.partition("=")
+    return sign != "" and name.removesuffix("+").isidentifier()
 
 
 def _name(word: str) -> str:
@@ -82,12 +86,16 @@ def _runs(word: str, directory: str, *, first: bool, unclear: bool) -> bool:
 
 def _is_harmless_code(words: list[str], bare: str) -> bool:
     """Return whether a program gets its code in the line, which says nothing that would matter."""
+    import re
+
     from hookrun.shell.code_calls import SIGNS
 
-    return not INLINE.isdisjoint(words) and SIGNS.search(bare) is None
+    return not INLINE.isdisjoint(words) and re.search(SIGNS, bare) is None
 
 
 def _read(words: list[str], directory: str, files: ScriptFiles, depth: int) -> list[str] | None:
+    import re
+
     from hookrun.shell.code_calls import SIGNS
     from hookrun.shell.task_lines import opened
     from hookrun.shell.words import Word
@@ -95,7 +103,7 @@ def _read(words: list[str], directory: str, files: ScriptFiles, depth: int) -> l
     texts: list[str] = []
     for script in opened([Word(word) for word in words], directory, files):
         more = None if script.family else run_from_files(script.text, script.directory or "/", files, depth + 1)
-        if script.family and SIGNS.search(script.text) is None:
+        if script.family and re.search(SIGNS, script.text) is None:
             more = []  # whoever judges code by other words finds them in its text
         if more is None:
             return None

@@ -45,6 +45,10 @@ OF_GIT = {
     **dict.fromkeys(("mv", "rm"), "writes"),
 }
 
+# Git's own commands that people run most: git has no alias for them, and they run no other command of git.
+# See git-config(1), `alias.*`.
+USUAL_OF_GIT = ("add", "blame", "branch", "commit", "diff", "log", "ls-files", "rev-parse", "show", "status", "tag")
+
 QUOTES = str.maketrans("", "", "'\"\\")
 ENDS = str.maketrans(dict.fromkeys(";|&()<>\n\t=,", " "))
 
@@ -65,7 +69,7 @@ def shell_line(args: object) -> str | None:
 
 
 def git_programs(commands: Iterable[str]) -> tuple[str, ...]:
-    """Return the programs that may run one of git's commands, for `may_run`: any may be behind an alias of git's."""
+    """Return the programs that may run one of git's commands, for `may_run`: an alias of git's may be any of them."""
     return (*GIT, *(f"git-{name}" for name in commands))
 
 
@@ -74,10 +78,25 @@ def may_run(line: str, names: Iterable[str]) -> bool:
     if any(sign in line for sign in MADE_UP) or may_run_input(line):
         return True
     names = tuple(names)
+    line = _without_usual_git(line, names)
     # The end of a word counts: `su -crm` runs rm.
     return any(
         program in READERS or program in REWRITING or word.endswith(names) for word, program in _programs(line)
     ) or _may_match(line, names)
+
+
+def _without_usual_git(line: str, names: tuple[str, ...]) -> str:
+    """Return a line without `git COMMAND` of usual commands that are not among the programs."""
+    asked_for = {name.removeprefix("git-") for name in names if name.startswith("git-")}
+    usual = "|".join(name for name in USUAL_OF_GIT if name not in asked_for)
+    if (
+        not (asked_for and usual) or "git" not in line or "GIT_" in line
+    ):  # variables of git's may name programs and aliases
+        return line
+    import re  # most lines have no need of it
+
+    # Not after `<`: `xargs git <status` runs what is in the file. Not with quotes: they may be in a longer word.
+    return re.sub(rf"\bgit[ \t]+(?:{usual})(?=[\s;|&)]|\Z)", " ", line)
 
 
 def may_run_input(line: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hookrun.core.files import read_or_none
-from hookrun.shell.code import family_of
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import Word, absolute
 
@@ -82,6 +81,8 @@ def language_of(text: str) -> str | None:
     first = text.partition("\n")[0]
     if first[:2] != "#!":
         return ""
+    from hookrun.shell.code import family_of  # most scripts are for a shell
+
     for each in first[2:].replace("/", " ").split():
         if each in READERS or family_of(each) is not None:
             return family_of(each) or ""

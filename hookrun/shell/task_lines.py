@@ -92,9 +92,9 @@ def _found(names: list[str], directory: str, files: ScriptFiles, *, above: bool 
 
 # --- make
 
-RULE = re.compile(r"([^\s#:=][^:=#]*)::?(?!=)([^=;#]*)(?:;(.*))?(?:#.*)?$")
-SET = re.compile(r"(?:override\s+|export\s+)*([\w.-]+)\s*(\?|\+|::?)?=\s*(.*)$")
-REFERENCE = re.compile(r"\$(?:\(([^()$]*)\)|\{([^{}$]*)\}|([^\s(){$]))")
+RULE = r"([^\s#:=][^:=#]*)::?(?!=)([^=;#]*)(?:;(.*))?(?:#.*)?$"
+SET = r"(?:override\s+|export\s+)*([\w.-]+)\s*(\?|\+|::?)?=\s*(.*)$"
+REFERENCE = r"\$(?:\(([^()$]*)\)|\{([^{}$]*)\}|([^\s(){$]))"
 # Represents the `$` of a recipe's shell.
 DOLLAR = "\1"
 
@@ -125,14 +125,14 @@ class Makefile:
                 lines.append(
                     OpenedScript(whole.lstrip("\t"), os.path.basename(path), self._directory, row - whole.count("\n"))
                 )
-            elif (assigned := SET.match(whole)) is not None:
+            elif (assigned := re.match(SET, whole)) is not None:
                 self._assign(*assigned.groups())
             elif whole.lstrip("-s").startswith("include "):
                 for name in self.expanded(whole.partition(" ")[2]).split():
                     included = absolute(name, self._directory)
                     if included is not None and included != path and (more := self._files.read(included)) is not None:
                         self.read(included, more)
-            elif (rule := RULE.match(whole)) is not None:
+            elif (rule := re.match(RULE, whole)) is not None:
                 lines = [OpenedScript(rule[3].strip(), os.path.basename(path), self._directory, row)] if rule[3] else []
                 for target in self.expanded(rule[1]).split():
                     self.first = self.first or (target if target[0] != "." and "%" not in target else "")
@@ -149,7 +149,9 @@ class Makefile:
         own = {"@": target, "<": " ".join((needs or [])[:1]), "^": " ".join(needs or []), **self._set, **self._given}
         text = text.replace("$$", DOLLAR)
         for _ in range(10):
-            text, count = REFERENCE.subn(lambda found: self._value(found[1] or found[2] or found[3] or "", own), text)
+            text, count = re.subn(
+                REFERENCE, lambda found: self._value(found[1] or found[2] or found[3] or "", own), text
+            )
             if not count or len(text) > len(UNKNOWN) << 16:
                 break
         return text.replace(DOLLAR, "$")
@@ -205,8 +207,8 @@ def _make(program: str, texts: list[str], directory: str, files: ScriptFiles) ->
 
 # --- just and task
 
-JUST_RECIPE = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[^:]+)?):(?!=)\s*(.*)$")
-JUST_SET = re.compile(r"(?:export\s+)?(\w+)\s*:=\s*(['\"]?)(.*?)\2\s*$")
+JUST_RECIPE = r"@?([A-Za-z_][\w-]*)((?:\s+[^:]+)?):(?!=)\s*(.*)$"
+JUST_SET = r"(?:export\s+)?(\w+)\s*:=\s*(['\"]?)(.*?)\2\s*$"
 
 
 def _just(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
@@ -223,9 +225,9 @@ def _just(program: str, texts: list[str], directory: str, files: ScriptFiles) ->
     for row, line in enumerate(text.split("\n"), 1):
         if line[:1].isspace():
             body.append(line)
-        elif (assigned := JUST_SET.match(line)) is not None:
+        elif (assigned := re.match(JUST_SET, line)) is not None:
             known[assigned[1]] = assigned[3]
-        elif (recipe := JUST_RECIPE.match(line)) is not None:
+        elif (recipe := re.match(JUST_RECIPE, line)) is not None:
             body = []
             recipes[recipe[1]] = (recipe[2].split(), re.findall(r"[\w-]+", recipe[3]), row, body)
     waiting = given.operands or [*recipes][:1]

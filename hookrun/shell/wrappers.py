@@ -261,11 +261,11 @@ def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
 
 
 # What begins a shell's line in the commands of other programs: `\\!` of psql, `.shell` of sqlite3, `spawn` of expect.
-ESCAPES = re.compile(r"(?:^|[\s;|+:])(?:\\?!|\.shell\b|\.system\b|shell\b|spawn\b)\s*([\w/~.].*)", re.DOTALL)
+ESCAPES = r"(?s)(?:^|[\s;|+:])(?:\\?!|\.shell\b|\.system\b|shell\b|spawn\b)\s*([\w/~.].*)"
 
 
 def _of_escape(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    found = [match[1] for word in argv[1:] if (match := ESCAPES.search(word.text)) is not None]
+    found = [match[1] for word in argv[1:] if (match := re.search(ESCAPES, word.text)) is not None]
     return NestedLine(Word("\n".join(found))) if found else None
 
 
@@ -291,10 +291,8 @@ def _of_timed(argv: Argv, stdin: Word | None) -> NestedLine | None:
 
 
 # What PowerShell removes of a list, and code that it downloads and runs.
-LISTED = re.compile(r"(?i)\b(?:get-childitem|gci|ls|dir)\s+([^\s|;-]\S*)[^|;]*\|\s*(remove-item|ri|rm|del)\b")
-DOWNLOADED = re.compile(
-    r"(?i)\b(?:iex|invoke-expression)\b.*\b(?:iwr|irm|curl|wget|invoke-(?:web|rest)\w+|download\w+)\b"
-)
+LISTED = r"(?i)\b(?:get-childitem|gci|ls|dir)\s+([^\s|;-]\S*)[^|;]*\|\s*(remove-item|ri|rm|del)\b"
+DOWNLOADED = r"(?i)\b(?:iex|invoke-expression)\b.*\b(?:iwr|irm|curl|wget|invoke-(?:web|rest)\w+|download\w+)\b"
 
 
 def _of_powershell(argv: Argv, _stdin: Word | None) -> NestedLine | None:
@@ -314,8 +312,8 @@ def _of_powershell(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 def _of_windows(text: str) -> NestedLine:
     """Return a line of PowerShell or cmd as a shell's, with `/` in paths; a download that is run stands for itself."""
-    text = LISTED.sub(r"\2 -Recurse \1", text.replace("`\n", " ").replace("\\", "/"))
-    return NestedLine(Word(f"{text}\ncurl u | sh" if DOWNLOADED.search(text) else text))
+    text = re.sub(LISTED, r"\2 -Recurse \1", text.replace("`\n", " ").replace("\\", "/"))
+    return NestedLine(Word(f"{text}\ncurl u | sh" if re.search(DOWNLOADED, text) else text))
 
 
 def _of_cmd(argv: Argv, _stdin: Word | None) -> NestedLine | None:

@@ -167,8 +167,6 @@ def _work(runner: CaseRunner, share: Mapping[int, CaseRun], width: int, results:
     indices = {id(run): index for index, run in share.items()}
 
     def report(run: CaseRun) -> None:
-        if run.result is not None and isinstance(run.result.verdict, Result):
-            run.result.verdict.context_after = None  # it refers to the fire
         results.send((indices[id(run)], run.result, run.differences, run.problems, run.directory))
 
     try:

@@ -160,9 +160,11 @@ class UserDecisions:
         changed = self._changed(hook, examined) if examined is not None else ""
         if not changed:
             return outcome
+        from hookrun.agents.dialects import as_claudes
         from hookrun.claude import interpret
 
-        answer, _ = interpret(hook, outcome, self._environment.event, {})
+        event = self._environment.event
+        answer, _ = interpret(hook, as_claudes(hook, event, {}, outcome), event, {})
         # The output may be from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", f"{changed} changed while it ran, so its answer was ignored")

@@ -293,6 +293,21 @@ def test_older_runs_are_left_out(project: Project, receiver: Receiver) -> None:
     assert hookrun(project, "export", "--otlp", receiver.url, "--since", "2099-01-01", "--json").json["events"] == 0
 
 
+def test_the_filters_are_those_of_the_log(project: Project, tmp_path: Path, receiver: Receiver) -> None:
+    """Each selection continues where it ended; the default is all projects."""
+    fire(project)
+    (tmp_path / "web").mkdir()
+    for options, events in (
+        (["--project", str(tmp_path / "web")], 0),
+        (["--project", str(project.root), "--hook", "guard"], 1),
+        (["--event", "PreToolUse", "--action", "allow"], 0),
+        ([], 1),
+        ([], 0),
+    ):
+        done = hookrun(project, "export", "--otlp", receiver.url, "--json", *options)
+        assert done.json["events"] == events, options
+
+
 def test_totals_for_node_exporter_grow_though_the_log_is_rotated_away(project: Project, tmp_path: Path) -> None:
     """The file is replaced, and readable by everyone."""
     path = tmp_path / "hookrun.prom"

@@ -1,5 +1,6 @@
 """What is reported as a fix is right: measured on sessions that were written down with the true causes.
 
+Those in `held_out` were written before the rules were measured with them; no rule is made for one of their cases.
 In each session `fails` is a call with its error and what would really fix it (`right`, none where nothing here would);
 `runs`, `edits`, `reads` and `greps` are what the agent did. They come in the order in which they happened.
 """
@@ -10,6 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pytest
 import yaml
 
 from hookrun import Context
@@ -21,7 +23,6 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.yaml"))
 FEWEST_SESSIONS, FEWEST_REPORTS, LEAST_RIGHT = 30, 10, 0.9
 
 
@@ -53,9 +54,9 @@ def context(call: dict[str, Any], **same: Any) -> Context:
     return PostToolFailure(**same, tool_result_error=call["error"]) if kind == "fails" else PostToolUse(**same)
 
 
-def reports(causes: CauseChains) -> Iterator[Report]:
-    """Yield what is reported in all sessions, one after the other."""
-    for path in SESSIONS:
+def reports(causes: CauseChains, files: list[Path]) -> Iterator[Report]:
+    """Yield what is reported in all sessions of these files, one after the other."""
+    for path in files:
         known = yaml.safe_load(path.read_text())
         for number, session in enumerate(known["sessions"]):
             same = {"session_id": f"{path.stem} {number}", "working_dir": known["project"]}
@@ -66,10 +67,12 @@ def reports(causes: CauseChains) -> Iterator[Report]:
                     yield Report(call["error"], verdict.additional_context, call["right"])
 
 
-def test_what_is_reported_is_right(store: ObserverDatabase) -> None:
+@pytest.mark.parametrize("directory", ["sessions", "held_out"])
+def test_what_is_reported_is_right(store: ObserverDatabase, directory: str) -> None:
     """Nine of ten reports name what really fixes the error, and there are some."""
-    assert sum(len(yaml.safe_load(path.read_text())["sessions"]) for path in SESSIONS) >= FEWEST_SESSIONS
-    found = list(reports(CauseChains(store, tell=True)))
+    files = sorted((Path(__file__).parent / directory).glob("*.yaml"))
+    assert sum(len(yaml.safe_load(path.read_text())["sessions"]) for path in files) >= FEWEST_SESSIONS
+    found = list(reports(CauseChains(store, tell=True), files))
     wrong = [each for each in found if not each.is_right]
     assert len(found) >= FEWEST_REPORTS
     assert len(wrong) <= (1 - LEAST_RIGHT) * len(found), wrong

@@ -158,10 +158,19 @@ def test_any_text_has_a_mark(text: str) -> None:
             "src/app.ts(<n>): error ts2304: cannot find name 'foo'.",
         ),
         ("can't open `x y.py'", "can't open 'x y.py'"),
-        ("\x1b[31mE  assert 3 == 4\x1b[0m", "e assert <n> == <n>"),
+        ("\x1b[31mE  assert 3 == 4\x1b[0m", "assert <n> == <n>"),
         ("commit 3f2a9bc1d0 not found", "commit <id> not found"),
-        ("error: Command failed with exit code 1.", "error: command failed with exit code <n>."),
+        ("error: Command failed with exit code 1.", "command failed with exit code <n>."),
         ("/srv/app/src/a.py: no such file", "src/a.py: no such file"),
+        (
+            'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    run("SELECT 1")\nDbError: no "a"',
+            "dberror: no 'a'",
+        ),
+        (
+            "error: Your changes would be overwritten:\n\tui/a.lock\nPlease commit or stash them.\nAborting",
+            "your changes would be overwritten:, 'ui/a.lock'",
+        ),
+        ("env file .env not found\nerror: Recipe `db` failed on line 4 with exit code 1", "env file .env not found"),
     ],
 )
 def test_marks(message: str, wanted: str) -> None:

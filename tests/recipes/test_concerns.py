@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 FIVE = ("block-destructive-commands", "no-force-push", "protect-files", "secret-scan", "protect-hooks")
 COUNT_FORKS = Path(__file__).parent / "programs" / "count_forks.py"
-HARMLESS = ("ls -la src", "cargo build --release", "echo done", "make test", "rg TODO src", "go vet ./...")
+HARMLESS = (
+    *("ls -la src", "cargo build --release", "echo done", "make test", "rg TODO src", "go vet ./..."),
+    *("git status", "git status --short", "cd src; git rev-parse HEAD"),
+)
 
 
 def test_each_test_is_of_a_function_that_its_recipe_declares() -> None:
@@ -69,6 +72,20 @@ def test_a_harmless_line_concerns_no_recipe() -> None:
         for line in HARMLESS
     ]
     assert [(name, call) for name, module in MODULES.items() for call in calls if module.concerns(call)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git Status", "git STATUS", "git st", "git statusx", "git status-x"),  # may be aliases
+        *("git -c alias.s=push s", "git --git-dir x status", "echo push -f | xargs git", "xargs git <status"),
+        *("git status; git p -f", "git status && git push", "git\nstatus", "git status\\\npush"),
+        *("GIT_CONFIG_COUNT=1 git status", "git 'status -f'x", "git-push status"),
+    ],
+)
+def test_another_command_of_gits_may_be_any(line: str) -> None:
+    """Git reads its own commands first, so these have no aliases; what is not plainly one of them may be an alias."""
+    assert prefilter.may_run(line, prefilter.git_programs(("push",)))
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,28 @@ def test_filters(project: Project) -> None:
     assert "does not go with" in hookrun(project, "replay", "--dask", "x", "--run").stderr
 
 
+def test_the_filters_are_those_of_the_log(project: Project, tmp_path: Path) -> None:
+    """By session, tool, event and project, as `log`; a call is in the project that its record names."""
+    declare(project, GUARD)
+    (tmp_path / "web").mkdir()
+    other = {**FORCED, "session_id": "s2", "working_dir": str(tmp_path / "web")}
+    record(
+        project, FORCED, {**FORCED, "session_id": "s3", "tool_name": "write", "tool_args": {"file_path": "a"}}, other
+    )
+
+    def events(command: str, *options: str) -> int:
+        done = hookrun(project, command, *options, "--json")
+        if command == "replay":
+            return sum(done.json["events"].values()) if done.status != 2 and done.stdout else 0  # type: ignore[attr-defined]
+        return sum('"kind":"fire"' in line for line in done.stdout.splitlines())
+
+    for options in (["--session", "s3"], ["--session", "s"], ["--tool", "wri*"], ["--event", "PreToolUse"]):
+        assert events("replay", *options) == events("log", *options) > 0, options
+    assert events("replay", "--until", "2020-01-01") == 0
+    assert events("replay", "--project", str(tmp_path / "web")) == 0
+    assert events("replay", "--project", str(project.root)) == events("replay", "--project", project.root.name) == 3
+
+
 def test_the_differences_are_junit_too(project: Project) -> None:
     """One test case that fails for each kind, with the calls."""
     declare(project, GUARD)
