@@ -189,8 +189,8 @@ def _of_git(git: GitCall) -> Iterator[str]:
 
 
 def _removed(path: str) -> Iterator[str]:
-    """Yield what goes with a path; a test file that git does not have yet is no loss."""
-    if are_tests(path):
+    """Yield what goes with a path, also one that has tests run; a file that git does not have yet is no loss."""
+    if are_tests(path) or any(each in path for each in known()["workflows"]):
         is_new = os.path.lexists(path) and run(os.path.dirname(path), "ls-files", "--", path) == ""
         yield from () if is_new else [f"removes tests: {os.path.basename(path)}"]
 
