@@ -18,6 +18,7 @@ from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
 from hookrun.core import session  # noqa: E402  # the package beside this program, not an installed one
+from hookrun.core.events import WITH_OUTPUT  # noqa: E402
 from hookrun.wiring import plan  # noqa: E402  # the package beside this program, not an installed one
 
 if TYPE_CHECKING:
@@ -206,6 +207,8 @@ VERDICTS = {
     "skip": Reply("skip", "R"),
     "block": Reply("block", "R"),
     "stop": Reply("stop", "R"),
+    "modified_output": Reply(output="O"),
+    "modified_prompt": Reply(prompt="N"),
     "additional_context": Reply(context="C"),
     "system_message": Reply(user_message="P"),
 }
@@ -216,6 +219,7 @@ def _before_a_tool(modules: Sequence[Agent]) -> str:
     rows = [
         [f"`{name}`", *(_said(module, native_event(module, "pre_tool_use"), said) for module in modules)]
         for name, said in VERDICTS.items()
+        if said.output is said.prompt is None
     ]
     return table(["verdict", *(module.DISPLAY_NAME for module in modules)], rows)
 
@@ -226,11 +230,13 @@ def _said(module: Agent, native: str, said: Reply) -> str:
     event = module.EVENTS[native]
     if said.args is not None and event not in ("pre_tool_use", "permission_request"):
         return ""
+    if (said.output is not None and event not in WITH_OUTPUT) or (said.prompt and event != "user_prompt_submit"):
+        return ""
     able = form.capabilities if form is not None else frozenset[str]()
     told, names = degrade(said, able, event)
     if form is not None:
         names += form.caveats(told, Message(native, [], tool=next(iter(module.TOOLS), None)))
-    parts = (said.action, "block") if said.action != "continue" else ("context", "system_message")
+    parts = (said.action, "block") if said.action != "continue" else ("output", "prompt", "context", "system_message")
     steps = [name.partition(" -> ")[2] for name in names if name.startswith(parts)]
     step = steps[-1] if steps else "✓" if said.action != "allow" or "allow" in able else "-"
     return "-" if step in ("continue", "nothing") else step

@@ -49,7 +49,7 @@ LAYERS = (
     ("claude",),
     ("shell",),
     ("core.gate",),
-    ("core.verdicts", "core.context"),
+    ("core.verdicts", "core.context", "core.changes"),
     ("core.refusals",),
     ("core.crash", "launch.launcher_file", "launch.server_socket", "core.nesting", "core.model", "core.session"),
     (
@@ -301,9 +301,9 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4540, "launch": 2040, "config": 5900, "agents": 6380, "shell": 4720, "process": 3725, "trust": 2425,
-    "fire": 2250, "wiring": 2090, "doctor": 1125, "scaffold": 895, "edit": 800, "library": 3690, "cli": 8525,
-    "testing": 1960, "recipes": 9450, "compat": 4720, "rest": 70, "replay": 840,
+    "core": 4630, "launch": 2040, "config": 5900, "agents": 6760, "shell": 4720, "process": 3725, "trust": 2425,
+    "fire": 2250, "wiring": 2202, "doctor": 1145, "scaffold": 926, "edit": 860, "library": 3690, "cli": 8585,
+    "testing": 1960, "recipes": 9350, "compat": 4755, "rest": 70, "replay": 840,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 

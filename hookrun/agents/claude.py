@@ -11,6 +11,7 @@ from sys import platform
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
 from hookrun.agents.formats import claude_formats
 from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
+from hookrun.core.fastjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ RESPONSES = {
 }
 
 
+# What names a file with the whole of a long output.
+FULL_OUTPUT = frozenset({"persistedOutputPath", "persistedOutputSize", "rawOutputPath"})
+
+
 def _response_text(tool: str, response: object) -> str:
     if isinstance(response, dict):
         found = [text for path in RESPONSES.get(tool, ()) if (text := text_of_blocks(_at(response, path))) is not None]
@@ -79,10 +84,36 @@ def _at(value: object, path: str) -> object:
     return value
 
 
+def _native_output(tool: str | None, response: object, text: str) -> object:
+    """Return a tool's response with another text, None if it has no place for one: Claude ignores another form."""
+    new = loads(dumps(response))
+    paths = [path for path in RESPONSES.get(tool or "", ()) if text_of_blocks(_at(new, path)) is not None]
+    for number, path in enumerate(paths):
+        above, _, name = path.rpartition(".")
+        place = _at(new, above) if above else new
+        if isinstance(place, dict):
+            place[name] = _alike(place[name], "" if number else text)
+    if not paths:
+        return _alike(response, text)
+    return {name: value for name, value in new.items() if name not in FULL_OUTPUT} if isinstance(new, dict) else new
+
+
+def _alike(before: object, text: str) -> object:
+    if text_of_blocks(before) is not None:
+        return text if isinstance(before, str) else [{"type": "text", "text": text}]
+    try:
+        value = loads(text)
+    except ValueError:
+        return None
+    return value if type(value) is type(before) else None
+
+
 def read(payload: dict[str, object], event: str) -> Message:
     """Return a message of Claude Code. Raises UnreadableMessageError."""
     fields = {**FIELDS, "delta": "assistant_response"}
-    return read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=_response_text)
+    found = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=_response_text)
+    found.to_native_output = lambda text: _native_output(found.tool, payload.get("tool_response"), text)
+    return found
 
 
 RESPONSE_FORMATS = claude_formats(
@@ -91,7 +122,7 @@ RESPONSE_FORMATS = claude_formats(
         "user_message",
         "PreSkillShellCommand": "block, stop, context later, user_message",
         "PermissionRequest": "allow, allow with arguments, ask, block, stop, user_message",
-        "PostToolUse": "block, stop, context, user_message",
+        "PostToolUse": "block, stop, output, context, user_message",
         "PostToolUseFailure": "block, stop, context, user_message",
         "UserPromptSubmit": "block, stop, context, user_message",
         "SessionStart": "context, user_message",

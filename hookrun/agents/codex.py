@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from hookrun.agents import patch
 from hookrun.agents.base import NameMap, read_claude_style, string_in
-from hookrun.agents.formats import Reply, claude_formats, render_pre_tool
+from hookrun.agents.formats import (
+    Reply,
+    ResponseFormat,
+    claude_formats,
+    output_as_reason,
+    render_post_tool,
+    render_pre_tool,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +91,6 @@ RESPONSE_FORMATS = claude_formats(
         "UserPromptSubmit": "block, context, user_message",
         "PreToolUse": "modify, block, context, user_message",
         "PermissionRequest": "allow, ask, block, user_message",
-        "PostToolUse": "block, context, user_message",
         "SubagentStart": "context, user_message",
         "SubagentStop": "block, user_message",
         "Stop": "block, user_message",
@@ -92,6 +98,9 @@ RESPONSE_FORMATS = claude_formats(
         "PostCompact": "user_message",
     },
     PreToolUse=_render_pre_tool,
+)
+RESPONSE_FORMATS["PostToolUse"] = ResponseFormat(
+    "block, output, context, user_message", *output_as_reason(render_post_tool)
 )
 
 

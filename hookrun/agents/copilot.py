@@ -8,7 +8,7 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import ResponseFormat, parts
+from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs, parts
 from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.agents.formats import Json, Reply
+    from hookrun.agents.formats import Json
     from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "copilot"
@@ -171,18 +171,26 @@ def _stop_caveats(reply: Reply, message: base.Message) -> list[str]:
 
 def _answer(reply: Reply, _message: base.Message) -> Json:
     blocked: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
-    return {**blocked, **parts(reply, context="additionalContext")}
+    return {**blocked, **parts(reply, context="additionalContext", prompt="modifiedPrompt")}
+
+
+def _after_tool(reply: Reply, message: base.Message) -> Json:
+    if reply.output is None:
+        return _answer(reply, message)
+    if reply.action == "block":  # then it shows the reason in place of any result
+        return _answer(Reply("block", join_paragraphs(str(reply.output), reply.reason), reply.context), message)
+    return {"modifiedResult": {"textResultForLlm": reply.output, "resultType": "success"}, **_answer(reply, message)}
 
 
 RESPONSE_FORMATS = {
     "SessionStart": ResponseFormat("context", _answer),
-    "UserPromptSubmit": ResponseFormat("block, context", _answer),
+    "UserPromptSubmit": ResponseFormat("block, prompt, context", _answer),
     "PreToolUse": ResponseFormat(
         "allow, allow with arguments, ask, modify, block, context",  # it asks about and runs the old arguments
         _before_tool,
     ),
     "PermissionRequest": ResponseFormat("allow, ask, block", _permission),
-    "PostToolUse": ResponseFormat("block, context", _answer),
+    "PostToolUse": ResponseFormat("block, output, context", _after_tool),
     "Stop": ResponseFormat("block", _answer, _stop_caveats),
     "SubagentStart": ResponseFormat("context", _answer),
     "SubagentStop": ResponseFormat("block", _answer),

@@ -9,7 +9,7 @@ from sys import platform
 
 from hookrun.agents import formats
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
-from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs
+from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs, output_as_reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,18 +51,7 @@ TOOLS = {
 }
 
 
-class _Names(NameMap):
-    """An MCP server's tools are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
-
-    def tool(self, name: str) -> str:
-        if name.startswith("mcp_") and not name.startswith("mcp__"):
-            server, mark, tool = name[4:].partition("_")
-            if mark:
-                return f"mcp__{server}__{tool}"
-        return super().tool(name)
-
-
-NAMES = _Names(TOOLS)
+NAMES = NameMap(TOOLS, joins="_")
 
 PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
 ENV_MARKERS = ("GEMINI_CLI",)
@@ -123,7 +112,7 @@ RESPONSE_FORMATS = {
     "BeforeAgent": ResponseFormat("block, stop, context, user_message", _answer),
     "AfterAgent": ResponseFormat("block, stop, user_message", _answer),
     "BeforeTool": ResponseFormat("modify, block, stop, context later, user_message", _before_tool),
-    "AfterTool": ResponseFormat("block, stop, context, user_message", _answer),
+    "AfterTool": ResponseFormat("block, stop, output, context, user_message", *output_as_reason(_answer)),
     "PreCompress": ResponseFormat("user_message", _answer),
     "Notification": ResponseFormat("user_message", _answer),
 }

@@ -197,12 +197,14 @@ class InstallSpec(TypedDict):
     Default: the directory in which the agent starts hooks. With git's words it is found from subdirectories.
     """
     form: str
-    """The format of these files: json, jsonc, script or plugin."""
+    """The format of these files: json, jsonc, toml (an array `[[hooks]]`), script or plugin."""
     handler: NotRequired[dict[str, object]]
-    """In settings: a handler; `{command}` becomes the command line, `{limit}` its timeout.
+    """In settings: a handler; `{command}` becomes the command line, `{limit}` its timeout; `{event}`, `{name}`.
 
     With `args` the agent starts a one-word line without a shell.
     """
+    more: NotRequired[dict[str, dict[str, object]]]
+    """In settings: an event -> what its handler has besides."""
     per_second: NotRequired[int]
     """In settings: units of its timeouts in a second; default 1."""
     nested: NotRequired[bool]

@@ -22,6 +22,6 @@ def interpret(
 
         answer = Interpretation(hook, event, context, outcome)
         return answer.result, answer.notes
-    from hookrun.core import verdicts
+    from hookrun.core import events, verdicts
 
-    return verdicts.from_process(hook, outcome, can_modify=True)
+    return verdicts.from_process(hook, outcome, change=events.changed_by(event, None) or "modified_args")

@@ -49,43 +49,38 @@ GROUPS = {
     },
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
-        "explain": ("explain", "Show which hooks would run for an event, and why."),
-        "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
+        "why": ("log", "Show the result of a run and which hook decided it."),
         "report": ("report_page", "Write a page about the runs: times, blocks, failures."),
         "replay": ("replay", "Show what the hooks would have done with past calls."),
     },
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),
-        "disable": ("user_decisions", "Disable a hook of the project for yourself."),
         "allow": ("user_decisions", "Let a refused call through once."),
+        "disable": ("user_decisions", "Switch a hook, or all hooks, off for yourself."),
         "undo": ("undo", "List snapshots of uncommitted work, and bring one back."),
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
-        "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
 }
 
 # What only `hookrun help all` lists.
 MORE = {
+    "explain": ("explain", "Show which hooks would run for an event, and why."),
+    "enable": ("user_decisions", "Re-enable what is disabled."),
+    "recipes": ("recipes", "List, show and test ready-made hooks."),
     "remove": ("init", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
     "update": ("recipes", "Update recipes, and fetch included configs."),
-    "pause": ("user_decisions", "Pause hooks temporarily."),
-    "resume": ("user_decisions", "End a pause."),
     "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
     "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
-    "deny": ("user_decisions", "Never run a hook of the project."),
-    "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
-    "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
     "record": ("replay", "Keep whole calls in the log for a time."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),
-    "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
+    "completion": ("help", "Print the completion script for bash, zsh or fish."),
     "help": ("help", "Show help for a command or a topic."),
-    "version": ("help", "Print the version."),
 }
 
 # The commands of `hookrun config`.
@@ -93,7 +88,6 @@ CONFIG = {
     "show": ("config_command", "Show the merged config, each value with the line that it comes from."),
     "schema": ("config_command", "Print the JSON Schema of config files."),
     "migrate": ("config_command", "Convert hooks in Claude Code's settings into hookrun's own format."),
-    "completion": ("help", "Print the completion script for bash, zsh or fish."),
 }
 
 # Key in a context's `meta` for the sections that help lists instead of GROUPS.
@@ -313,6 +307,11 @@ def explain_call(event: object, *, tool: object, agent: object, **args: object) 
     for name, value in args.items():
         words += ["--arg", f"{name}={value}"] if value else []
     return shlex.join(words)
+
+
+def undoing(hook: str | None) -> str:
+    """Return the command that enables a hook, or all of them, again."""
+    return "hookrun enable --all" if hook is None else f"hookrun enable {shlex.quote(hook)}"
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:

@@ -80,11 +80,11 @@ REST = "claude-hooks.json"
     table=CONFIG,
     invoke_without_command=True,
     params=[color_option()],
-    epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate", "config completion bash"),
+    epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate"),
 )
 @click.pass_context
 def config_command(ctx: click.Context) -> None:
-    """Show the merged config, print its schema, convert Claude Code hooks, print completion scripts."""
+    """Show the merged config, print its schema, convert Claude Code hooks."""
     require_command(ctx)
 
 

@@ -41,8 +41,6 @@ STATES = {
     ENDED: ("not reached", "warning", "would not be reached"),
     NOT: ("no match", "dim", ""),
 }
-# The user's decisions that switch a hook off.
-CHOICES = ("denied", "disabled", "paused until")
 # Limit on the hooks that do not run for the answer to name them.
 MAX_NAMED = 3
 STATE_STYLES = {**{name: style for name, style, _ in STATES.values()}, UNAPPROVED: "warning"}
@@ -277,7 +275,7 @@ def phrase(prediction: Prediction) -> str:
     if prediction.failure is not None and is_unapproved(prediction.failure):
         why = prediction.failure.detail
         return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
-    if why.startswith(CHOICES):
+    if why.startswith("disabled"):
         return f"{name} is {why}"
     cause = why or _depends(prediction)
     if prediction.state == NOT:

@@ -51,23 +51,22 @@ def fire_command(ctx: click.Context, arguments: list[str]) -> None:
 
 
 @command("serve", "serve", "serve --stop", note="Exit status: 0; 1 if the server cannot start or does not stop.")
-@click.option("--status", "show", is_flag=True, help="Show the server: the default.")
 @click.option("--stop", is_flag=True, help="End the server when its runs have ended; the next run starts another.")
-@click.option("--foreground", is_flag=True, help="Be the server until Ctrl-C.")
-@click.option("--socket", metavar="PATH", help="With --foreground: listen here; default: where launchers look.")
-@click.option("--idle", metavar="SECONDS", type=click.FloatRange(min=0.1), help="With --foreground: default 900.")
+@click.option("--foreground", is_flag=True, hidden=True)  # what starts the server; with it the next two
+@click.option("--socket", hidden=True)
+@click.option("--idle", type=click.FloatRange(min=0.1), hidden=True)
 @home_option
 @json_option
 def serve_command(
-    at: Workspace, socket: str | None, idle: float | None, *, show: bool, stop: bool, foreground: bool, as_json: bool
+    at: Workspace, socket: str | None, idle: float | None, *, stop: bool, foreground: bool, as_json: bool
 ) -> None:
     """Show or stop the server that runs hooks for agents.
 
     An agent's first run starts it. It keeps Python loaded, so that a run costs a tenth, and ends after 15 minutes
     without a run. `"warm": "off"` in your own config switches it off.
     """
-    if show + stop + foreground > 1:
-        raise click.UsageError("--status, --stop and --foreground exclude one another")
+    if stop and foreground:
+        raise click.UsageError("--stop and --foreground exclude each other")
     if not foreground and (socket is not None or idle is not None):
         raise click.UsageError("--socket and --idle need --foreground")
     if foreground:

@@ -14,6 +14,7 @@ are retried. Contexts after a tool have `attempt`, the number of the run. A bloc
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -124,6 +125,10 @@ class ToolOutcome:
     `ask`, `skip`, `block`, `stop`), `args` are the final arguments under the tool's names, `attempts` is how often it
     ran. `result` is what it returned; `error` is why it failed, `exception` what it raised. With `stop` the turn ends,
     for `stop_reason`. `to_person` are messages for the user. `pending` is the call that waits for a decision.
+
+    `output` is the text with which hooks replaced the result or the error. Then `result` is that text (for one that was
+    JSON the JSON in it, if it is of the same type), or `exception` a ToolFailed with it; `returned` is what the tool
+    itself returned.
     """
 
     content: str
@@ -132,6 +137,8 @@ class ToolOutcome:
     args: dict[str, object]
     attempts: int = 0
     result: object = None
+    returned: object = None
+    output: str | None = None
     error: str | None = None
     exception: Exception | None = None
     notes: tuple[str, ...] = ()
@@ -202,7 +209,10 @@ class CallEvents:
         after = _retry_delay(result, self.attempts)
         if after is None:
             self._note(answer)
-        return self._outcome(error, error=error, exception=exception), after
+        if answer.output is not None:
+            error = str(answer.output)
+            exception = ToolFailed(error)
+        return self._outcome(error, error=error, exception=exception, output=answer.output), after
 
     async def _resume(self, decision: Mapping[str, object]) -> str | None:
         """Do as `_before` for a call that was decided: its hooks have run."""
@@ -272,13 +282,18 @@ class CallEvents:
         except Exception:  # the program's `text` failed, but the tool has run
             log.exception("hookrun: the program's `text` could not convert the result of %s", self.name)
             output = as_text(value)
-        await self._tell("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        answer, _ = await self._fire("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        self._note(answer)
+        result = value
+        if answer.output is not None:
+            output = str(answer.output)
+            result = _replaced(value, output)
         message = message_of_program(context := self._context())
         for fields in [context] if message is None else [call.fields for call in message.calls]:
             path = string_in(plain(fields["tool_args"]), "file_path")
             if path and fields["tool_name"] in CHANGES_FILES:
                 await self._tell("file_changed", file_path=path)
-        return self._outcome(output, result=value)
+        return self._outcome(output, result=result, returned=value, output=answer.output)
 
     async def _fire(self, event: str, **more: object) -> tuple[Reply, Result]:
         result = await fire(self.engine, event, self._context(**more), self.on_error, sync=self.sync)
@@ -348,6 +363,17 @@ def _retry_delay(result: Result, attempts: int) -> float | None:
         log.warning("hookrun: %.200r is not a valid retry request: wait at most %g s", retry, MAX_RETRY_DELAY)
         return None
     return float(max(0, after))
+
+
+def _replaced(value: object, text: str) -> object:
+    """Return what stands for a tool's result whose text a hook has replaced."""
+    if isinstance(value, (dict, list, int, float)):
+        try:
+            new = json.loads(text)
+        except ValueError:
+            return text
+        return new if type(new) is type(value) else text
+    return text
 
 
 def _not_given(reason: str | None) -> str:

@@ -199,7 +199,7 @@ class HandlerCall:
     def _take(self, value: object) -> None:
         outcome = self.outcome
         if isinstance(value, AnyVerdict):  # its own, or the result of a fire
-            if isinstance(value, Verdict) and value.modified_args is value.args_patch is value.modified_context is None:
+            if isinstance(value, Verdict) and all(getattr(value, each) is None for each in VERDICT_OBJECTS):
                 outcome.answer = value
             else:
                 outcome.answer = deep_copy(AnyVerdict.to_dict(value))

@@ -192,7 +192,7 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(project: Project) -> None:
 
 
 def _wired_events(project: Project, agent: str) -> list[str]:
-    listed = hookrun(project, "agents", "--json").json["agents"]
+    listed = hookrun(project, "status", "--json").json["agents"]
     assert isinstance(listed, list)
     return next(list(each["wired"].get("user", [])) for each in listed if each["agent"] == agent)
 

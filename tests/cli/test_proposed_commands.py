@@ -54,6 +54,7 @@ HELP = ("Examples:\n", "Usage: ")
 
 VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
+    "names": "claude", "agents": "claude",
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
     "near": "list", "case.agent.NAME": "claude",
@@ -267,7 +268,7 @@ def fixed() -> list[str]:
     return sorted(each for each in proposed() if not re.search(rf"{MARK}|{{|\b[A-Z]+\b", each) and each != TITLE)
 
 
-DECISIONS = ("hookrun allow", "hookrun pause")
+DECISIONS = ("hookrun allow", "hookrun disable")
 """Commands for a terminal of the user's own."""
 
 
@@ -294,6 +295,17 @@ def test_every_command_without_a_value_runs(shell: Shell) -> None:
 
 def _asked(*arguments: str) -> Callable[[Project], Done]:
     return lambda project: hookrun(project, *arguments)
+
+
+def _guarded(project: Project) -> Done:
+    project.hooks({"command": "true", "on_failure": "block"})
+    return hookrun(project, "install", "claude", "--scope", "project")
+
+
+def _without_script(project: Project) -> Done:
+    assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+    (project.root / ".hookrun" / "run").unlink()
+    return hookrun(project, "validate")
 
 
 def _of_another_home(*arguments: str) -> Callable[[Project], Done]:
@@ -394,6 +406,8 @@ def _kept(project: Project) -> Done:
 
 
 SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
+    "a guard in a project": (_guarded, "hookrun install claude --scope project --when-missing block"),
+    "validate, without a script": (_without_script, "hookrun install claude --scope project"),
     "codex asks for trust": (_asked("install", "codex"), "hookrun install codex --trust"),
     "of a project": (
         _asked("install", "codex", "--scope", "project"),
@@ -418,17 +432,15 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude",
     ),
     "update of a recipe that is not declared": (
-        _asked("recipes", "update", "no-force-push"),
+        _asked("update", "no-force-push"),
         "hookrun add no-force-push",
     ),
     "a level without guards": (
         _asked("add", "no-force-push", "--level", "strict"),
         "hookrun add guards --level strict",
     ),
-    "of one's own": (_asked("recipes", "update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
-    "denied": (_decided("deny"), "hookrun enable 'my guard'"),
+    "of one's own": (_asked("update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
     "disabled": (_decided("disable"), "hookrun enable 'my guard'"),
-    "paused": (_decided("pause"), "hookrun resume 'my guard'"),
     "hooks in another form": (_claude_form, "hookrun config migrate /"),
     "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_asked("add", "no-force-push", "--user"), "hookrun test /"),

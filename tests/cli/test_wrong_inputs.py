@@ -49,6 +49,9 @@ ON_THE_COMMAND_LINE = {
     "explain pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
     "try ls --event pretooluse": 'unknown event "pretooluse" hint: did you mean "pre_tool_use"?',
     "install claud": 'unknown agent "claud" hint: did you mean "claude"?',
+    "install cursor": '"cursor": Cursor reads Claude Code\'s hooks if its settings include',
+    "install devin": '"devin": Devin CLI reads Claude Code\'s hooks hint: run `hookrun install claude`',
+    "install kiro": '"kiro": Kiro runs only hooks in `.kiro/hooks`, which hookrun cannot write yet hint: supported ',
     "doctor claud": 'unknown agent "claud" hint: did you mean "claude"?',
     "explain stop --agent zed": 'unknown agent "zed" hint: supported agents are claude, codex',
     "explain stop --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
@@ -100,7 +103,7 @@ ON_THE_COMMAND_LINE = {
     "explain stop --ctx list.json": "list.json: the context is a list hint: give one JSON object",
     "config migrate": "no Claude Code settings here hint: name the file: `hookrun config migrate FILE`",
     "config migrate none.json": "none.json:1:1: no such file hint: ",
-    "config completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
+    "completion tcsh": 'invalid value for `SHELL`: "tcsh" is not one of bash, zsh, fish',
 }
 """Command line -> the expected message, its lines joined."""
 FOR_FIRE = {
@@ -181,7 +184,7 @@ def test_a_config_that_is_a_directory_or_a_dangling_link(project: Project, name:
         assert "internal error" not in done.stderr
 
 
-@rows("name", ["deny guard", "disable guard", "pause", "untrust", "trust"])
+@rows("name", ["disable guard", "disable --all", "trust --forget", "trust"])
 def test_what_needs_a_terminal(project: Project, name: str) -> None:
     """Without one it is an error with a way out; in an agent's terminal, too."""
     project.hooks({"name": "guard", "event": "stop", "command": "true"})

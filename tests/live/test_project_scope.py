@@ -133,7 +133,7 @@ def _python_for(uid: int | None) -> Path:
     pytest.skip(f"no {version} that another account can run")
 
 
-@pytest.fixture(params=["claude", "codex", "gemini"])
+@pytest.fixture(params=["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode"])
 def lead(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Each agent in turn, for the lead."""
     yield from settle(request.param, request, tmp_path)
