@@ -303,7 +303,7 @@ COUNTED_TOGETHER = {
 BUDGETS = {
     "core": 4630, "launch": 2040, "config": 5900, "agents": 6760, "shell": 4720, "process": 3725, "trust": 2425,
     "fire": 2250, "wiring": 2202, "doctor": 1145, "scaffold": 926, "edit": 860, "library": 3690, "cli": 8585,
-    "testing": 1960, "recipes": 9350, "compat": 4755, "rest": 70, "replay": 840,
+    "testing": 1960, "recipes": 9945, "compat": 4755, "rest": 70, "replay": 840,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 
