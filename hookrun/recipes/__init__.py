@@ -20,6 +20,7 @@ RECIPES: tuple[str, ...] = (
     "protect_data",
     "protect_files",
     "protect_hooks",
+    "protect_tests",
     "quality_gate",
     "rate_limit",
     "require_plan",
@@ -39,7 +40,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
         *("block-destructive-commands", "no-force-push", "protect-cloud", "protect-data", "protect-files"),
         *("protect-hooks", "secret-scan", "snapshot-before"),
     ),
-    "strict": ("no-verify", "protect-branches", "stale-edit"),
+    "strict": ("no-verify", "protect-branches", "protect-tests", "stale-edit"),
 }
 
 # The values of a yes-or-no option.

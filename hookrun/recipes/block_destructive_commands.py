@@ -67,6 +67,9 @@ RECIPE = Recipe(
           -delete`), volumes (`zfs destroy`, `lvremove`), accounts, timed jobs (`crontab -r`), settings such as
           `~/.zshrc` that are written anew, databases and backups that are named so, trees moved to where they do not
           last; before `kill -9 -1` and `shutdown`; and before `rm -rf "$DIR"/*` where nothing sets `DIR`.
+        - It asks before firewalls and checks of certificates are switched off (`ufw disable`, `setenforce 0`, `npm
+          config set strict-ssl false`), and before agents start that ask nothing (`claude
+          --dangerously-skip-permissions`).
         - `Remove-Item -Recurse`, `rd /s`, `rimraf`, `trash`, and `rm -r` in a container of a directory that it mounts.
           Caches (`~/.cache`, `~/.npm`) are not asked about.
         - The same commands behind `cd`, `sudo`, `env`, `timeout`, `xargs`, `uv run`, `npx` and similar, in `bash -c`,

@@ -45,7 +45,45 @@ vssadmin delete shadows
 clear-disk|format-volume|initialize-disk|remove-partition
 format ?:*
 """)
-PROGRAMS = (*LOSING, "kill")
+# What switches off the protection of this machine or of its connections.
+UNPROTECTED = rows_of("""
+setenforce 0|permissive
+ufw disable|reset
+iptables|ip6tables -F|--flush
+nft flush ruleset
+pfctl -d
+csrutil disable
+spctl --master-disable|--global-disable
+auditctl -e 0
+systemctl|service stop|disable|mask firewalld*|ufw*|nftables*|iptables*|auditd*|apparmor*|fail2ban*
+service firewalld|ufw|nftables|iptables|auditd|apparmor|fail2ban stop
+netsh advfirewall set * state off
+set-mppreference -DisableRealtimeMonitoring $true|1
+git config http.sslverify|http.sslVerify|http.*.sslVerify false|0|no|off
+npm|pnpm|yarn config set strict-ssl false
+npm|pnpm|yarn config set strict-ssl=false
+""")
+# What starts an agent that asks its user about no call, by the agents' own help.
+UNASKED = rows_of("""
+claude --dangerously-skip-permissions|--permission-mode=bypassPermissions
+claude --permission-mode bypassPermissions
+codex --dangerously-bypass-approvals-and-sandbox|--yolo
+gemini|qwen -y|--yolo|--approval-mode=yolo
+gemini|qwen --approval-mode yolo
+copilot --allow-all-tools|--allow-all|--yolo
+cursor-agent -f|--force
+amp --dangerously-allow-all
+crush -y|--yolo
+droid --skip-permissions-unsafe
+aider --yes-always
+""")
+# Rows, and what a command in one does.
+QUESTIONS = (
+    (LOSING, "takes away what only a backup brings back, or ends the running system"),
+    (UNPROTECTED, "switches off what protects this machine or its connections"),
+    (UNASKED, "starts an agent that asks about no call"),
+)
+PROGRAMS = (*{name for rows, _ in QUESTIONS for name in rows}, "kill")
 # Options with which they only say something, or call it off.
 HARMLESS = frozenset({"--dry-run", "--help", "--show", "--version", "-c"})
 # An emptied directory of which the name may be empty.
@@ -70,12 +108,13 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
 
     texts = [command.program, *command.operands[:2]]
     words = command.arguments
-    if not HARMLESS.isdisjoint(words):
+    if not HARMLESS.isdisjoint(words) and matching_row(command, UNASKED) is None:  # `claude -c` continues a session
         return
     everyone = command.program == "kill" and len(words) > 1 and words[-1] == "-1"
     emptied = texts == ["crontab", "-"] and command.stdin is not None and not command.stdin.text.strip()
-    if matching_row(command, LOSING) is not None or emptied or everyone:
-        yield f"`{' '.join(texts)}` takes away what only a backup brings back, or ends the running system"
+    for rows, does in QUESTIONS:
+        if matching_row(command, rows) is not None or (rows is LOSING and (emptied or everyone)):
+            yield f"`{' '.join(texts)}` {does}"
     for path in searched(command):
         full = absolute(path, command.directory)
         if full is not None and protected.is_large(full):

@@ -30,7 +30,7 @@ TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folde
 CACHES = (
     ".bun/install/cache", ".cache", ".cargo/git", ".cargo/registry", ".composer/cache", ".gradle/caches",
     ".local/share/pnpm/store", ".m2/repository", ".npm", ".nuget/packages", ".pnpm-store", ".yarn/cache", "go/pkg/mod",
-    "Library/Caches",
+    "Library/Caches", "Library/Developer/Xcode/DerivedData",
 )  # fmt: skip
 
 

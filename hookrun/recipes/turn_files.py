@@ -21,9 +21,9 @@ SECONDS, TIMEOUT = 240.0, 300
 
 AT = Option(
     "at",
-    "edit",
-    "When files are handled: `edit`, each after its edit, or `stop`, once at the end of the turn that edited them.",
-    choices=("edit", "stop"),
+    "change",
+    "When files are handled: `change`, each after it changed, or `stop`, once at the end of the turn.",
+    choices=("change", "stop"),
 )
 
 
@@ -49,7 +49,7 @@ def handle(recipe: Recipe, context: Mapping[str, object], check: Check) -> Answe
     begun, blocks, notes = monotonic(), list[str](), list[str]()
     for at, (path, directory) in enumerate(edited.items()):
         if monotonic() - begun > SECONDS:
-            notes.append(f"{recipe.name}: no time for {len(edited) - at} of {len(edited)} files")
+            notes.append(f"{recipe.name}: {len(edited) - at} of {len(edited)} files not handled, it took too long")
             break
         answer = check({**context, "tool_args": None, "file_path": path, "working_dir": directory}) or {}
         blocks += [str(answer["message"])] if "message" in answer else []

@@ -57,8 +57,8 @@ SEARCHING = having("searches")
 # Programs that search, and their options before a pattern of the files searched.
 FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
 
-# Options whose next word is not shown as a file.
-NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "-g"})
+# Options whose next word is not shown as a file; that of `--jq` and `--query` chooses from a result.
+NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "--jq", "--query", "-g"})
 
 # The short option of TARGETED for the target.
 SHORT_TARGET = r"-[A-Za-z]*t"

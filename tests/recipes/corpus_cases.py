@@ -48,7 +48,7 @@ UPDATE = "python -m tests.recipes.corpus_cases --update"
 
 GUARDS = (
     "protect-hooks", "block-destructive-commands", "no-force-push", "protect-cloud", "protect-data", "protect-files",
-    "secret-scan", "no-verify", "protect-branches",
+    "secret-scan", "no-verify", "protect-branches", "protect-tests",
 )  # fmt: skip
 """The recipes that are asked, with their default options."""
 

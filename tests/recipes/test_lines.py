@@ -145,6 +145,19 @@ PROTECT_HOOKS_HARMFUL = [
 ]
 
 DESTRUCTIVE_HARMLESS = [
+    "sudo ufw status verbose",
+    "ufw enable",
+    "getenforce",
+    "systemctl status firewalld",
+    "systemctl restart firewalld",
+    "iptables -L",
+    "git config --global http.sslVerify true",
+    "git config --get http.sslVerify",
+    "npm config set strict-ssl true",
+    "claude -p 'explain --dangerously-skip-permissions'",
+    "claude --permission-mode plan",
+    "codex exec 'fix the tests'",
+    "gemini -p 'say yolo'",
     "rm -rf ~/.cache/pip ~/.npm/_cacache ~/Library/Caches/x",
     "find ~/app -name '*.log' -delete; find / -name '*.log'",
     "find ~/app -name '*.o' -exec rm {} +; find ~ -name rm -exec grep -l x {} +",
@@ -203,6 +216,17 @@ DESTRUCTIVE_HARMLESS = [
 ]
 
 DESTRUCTIVE_ASKED = [
+    "sudo ufw disable",
+    "sudo setenforce 0",
+    "systemctl stop firewalld.service",
+    "iptables -F",
+    "git config --global http.sslVerify false",
+    "npm config set strict-ssl=false",
+    "claude --dangerously-skip-permissions -p 'clean up'",
+    "claude -c --permission-mode bypassPermissions",
+    "codex exec --dangerously-bypass-approvals-and-sandbox x",
+    "gemini --approval-mode=yolo -p x",
+    "npx crush --yolo",
     "find / -name '*.log' -delete",
     "find ~ -type f -mtime +30 -exec rm {} +",
     "find / -name core -execdir /bin/rm -f {} \\;",
@@ -417,6 +441,8 @@ FORCE_PUSH_HARMFUL = [
 ]
 
 PROTECT_FILES_HARMLESS = [
+    "gh api repos/{owner}/{repo}/actions/caches --jq '.actions_caches[].key'",
+    "aws kms list-keys --query 'Keys[].server.key'",
     "set -a; . ./.env; set +a; npm run dev",
     "source .env && make",
     "touch .env",

@@ -96,12 +96,12 @@ def test_without_time_the_rest_is_named(tools: Account, monkeypatch: pytest.Monk
     """What was found before counts."""
     monkeypatch.setattr(turn_files, "SECONDS", -1.0)
     edit(tools, "a.py", "lint_on_edit")
-    assert stop(tools, "lint_on_edit")["system_message"] == "lint-on-edit: no time for 1 of 1 files"
+    assert stop(tools, "lint_on_edit")["system_message"] == "lint-on-edit: 1 of 1 files not handled, it took too long"
 
 
 def test_after_each_edit_by_default(tools: Account) -> None:
     """The end of the turn has nothing to do then."""
-    tools.options(at="edit")
+    tools.options(at="change")
     assert (edit(tools, "a.py", "lint_on_edit") or {})["action"] == "block"
     assert stop(tools, "lint_on_edit") == {}
 

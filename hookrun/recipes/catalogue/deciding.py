@@ -100,7 +100,7 @@ def _catalogue(recipe: Recipe) -> Catalogue:
     return catalogue
 
 
-def _written(command: SimpleCommand) -> Iterator[tuple[str, str]]:
+def written_texts(command: SimpleCommand) -> Iterator[tuple[str, str]]:
     """Yield the files that a command writes a known text to, absolute, with the text."""
     from hookrun.shell.evaluate import output_of
 
@@ -165,7 +165,7 @@ class CatalogueGuard:
                 call.around = [word for each in command.wrappers for word in launchers.get(each, ())]
                 call.written = written
                 yield from self._of_call(call, command, before)
-            written.update(_written(command))
+            written.update(written_texts(command))
             before = command
             if command.program in LAUNCHING:
                 launchers[command.program] = command.arguments
