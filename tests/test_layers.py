@@ -303,7 +303,7 @@ COUNTED_TOGETHER = {
 BUDGETS = {
     "core": 4565, "launch": 2040, "config": 5800, "agents": 5690, "shell": 4720, "process": 3720, "trust": 2420,
     "fire": 2250, "wiring": 2090, "doctor": 1125, "scaffold": 895, "edit": 800, "library": 3690, "cli": 8510,
-    "testing": 1960, "recipes": 9360, "compat": 4710, "rest": 70, "replay": 840,
+    "testing": 1960, "recipes": 9360, "compat": 4715, "rest": 70, "replay": 840,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 
