@@ -43,7 +43,7 @@ def ways(home: Path, project: Path) -> dict[str, tuple[list[str], object]]:
     return {
         "fire": (["fire", "pre_tool_use"], CONTEXT),
         "fire --agent": (["fire", "--agent", "claude", "--home", str(home)], message),
-        "explain": (["explain", "pre_tool_use", "--ctx", str(project / "ctx.json"), "--home", str(home)], None),
+        "explain": (["explain", "pre_tool_use", "--ctx", str(project / "ctx.json")], None),
     }
 
 

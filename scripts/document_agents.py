@@ -13,10 +13,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hookrun import agents  # noqa: E402  # the package beside this program, not an installed one
-from hookrun.agents.base import Message, native_event  # noqa: E402
+from hookrun.agents.base import native_event  # noqa: E402
 from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
-from hookrun.agents.reply import DEGRADATIONS, degrade  # noqa: E402
+from hookrun.agents.grades import GRADED, MEANINGS, fallback, grades  # noqa: E402
+from hookrun.agents.reply import DEGRADATIONS  # noqa: E402
 from hookrun.core import session  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.wiring import plan  # noqa: E402  # the package beside this program, not an installed one
 
@@ -39,7 +40,7 @@ hookrun's names of events, tools and arguments in every agent.
   n ended hookrun (0 on Copilot CLI).
 - **The project** is what the agent's own variable names, else the directory in its message, else the working directory.
 - **The environment**: `HOME`, `XDG_*`, `HOOKRUN` and `HOOKRUN_SKIP` are ignored. The home directory is
-  the account's, or `--home`.
+  the account's, or the one that your settings name.
 - **Internal errors** block a call for which there is a [guard](undecided.md), else the user is notified.
 - **Time**: without `--deadline`, hooks get the agent's own limit less half a second.
 - **Several calls in one**: a patch runs the hooks once for each file, a list of commands once for each command. The
@@ -53,6 +54,15 @@ hookrun's names of events, tools and arguments in every agent.
 
 If an event cannot express a part of a verdict, hookrun uses the closest form that it has. The audit log (`degraded`)
 and `--explain` show it, and the user is notified once per session.
+
+"""
+
+
+GRADES = """
+## Grades
+
+What a hook's decision is worth in each agent, with the newest version that was measured and when. `hookrun status
+--json` has it, `hookrun doctor` says if the installed agent is newer.
 
 """
 
@@ -152,6 +162,10 @@ def page() -> str:
     parts = [
         INTRODUCTION.format(blocks=session.MAX_STOP_BLOCKS),
         table(("Fallback", "Effect"), ((f"`{name}`", text) for name, text in DEGRADATIONS.items())),
+        GRADES,
+        "".join(f"- **{name}**: {meaning}.\n" for name, meaning in MEANINGS.items()),
+        "\n",
+        _grades([*modules, *callers]),
         EVENTS,
         _events(modules),
         TOOLS,
@@ -181,6 +195,18 @@ def _events(modules: Sequence[Agent]) -> str:
     return table(["hookrun", *(module.DISPLAY_NAME for module in modules)], rows)
 
 
+def _grades(modules: Sequence[Agent]) -> str:
+    rows = [
+        [module.DISPLAY_NAME, ", ".join(_measured(module)) or "no", *(f"`{each}`" for each in grades(module).values())]
+        for module in modules
+    ]
+    return table(["", "measured", *(f"`{name}`" for name in GRADED)], rows)
+
+
+def _measured(module: Agent) -> list[str]:
+    return [plan.newest_measured(module), module.MEASURED_ON] if module.MEASURED_ON else []
+
+
 def _natives(module: Agent, event: str) -> str:
     own = [f"`{native}`" for native, name in module.EVENTS.items() if name == event]
     made = [f"*`{native}`*" for native in module.SYNTHESIZED_FROM.get(event, ())]
@@ -206,6 +232,8 @@ VERDICTS = {
     "skip": Reply("skip", "R"),
     "block": Reply("block", "R"),
     "stop": Reply("stop", "R"),
+    "modified_output": Reply(output="O"),
+    "modified_prompt": Reply(prompt="N"),
     "additional_context": Reply(context="C"),
     "system_message": Reply(user_message="P"),
 }
@@ -214,26 +242,11 @@ VERDICTS = {
 
 def _before_a_tool(modules: Sequence[Agent]) -> str:
     rows = [
-        [f"`{name}`", *(_said(module, native_event(module, "pre_tool_use"), said) for module in modules)]
+        [f"`{name}`", *(fallback(module, native_event(module, "pre_tool_use"), said) for module in modules)]
         for name, said in VERDICTS.items()
+        if said.output is said.prompt is None
     ]
     return table(["verdict", *(module.DISPLAY_NAME for module in modules)], rows)
-
-
-def _said(module: Agent, native: str, said: Reply) -> str:
-    """Return ✓ if an event can express a verdict, - if it has no effect, else the last of its fallbacks."""
-    form = module.RESPONSE_FORMATS.get(native)
-    event = module.EVENTS[native]
-    if said.args is not None and event not in ("pre_tool_use", "permission_request"):
-        return ""
-    able = form.capabilities if form is not None else frozenset[str]()
-    told, names = degrade(said, able, event)
-    if form is not None:
-        names += form.caveats(told, Message(native, [], tool=next(iter(module.TOOLS), None)))
-    parts = (said.action, "block") if said.action != "continue" else ("context", "system_message")
-    steps = [name.partition(" -> ")[2] for name in names if name.startswith(parts)]
-    step = steps[-1] if steps else "✓" if said.action != "allow" or "allow" in able else "-"
-    return "-" if step in ("continue", "nothing") else step
 
 
 def _agent(module: Agent) -> str:
@@ -244,8 +257,13 @@ def _agent(module: Agent) -> str:
         f"`{native}` is sent {when}: connected for a hook only."
         for native, when in module.INSTALL.get("on_demand", {}).items()
     ]
+    unmeasured = [
+        f"Responses to {', '.join(f'`{native}`' for native in natives)} follow its documentation; not measured."
+        for natives in [getattr(module, "UNMEASURED", ())]
+        if natives
+    ]
     unmapped = [f"Not mapped: `{native}` ({why})." for native, why in NOT_MAPPED.get(module.NAME, {}).items()]
-    notes = "".join(f"- {note}\n" for note in (*module.NOTES, *often, *unmapped))
+    notes = "".join(f"- {note}\n" for note in (*module.NOTES, *unmeasured, *often, *unmapped))
     return (
         f"\n## {module.DISPLAY_NAME} (`{module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
         f"Variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"
@@ -258,7 +276,7 @@ def _row(module: Agent, native: str) -> list[str]:
     seconds = f"{limit:g}" + (f" (at most {most:g})" if most is not None and most != limit else "")
     return [
         f"`{native}`",
-        *(_said(module, native, said) for said in VERDICTS.values()),
+        *(fallback(module, native, said) for said in VERDICTS.values()),
         seconds,
         _connected(module, native),
     ]

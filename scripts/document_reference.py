@@ -77,7 +77,7 @@ INTRODUCTION = """\
 <!-- Written by scripts/document_reference.py from hookrun/cli: change that. -->
 
 Every command has `--help` and `--color auto|always|never`. `--json` prints JSON for programs. `hookrun help TOPIC`
-explains a topic. `hookrun config completion SHELL` prints a completion script.
+explains a topic. `hookrun completion SHELL` prints a completion script.
 """
 
 

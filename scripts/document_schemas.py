@@ -29,7 +29,7 @@ CONTEXT = {
     "root_session_id": "The session that this one was started from.",
     "file_path": "The file this is about, absolute and normalised.",
     "working_dir": "The agent's working directory.",
-    "agent": "The agent: claude, codex, gemini, qwen, copilot, cline, opencode, kilo, pi.",
+    "agent": "The agent: claude, codex, gemini, qwen, copilot, cline, opencode, kilo, pi, vibe.",
     "agent_event": "The agent's own name of the event.",
     "agent_tool_name": "The agent's own name of the tool.",
     "timestamp": "When the event was fired: UTC, RFC 3339.",
@@ -41,6 +41,8 @@ VERDICT = {
     "additional_context": "Text for the model, beside any action.",
     "system_message": "Text for the user, beside any action.",
     "modified_args": "All arguments of the tool, with modify, allow or ask.",
+    "modified_output": "The text that the model gets instead of a tool's output or error, after a tool.",
+    "modified_prompt": "The prompt that is sent instead of the user's, at user_prompt_submit.",
     "args_patch": "A JSON Merge Patch (RFC 7396) on the arguments, instead of modified_args.",
     "modified_context": "Merged into the metadata of later hooks.",
 }

@@ -93,9 +93,9 @@ def test_which_events_can_carry_a_tool() -> None:
     ]  # fmt: skip
 
 
-@rows("arguments", [None, {}, {"command": "ls"}])
-def test_arguments_can_be_changed_before_something_is_done(arguments: dict[str, object] | None) -> None:
+@rows("arguments, own", [(None, ""), ({}, "modified_args"), ({"command": "ls"}, "modified_args")])
+def test_arguments_can_be_changed_before_something_is_done(arguments: dict[str, object] | None, own: str) -> None:
     """Only events before the deed have arguments to change, and a program's own if it carries some, even empty ones."""
-    can_modify = [event for event in DESIGN if events.can_modify(event, arguments)]
+    can_modify = [event for event in DESIGN if events.changed_by(event, arguments) == "modified_args"]
     assert can_modify == ["pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"]
-    assert events.can_modify("before_deploy", arguments) is (arguments is not None)
+    assert events.changed_by("before_deploy", arguments) == own

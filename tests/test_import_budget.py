@@ -163,3 +163,14 @@ def test_a_context_passes_few_modules_on_its_way_to_the_answer() -> None:
     for way, modules, _, _, changes, *_ in lines:
         assert int(modules) <= WAYS[way][0], counted.stdout
         assert int(changes) <= WAYS[way][1], counted.stdout
+
+
+EMBEDDED = Path(__file__).parent / "programs" / "embedded_engine.py"
+
+
+def test_a_program_without_a_loop_does_not_load_asyncio() -> None:
+    """It takes as long as all the rest of an engine; what encodes contexts and starts processes comes later, too."""
+    done = subprocess.run([sys.executable, EMBEDDED], capture_output=True, text=True, check=True)
+    imported, used = map(str.split, done.stdout.splitlines())
+    assert {"asyncio", "orjson", "subprocess", "uuid"}.isdisjoint(imported)
+    assert {"asyncio", "orjson", "subprocess"}.isdisjoint(used)

@@ -8,7 +8,7 @@ import json
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from hookrun.core import verdicts
+from hookrun.core import changes as merging
 from tests.rows import rows
 
 APPENDIX_A = [
@@ -56,7 +56,7 @@ def set_in(target: dict[str, object], path: tuple[str, ...]) -> bool:
 @rows("original, patch, expected", APPENDIX_A)
 def test_the_cases_of_rfc_7396(original: str, patch: str, expected: str) -> None:
     """Every test case of the RFC's appendix A gives the result it states."""
-    assert exact(verdicts.merge_patch(json.loads(original), json.loads(patch))) == exact(json.loads(expected))
+    assert exact(merging.merge_patch(json.loads(original), json.loads(patch))) == exact(json.loads(expected))
 
 
 def reference_merge(target: object, patch: object) -> object:
@@ -78,7 +78,7 @@ def reference_merge(target: object, patch: object) -> object:
 def test_merge_patch_is_the_pseudocode_of_the_rfc(target: object, patch: object) -> None:
     """Any target and patch: the result is that of the RFC's own algorithm."""
     expected = reference_merge(copy.deepcopy(target), copy.deepcopy(patch))
-    assert exact(verdicts.merge_patch(target, patch)) == exact(expected)
+    assert exact(merging.merge_patch(target, patch)) == exact(expected)
 
 
 @pytest.mark.slow
@@ -87,11 +87,11 @@ def test_what_is_given_is_left_as_it_was(
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
 ) -> None:
     """By merging and telling apart, and by changes that reach into values that earlier changes have set."""
-    first, second = list(verdicts.diff(base, one)), list(verdicts.diff(base, other))
+    first, second = list(merging.diff(base, one)), list(merging.diff(base, other))
     before = repr((base, one, other, first, second))
-    merged = verdicts.merge_patch(base, one)
-    verdicts.apply(verdicts.apply(base, first), second)
-    verdicts.apply(merged if isinstance(merged, dict) else {}, second)
+    merged = merging.merge_patch(base, one)
+    merging.apply(merging.apply(base, first), second)
+    merging.apply(merged if isinstance(merged, dict) else {}, second)
     assert repr((base, one, other, first, second)) == before
 
 
@@ -99,42 +99,42 @@ def test_what_is_given_is_left_as_it_was(
 @given(objects, objects)
 def test_applying_the_difference_gives_the_other(one: dict[str, object], other: dict[str, object]) -> None:
     """apply(a, diff(a, b)) is b, with true, 1 and 1.0 distinguished."""
-    assert exact(verdicts.apply(one, verdicts.diff(one, other))) == exact(other)
+    assert exact(merging.apply(one, merging.diff(one, other))) == exact(other)
 
 
 @given(objects, objects)
 def test_each_change_is_a_real_one(one: dict[str, object], other: dict[str, object]) -> None:
     """A path is named once, as set with the new value or as removed, and only where the two are not the same."""
-    assert list(verdicts.diff(one, copy.deepcopy(one))) == []
-    changes = list(verdicts.diff(one, other))
+    assert list(merging.diff(one, copy.deepcopy(one))) == []
+    changes = list(merging.diff(one, other))
     paths = [path for path, _, _ in changes]
     assert len(set(paths)) == len(paths)
     for path, there, _ in changes:
         assert set_in(other, path) is there
         rest = [change for change in changes if change[0] != path]
-        assert exact(verdicts.apply(one, rest)) != exact(other)
+        assert exact(merging.apply(one, rest)) != exact(other)
 
 
 @rows("one, other", [(1, True), (0, False), (1, 1.0), ([1], [True]), ({"x": 0}, {"x": False})])
 def test_values_that_python_calls_equal_are_told_apart(one: object, other: object) -> None:
     """True is not 1 and 1 is not 1.0, within lists and objects too."""
-    assert not verdicts.json_equal(one, other)
-    assert not verdicts.json_equal(other, one)
-    assert len(list(verdicts.diff({"a": one}, {"a": other}))) == 1
+    assert not merging.json_equal(one, other)
+    assert not merging.json_equal(other, one)
+    assert len(list(merging.diff({"a": one}, {"a": other}))) == 1
 
 
 @given(values, values)
 def test_same_means_the_same_json(one: object, other: object) -> None:
     """Two values are the same when they are written the same, the order of keys aside."""
-    assert verdicts.json_equal(one, other) is (exact(one) == exact(other))
-    assert verdicts.json_equal(one, copy.deepcopy(one))
+    assert merging.json_equal(one, other) is (exact(one) == exact(other))
+    assert merging.json_equal(one, copy.deepcopy(one))
 
 
 @given(objects, objects)
 def test_equal_changes_are_no_conflict(base: dict[str, object], after: dict[str, object]) -> None:
     """Two hooks that want the same are of one mind."""
-    changes = list(verdicts.diff(base, after))
-    assert verdicts.conflicts(changes, list(verdicts.diff(base, copy.deepcopy(after)))) == []
+    changes = list(merging.diff(base, after))
+    assert merging.conflicts(changes, list(merging.diff(base, copy.deepcopy(after)))) == []
 
 
 @pytest.mark.slow
@@ -143,12 +143,12 @@ def test_the_order_of_changes_decides_neither_a_conflict_nor_what_comes_out_with
     base: dict[str, object], one: dict[str, object], other: dict[str, object]
 ) -> None:
     """Whichever is asked, or made, first."""
-    first, second = list(verdicts.diff(base, one)), list(verdicts.diff(base, other))
-    conflict = bool(verdicts.conflicts(first, second))
-    assert bool(verdicts.conflicts(second, first)) is conflict
+    first, second = list(merging.diff(base, one)), list(merging.diff(base, other))
+    conflict = bool(merging.conflicts(first, second))
+    assert bool(merging.conflicts(second, first)) is conflict
     assume(not conflict)
-    forth = verdicts.apply(verdicts.apply(base, first), second)
-    assert exact(forth) == exact(verdicts.apply(verdicts.apply(base, second), first))
+    forth = merging.apply(merging.apply(base, first), second)
+    assert exact(forth) == exact(merging.apply(merging.apply(base, second), first))
 
 
 @rows(
@@ -170,5 +170,5 @@ def test_the_order_of_changes_decides_neither_a_conflict_nor_what_comes_out_with
 def test_what_conflicts(one: dict[str, object], other: dict[str, object], expected: list[tuple[str, ...]]) -> None:
     """Two changes conflict where they touch the same path, or one within the other, and do not leave the same."""
     base: dict[str, object] = {"a": 0, "c": {}}
-    first, second = list(verdicts.diff(base, {"c": {}, **one})), list(verdicts.diff(base, {"c": {}, **other}))
-    assert verdicts.conflicts(first, second) == expected
+    first, second = list(merging.diff(base, {"c": {}, **one})), list(merging.diff(base, {"c": {}, **other}))
+    assert merging.conflicts(first, second) == expected

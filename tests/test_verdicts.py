@@ -50,21 +50,21 @@ def said(action: str) -> dict[str, object]:
     return {"action": action, "message": "why", **({"modified_args": {"a": 1}} if action == "modify" else {})}
 
 
-def read(outcome: Outcome, *, can_modify: bool = True) -> Verdict | Failure:
+def read(outcome: Outcome, *, change: str = "modified_args") -> Verdict | Failure:
     """Return what the run answered."""
-    return verdicts.from_process(hook(), outcome, can_modify=can_modify)[0]
+    return verdicts.from_process(hook(), outcome, change=change)[0]
 
 
-def answer(outcome: Outcome, *, can_modify: bool = True) -> dict[str, object]:
+def answer(outcome: Outcome, *, change: str = "modified_args") -> dict[str, object]:
     """Return the verdict of the run as JSON has it; a failure is an error of the test."""
-    result = read(outcome, can_modify=can_modify)
+    result = read(outcome, change=change)
     assert isinstance(result, Verdict), result
     return result.to_dict()
 
 
-def failure(outcome: Outcome, *, can_modify: bool = True) -> Failure:
+def failure(outcome: Outcome, *, change: str = "modified_args") -> Failure:
     """Return the failure of the run; a verdict is an error of the test."""
-    result = read(outcome, can_modify=can_modify)
+    result = read(outcome, change=change)
     assert isinstance(result, Failure), result
     return result
 
@@ -88,14 +88,16 @@ def test_exit_0_and_one_fitting_object_is_as_it_says(action: str, around: str) -
 
 def test_unknown_keys_are_a_warning_and_known_ones_are_none() -> None:
     """The verdict counts, and the note names the keys that mean nothing; every field, null too, is known."""
-    result, notes = verdicts.from_process(hook(), ended({"action": "block", "mesage": "x", "zz": 1}), can_modify=True)
+    result, notes = verdicts.from_process(
+        hook(), ended({"action": "block", "mesage": "x", "zz": 1}), change="modified_args"
+    )
     assert isinstance(result, Verdict)
     assert result.action == "block"
     assert len(notes) == 1
     assert "mesage, zz" in notes[0]
     known = dict.fromkeys(("message", "additional_context", "system_message", "args_patch", "modified_context"))
     stdout: dict[str, object] = {"action": "modify", "modified_args": {}, **known}
-    result, notes = verdicts.from_process(hook(), ended(stdout), can_modify=True)
+    result, notes = verdicts.from_process(hook(), ended(stdout), change="modified_args")
     assert isinstance(result, Verdict)
     assert notes == []
 
@@ -175,7 +177,7 @@ REFUSALS = {
 @rows("stdout", REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_is_never_lost_to_noise_or_spelling(stdout: str) -> None:
     """Any object on its own is one, in whatever known dialect; a note says what the right form is."""
-    result, notes = verdicts.from_process(hook(), ended(stdout), can_modify=True)
+    result, notes = verdicts.from_process(hook(), ended(stdout), change="modified_args")
     assert isinstance(result, Verdict)
     assert (result.action, result.message) == ("block", "no")
     assert [note.partition(":")[0] for note in notes] == [verdicts.WRONG_FIELD]
@@ -215,27 +217,27 @@ def test_what_is_not_utf_8_is_a_bad_verdict(stdout: bytes) -> None:
 def test_a_change_where_there_is_nothing_to_change_is_a_bad_verdict(action: str, field: str) -> None:
     """On an event without arguments a change is an error, not silently ignored."""
     stdout = {"action": action, field: {}}
-    assert failure(ended(stdout), can_modify=False).kind == "bad_verdict"
+    assert failure(ended(stdout), change="").kind == "bad_verdict"
     assert answer(ended(stdout)) == stdout
 
 
 @rows("action", ["allow", "ask"])
 def test_allow_and_ask_need_no_arguments(action: str) -> None:
     """They may come with a change, and without one they fit every event."""
-    assert answer(ended({"action": action}), can_modify=False) == {"action": action}
+    assert answer(ended({"action": action}), change="") == {"action": action}
 
 
 @rows("action", ["continue", "block", "skip", "stop"])
 @rows("field", ["modified_args", "args_patch"])
-@rows("can_modify", [True, False])
-def test_arguments_beside_another_action_are_not_used_and_told(action: str, field: str, can_modify: bool) -> None:
+@rows("change", ["modified_args", ""])
+def test_arguments_beside_another_action_are_not_used_and_told(action: str, field: str, change: str) -> None:
     """Only modify, allow and ask change anything; what else brings arguments gets a note, empty ones none."""
-    result, notes = verdicts.from_process(hook(), ended({"action": action, field: {"a": 1}}), can_modify=can_modify)
+    result, notes = verdicts.from_process(hook(), ended({"action": action, field: {"a": 1}}), change=change)
     assert isinstance(result, Verdict)
     assert result.to_dict() == {"action": action}
     assert len(notes) == 1
     assert action in notes[0]
-    result, notes = verdicts.from_process(hook(), ended({"action": action, field: {}}), can_modify=can_modify)
+    result, notes = verdicts.from_process(hook(), ended({"action": action, field: {}}), change=change)
     assert isinstance(result, Verdict)
     assert (result.to_dict(), notes) == ({"action": action}, [])
 
@@ -252,7 +254,7 @@ def test_a_cut_answer_at_exit_0_is_a_bad_verdict(action: str) -> None:
 def test_a_cut_answer_loses_no_refusal(action: str) -> None:
     """It is no more than noise that was cut, or what is said beside it."""
     for stdout in (json.dumps(said(action)).encode() + b"\nnoi", json.dumps(said(action)).encode()[:-1]):
-        result, notes = verdicts.from_process(hook(), ended(stdout, truncated=True), can_modify=True)
+        result, notes = verdicts.from_process(hook(), ended(stdout, truncated=True), change="modified_args")
         assert isinstance(result, Verdict)
         assert result.action == action
         assert "max_output" in notes[0]
@@ -326,7 +328,7 @@ def test_exit_2_is_a_block_with_a_reason(stdout: bytes, stderr: bytes, message: 
 def test_exit_2_and_an_answer_that_does_not_count_is_a_block() -> None:
     """Neither an answer that does not fit the event nor one that was cut weakens the exit status."""
     block = {"action": "block", "message": "no"}
-    assert answer(ended(said("modify"), exit_code=2, stderr=b"no"), can_modify=False) == block
+    assert answer(ended(said("modify"), exit_code=2, stderr=b"no"), change="") == block
     assert answer(ended(said("allow"), exit_code=2, stderr=b"no", truncated=True)) == block
 
 
@@ -378,7 +380,7 @@ def test_a_guards_word_counts_whatever_came_after_it(
 ) -> None:
     """A valid block, skip, ask or stop is not lost because the hook crashed, hung or was killed; a note reports it."""
     outcome = ended(said(action), exit_code=exit_code, failure=of_kind(kind))
-    result, notes = verdicts.from_process(hook(), outcome, can_modify=True)
+    result, notes = verdicts.from_process(hook(), outcome, change="modified_args")
     assert isinstance(result, Verdict), expected
     assert result.to_dict() == said(action)
     assert len(notes) == 1
@@ -487,7 +489,7 @@ def test_nothing_quietly_becomes_continue(  # noqa: PLR0917  # hypothesis gives 
     exit_code: int | None,
     failed: Failure | None,
     truncated: bool,
-    can_modify: bool,
+    change: str,
     on_failure: str,
     mode: str,
 ) -> None:
@@ -496,7 +498,7 @@ def test_nothing_quietly_becomes_continue(  # noqa: PLR0917  # hypothesis gives 
     """
     guard = hook(on_failure=on_failure, mode=mode)
     outcome = ended(stdout, stderr=stderr, exit_code=exit_code, failure=failed, truncated=truncated)
-    result, _ = verdicts.from_process(guard, outcome, can_modify=can_modify)
+    result, _ = verdicts.from_process(guard, outcome, change=change)
     settled = verdicts.apply_policies(guard, result)
     assert settled.action in ACTIONS
     json.dumps(settled.to_dict(), allow_nan=False)

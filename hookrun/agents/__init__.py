@@ -21,7 +21,11 @@ AGENTS = {
     "opencode": "hookrun.agents.opencode",
     "kilo": "hookrun.agents.kilo",
     "pi": "hookrun.agents.pi",
+    "vibe": "hookrun.agents.vibe",
 }
+
+# Agents whose own hooks hookrun runs in every other (see dialects.py).
+DIALECTS = ("claude", "codex", "gemini", "qwen", "copilot", "cursor", "windsurf")
 
 # An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
 #
@@ -42,7 +46,9 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "opencode": (".opencode/plugin/*", ".opencode/plugins/*", ".config/opencode/*", "opencode.json", "opencode.jsonc"),
     "kilo": (".kilo/plugin*/*", ".kilocode/plugin*/*", ".kilo/kilo.json*", ".config/kilo/*", "kilo.json", "kilo.jsonc"),
     "pi": (".pi/extensions/*", ".pi/settings.json", ".pi/agent/extensions/*", ".pi/agent/settings.json"),
+    "vibe": (".vibe/hooks.toml", ".vibe/config.toml", ".vibe/trusted_folders.toml", ".vibe/plugins/*"),
     "cursor": (".cursor/hooks.json",),
+    "windsurf": (".windsurf/hooks.json", ".codeium/windsurf/hooks.json", ".codeium/hooks.json"),
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
 }
@@ -56,17 +62,21 @@ MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
 
 
 class UnknownAgentError(UserError, LookupError):
-    """No agent has this name; the message lists the known ones."""
+    """hookrun has no module for an agent; the message says what is true of it, or lists those that it has."""
 
 
 def load(name: str) -> Agent:
     """Return the agent's module. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
+        from hookrun.agents import others
         from hookrun.core.text import did_you_mean, quote
 
-        hint = did_you_mean(name, AGENTS, f"supported agents are {', '.join(AGENTS)}")
-        raise UnknownAgentError(f"unknown agent {quote(name)}\nhint: {hint}")
+        supported = f"supported agents are {', '.join(AGENTS)}"
+        known = others.find(name)
+        fact, hint = known or ("", did_you_mean(name, AGENTS))
+        message = f"{quote(name)}: {fact}" if known else f"unknown agent {quote(name)}"
+        raise UnknownAgentError(f"{message}\nhint: {hint or supported}")
     module: object = __import__(path, fromlist=("NAME",))
     return module  # type: ignore[return-value]  # tests check the modules
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.core.context import FIELDS as CONTEXT_FIELDS
-from hookrun.core.events import EVENTS
+from hookrun.core.events import EVENTS, REPLACEABLE
 from hookrun.core.fastjson import dumps
 from hookrun.core.text import UserError
 
@@ -12,27 +12,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.agents.types import Agent
+    from hookrun.core.model import AnyVerdict
 
     Arguments = dict[str, object]
     ToNativeArgs = Callable[[list[Arguments | None]], Arguments | None]
+    ToNativeOutput = Callable[[str], object]
 
 
 class NameMap:
     """An agent's names for tools and their arguments, read both ways. Unknown names are unchanged.
 
-    `tools`: native tool name -> hookrun's. `arguments`: native tool name -> native argument name -> hookrun's.
+    `tools`: native tool name -> hookrun's. `arguments`: native tool name -> native argument name -> hookrun's. `joins`
+    is the text that first follows a server's name in the agent's `mcp_SERVER_TOOL`, if that ends it.
 
         NameMap({"run_shell": "bash", "put": "write"}, {"run_shell": {"cmd": "command"}, "put": {"path": "file_path"}})
     """
 
     def __init__(
-        self, tools: Mapping[str, str] | None = None, arguments: Mapping[str, Mapping[str, str]] | None = None
+        self,
+        tools: Mapping[str, str] | None = None,
+        arguments: Mapping[str, Mapping[str, str]] | None = None,
+        joins: str | None = None,
     ) -> None:
         self._tools = tools or {}
         self._arguments = arguments or {}
+        self._joins = joins
 
     def tool(self, name: str) -> str:
         """Return hookrun's name for the agent's tool `name`."""
+        if self._joins and name.startswith("mcp_") and not name.startswith("mcp__"):
+            server, mark, tool = name[4:].partition(self._joins)
+            if mark:
+                return f"mcp__{server}__{tool}"
         return self._tools.get(name, name)
 
     def arguments(self, name: str, args: Mapping[str, object]) -> dict[str, object]:
@@ -90,8 +101,8 @@ class Message:
 
     `native` is the agent's name for the event, `tool` that for the tool; `calls` are fired in this order; `roots` are
     the project directories in the message, best first. `to_native_args(wanted)` converts the arguments wanted for each
-    call (None: unchanged) into the agent's, or returns None if that is impossible. `dialect` distinguishes an agent's
-    message formats.
+    call (None: unchanged) into the agent's, or returns None if that is impossible; `to_native_output(text)` does so for
+    what replaces a tool's output. `dialect` distinguishes an agent's message formats.
     """
 
     def __init__(
@@ -108,12 +119,21 @@ class Message:
         self.roots = [root for root in roots if isinstance(root, str)]
         self.tool = tool
         self.to_native_args: ToNativeArgs = own or no_native_args
+        self.to_native_output: ToNativeOutput = str
         self.dialect = ""
 
     @property
     def event(self) -> str:
         """Hookrun's name for the event, else the agent's."""
         return (self.calls[0].event if self.calls else None) or self.native
+
+    def pass_on(self, call: CanonicalCall, event: str, verdict: AnyVerdict) -> None:
+        """Have the message's other calls, as of its files, and other projects' hooks see what a hook replaced."""
+        name, field = REPLACEABLE.get(event, ("action", ""))
+        new, old = getattr(verdict, name), call.fields.get(field)
+        for each in self.calls if field and new is not None else ():
+            if each.fields.get(field) == old:
+                each.fields[field] = new
 
     @property
     def session_id(self) -> str | None:

@@ -59,6 +59,7 @@ class Caller:
 
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
+    UNMEASURED = ("PostToolUseFailure", "SubagentStop")
     NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
@@ -75,7 +76,7 @@ class Caller:
         install: InstallSpec,
     ) -> None:
         self.NAME = name
-        self.TESTED_VERSIONS = tested
+        self.TESTED_VERSIONS, self.MEASURED_ON = tested, "2026-11-27" if tested else ""
         self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", claude.TOOLS))
         self.RESPONSE_FORMATS = formats
         self.PROJECT_ENV_VARS = project

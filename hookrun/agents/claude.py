@@ -11,17 +11,20 @@ from sys import platform
 from hookrun.agents.base import FIELDS, NameMap, read_claude_style, text_of, text_of_blocks
 from hookrun.agents.formats import claude_formats
 from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
+from hookrun.core.fastjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hookrun.agents.base import Message
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "claude"
 DISPLAY_NAME = "Claude Code"
 TESTED_VERSIONS = "2.1.332 and 2.1.197, headless"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("SubagentStart", "SubagentStop", "PreCompact", "Notification")
 
 # The shell lines in the text of skills and commands fire no PreToolUse. Versions before 2.1.332 ignore the entry.
 EVENTS = {**CLAUDE_EVENTS, "PreSkillShellCommand": "pre_tool_use"}
@@ -45,7 +48,6 @@ NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",
     "In `claude -p` an `ask` blocks the call with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
-    "Responses to subagent events, `PreCompact` and `Notification` follow its types; they were not measured.",
     (
         "`PreSkillShellCommand`, for the shell lines in skills and commands, is sent since 2.1.332; versions before it "
         "run these lines without asking a hook. An `ask` there blocks the line."
@@ -65,6 +67,10 @@ RESPONSES = {
 }
 
 
+# What names a file with the whole of a long output.
+FULL_OUTPUT = frozenset({"persistedOutputPath", "persistedOutputSize", "rawOutputPath"})
+
+
 def _response_text(tool: str, response: object) -> str:
     if isinstance(response, dict):
         found = [text for path in RESPONSES.get(tool, ()) if (text := text_of_blocks(_at(response, path))) is not None]
@@ -79,10 +85,36 @@ def _at(value: object, path: str) -> object:
     return value
 
 
+def _native_output(tool: str | None, response: object, text: str) -> object:
+    """Return a tool's response with another text, None if it has no place for one: Claude ignores another form."""
+    new = loads(dumps(response))
+    paths = [path for path in RESPONSES.get(tool or "", ()) if text_of_blocks(_at(new, path)) is not None]
+    for number, path in enumerate(paths):
+        above, _, name = path.rpartition(".")
+        place = _at(new, above) if above else new
+        if isinstance(place, dict):
+            place[name] = _alike(place[name], "" if number else text)
+    if not paths:
+        return _alike(response, text)
+    return {name: value for name, value in new.items() if name not in FULL_OUTPUT} if isinstance(new, dict) else new
+
+
+def _alike(before: object, text: str) -> object:
+    if text_of_blocks(before) is not None:
+        return text if isinstance(before, str) else [{"type": "text", "text": text}]
+    try:
+        value = loads(text)
+    except ValueError:
+        return None
+    return value if type(value) is type(before) else None
+
+
 def read(payload: dict[str, object], event: str) -> Message:
     """Return a message of Claude Code. Raises UnreadableMessageError."""
     fields = {**FIELDS, "delta": "assistant_response"}
-    return read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=_response_text)
+    found = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES, fields=fields, output=_response_text)
+    found.to_native_output = lambda text: _native_output(found.tool, payload.get("tool_response"), text)
+    return found
 
 
 RESPONSE_FORMATS = claude_formats(
@@ -91,7 +123,7 @@ RESPONSE_FORMATS = claude_formats(
         "user_message",
         "PreSkillShellCommand": "block, stop, context later, user_message",
         "PermissionRequest": "allow, allow with arguments, ask, block, stop, user_message",
-        "PostToolUse": "block, stop, context, user_message",
+        "PostToolUse": "block, stop, output, context, user_message",
         "PostToolUseFailure": "block, stop, context, user_message",
         "UserPromptSubmit": "block, stop, context, user_message",
         "SessionStart": "context, user_message",
@@ -145,6 +177,8 @@ OTHERS: dict[str, Callable[[dict[str, object]], bool]] = {
     ),
 }
 
+
+HOOKS: HookForm = {}
 
 # The directories of the administrator's settings, on Linux and macOS.
 MANAGED = ("/etc/claude-code", "/Library/Application Support/ClaudeCode")

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from hookrun.agents import patch
 from hookrun.agents.base import NameMap, read_claude_style, string_in
-from hookrun.agents.formats import Reply, claude_formats, render_pre_tool
+from hookrun.agents.formats import (
+    Reply,
+    ResponseFormat,
+    claude_formats,
+    output_as_reason,
+    render_post_tool,
+    render_pre_tool,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
 TESTED_VERSIONS = "0.171.0, `codex exec`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("SubagentStart", "SubagentStop", "PreCompact", "PostCompact")
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -58,7 +67,6 @@ NOTES = (
     "It skips untrusted hooks silently.",
     "The user is not shown why a prompt was blocked.",
     "A message's `cwd` is that of the call (`workdir`), which is `working_dir`; the project is that of the session.",
-    "Responses to subagent and compaction events follow its schemas; they were not measured.",
 )
 
 
@@ -84,7 +92,6 @@ RESPONSE_FORMATS = claude_formats(
         "UserPromptSubmit": "block, context, user_message",
         "PreToolUse": "modify, block, context, user_message",
         "PermissionRequest": "allow, ask, block, user_message",
-        "PostToolUse": "block, context, user_message",
         "SubagentStart": "context, user_message",
         "SubagentStop": "block, user_message",
         "Stop": "block, user_message",
@@ -92,6 +99,9 @@ RESPONSE_FORMATS = claude_formats(
         "PostCompact": "user_message",
     },
     PreToolUse=_render_pre_tool,
+)
+RESPONSE_FORMATS["PostToolUse"] = ResponseFormat(
+    "block, output, context, user_message", *output_as_reason(render_post_tool)
 )
 
 
@@ -103,6 +113,28 @@ def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, 
         if key not in {"hooks", "description"}:
             yield (key,), "no other key than hooks and description"
 
+
+# Whatever a patch does to a file, it is one tool of Codex's; hooks may still name its older tools.
+PATCHED = ("edit", "write", "delete")
+
+
+def _own_message(message: Json, context: Mapping[str, object]) -> Json:
+    """Add what its messages always have."""
+    known: Json = {"turn_id": "", "model": "", "permission_mode": "default"}
+    known |= {name: context[name] for name in known if context.get(name) is not None}
+    return {**known, **message, "transcript_path": message["transcript_path"] or None}
+
+
+HOOKS: HookForm = {
+    "without_effect": ("commandWindows", "description", "additionalContextLimit"),
+    "tools": {
+        **dict.fromkeys((patch.TOOL, "Edit", "Write"), PATCHED),
+        **dict.fromkeys(("shell", "local_shell", "shell_command"), ("bash",)),
+        "update_plan": (),
+    },
+    "message": _own_message,
+    "grants": False,
+}
 
 INSTALL: InstallSpec = {
     "program": "codex",

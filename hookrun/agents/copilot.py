@@ -8,18 +8,22 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import ResponseFormat, parts
-from hookrun.core.events import CLAUDE_EVENTS
+from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs, parts
+from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.formats import Json, Reply
-    from hookrun.agents.types import InstallSpec
+    from collections.abc import Mapping
+
+    from hookrun.agents.formats import Json
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "copilot"
 DISPLAY_NAME = "Copilot CLI"
 TESTED_VERSIONS = "1.0.102, `copilot -p`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("PermissionRequest",)
 
 # Its events with Claude Code's names.
 SHARED_EVENTS = (
@@ -73,7 +77,6 @@ NOTES = (
     "`PostToolUse` is also sent for a failed shell command; its exit status is in the text.",
     "In `copilot -p` an `ask` blocks the call with its reason.",
     "It ends a turn itself after 8 blocks of `Stop` in a row.",
-    "Responses to `PermissionRequest` follow its documentation; they were not measured.",
     (
         "For a subagent it also sends `UserPromptSubmit` and `Stop`; `subagent_start` and `subagent_stop` are still "
         "fired only once. Blocking its `Stop` has no effect, blocking its `SubagentStop` has."
@@ -169,21 +172,74 @@ def _stop_caveats(reply: Reply, message: base.Message) -> list[str]:
 
 def _answer(reply: Reply, _message: base.Message) -> Json:
     blocked: Json = {"decision": "block", "reason": reply.reason} if reply.action == "block" else {}
-    return {**blocked, **parts(reply, context="additionalContext")}
+    return {**blocked, **parts(reply, context="additionalContext", prompt="modifiedPrompt")}
+
+
+def _after_tool(reply: Reply, message: base.Message) -> Json:
+    if reply.output is None:
+        return _answer(reply, message)
+    if reply.action == "block":  # then it shows the reason in place of any result
+        return _answer(Reply("block", join_paragraphs(str(reply.output), reply.reason), reply.context), message)
+    return {"modifiedResult": {"textResultForLlm": reply.output, "resultType": "success"}, **_answer(reply, message)}
 
 
 RESPONSE_FORMATS = {
     "SessionStart": ResponseFormat("context", _answer),
-    "UserPromptSubmit": ResponseFormat("block, context", _answer),
+    "UserPromptSubmit": ResponseFormat("block, prompt, context", _answer),
     "PreToolUse": ResponseFormat(
         "allow, allow with arguments, ask, modify, block, context",  # it asks about and runs the old arguments
         _before_tool,
     ),
     "PermissionRequest": ResponseFormat("allow, ask, block", _permission),
-    "PostToolUse": ResponseFormat("block, context", _answer),
+    "PostToolUse": ResponseFormat("block, output, context", _after_tool),
     "Stop": ResponseFormat("block", _answer, _stop_caveats),
     "SubagentStart": ResponseFormat("context", _answer),
     "SubagentStop": ResponseFormat("block", _answer),
+}
+
+
+def _own_message(message: Json, context: Mapping[str, object]) -> Json:
+    """Name the fields as in the dialect that the event's name selects."""
+    native = str(message["hook_event_name"])
+    if "tool_response" in message:
+        text = message.pop("tool_response")
+        message["tool_result"] = {"result_type": "success", "text_result_for_llm": text}
+    message["timestamp"] = context.get("timestamp") or ""
+    if native not in CAMEL:
+        tool = message.get("tool_name")
+        return {**message, "tool_name": CLAUDE_TOOLS.get(NAMES.tool(str(tool)), tool)} if tool else message
+    if isinstance(result := message.get("tool_result"), dict):
+        message["tool_result"] = {"resultType": "success", "textResultForLlm": result["text_result_for_llm"]}
+    del message["hook_event_name"]
+    return {IN_CAMEL.get(name, name): value for name, value in message.items()}
+
+
+# A field of a message -> its name in the camelCase dialect.
+IN_CAMEL = {
+    **{ours: theirs for theirs, ours in FIELDS.items() if theirs not in ("cwd", "prompt")},
+    "tool_name": "toolName",
+    "tool_input": "toolArgs",
+    "tool_result": "toolResult",
+}
+
+HOOKS: HookForm = {
+    "flat": True,
+    "keys": {"bash": "command", "timeoutSec": "timeout"},
+    "without_effect": ("powershell", "comment", "description", "name"),
+    "matches": "whole",
+    "star": False,
+    "tools": {"apply_patch": ("edit", "write", "delete"), "create": ("write",), "str_replace_editor": ("edit",)},
+    "mcp": "{0}-{1}",
+    "narrow": {native: (EVENTS[name], "") for native, name in CAMEL.items()},
+    "message": _own_message,
+    "answer": {
+        "decision": ("permissionDecision", "hookSpecificOutput.permissionDecision", "behavior", "decision"),
+        "reason": ("permissionDecisionReason", "hookSpecificOutput.permissionDecisionReason", "reason", "message"),
+        "args": ("modifiedArgs", "hookSpecificOutput.updatedInput"),
+        "context": ("additionalContext",),
+    },
+    "veto_from": {"PreToolUse": 1, "": 256},
+    "plain": "nobody",
 }
 
 INSTALL: InstallSpec = {

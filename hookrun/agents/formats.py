@@ -23,7 +23,7 @@ class Reply:
     """A verdict in the form agents need.
 
     `reason` is for the model, always set unless the action is in ALLOWING_ACTIONS; `context` is more text for the
-    model; `user_message` is for the user; `args` replace all arguments.
+    model; `user_message` is for the user; `args` replace all arguments, `output` a tool's result, `prompt` the user's.
     """
 
     def __init__(
@@ -33,12 +33,17 @@ class Reply:
         context: str | None = None,
         user_message: str | None = None,
         args: dict[str, object] | None = None,
+        *,
+        output: object = None,
+        prompt: str | None = None,
     ) -> None:
         self.action = action
         self.reason = reason
         self.context = context
         self.user_message = user_message
         self.args = args
+        self.output = output
+        self.prompt = prompt
 
     @property
     def allows(self) -> bool:
@@ -58,17 +63,26 @@ class Reply:
         else:
             reason, beside = strong.reason, weak.reason
         context = join_paragraphs(beside, self.context, other.context)
+        output = self.output if other.output is None else other.output
+        if None not in (self.output, other.output):
+            from hookrun.core.gate import WITHHELD  # of several calls of one message, which is rare
+
+            output = WITHHELD if WITHHELD in (self.output, other.output) else output
         return Reply(
             strong.action,
             reason,
             context,
             join_paragraphs(self.user_message, other.user_message),
             other.args or self.args,
+            output=output,
+            prompt=self.prompt if other.prompt is None else other.prompt,
         )
 
     def copy(self) -> Reply:
         """Return an independent copy."""
-        return Reply(self.action, self.reason, self.context, self.user_message, self.args)
+        new = Reply()
+        vars(new).update(vars(self))
+        return new
 
 
 def reply_from_verdict(verdict: AnyVerdict, runs: Sequence[HookResult] = ()) -> Reply:
@@ -77,14 +91,15 @@ def reply_from_verdict(verdict: AnyVerdict, runs: Sequence[HookResult] = ()) -> 
     An allowing action's message (a change, advice) is for the model, too: it becomes context.
     """
     action = verdict.action if verdict.action in PRECEDENCE else "block"
-    context, person, args = verdict.additional_context, verdict.system_message, verdict.modified_args
+    context, person = verdict.additional_context, verdict.system_message
+    args, new = verdict.modified_args, {"output": verdict.modified_output, "prompt": verdict.modified_prompt}
     if action in ALLOWING_ACTIONS:
-        return Reply(action, None, join_paragraphs(verdict.message, context), person, args)
+        return Reply(action, None, join_paragraphs(verdict.message, context), person, args, **new)
     reason = verdict.message or f"{action} (no reason given)"
     if action == "skip" and not reason.startswith(SKIPPED):
         who = ", ".join(dict.fromkeys(run.name for run in runs if run.action == action))
         reason = f"{SKIPPED}{who or 'a hook'}: {reason}"
-    return Reply(action, reason, context, person, args)
+    return Reply(action, reason, context, person, args, **new)
 
 
 def approval_needed(reason: str | None) -> str:
@@ -100,9 +115,22 @@ def join_paragraphs(*texts: str | None) -> str | None:
 # Text that a response cannot express is kept for the session's next event that can.
 KEPT = frozenset({"context later", "user_message later"})
 
-# What a response may express: actions, with and without changed arguments, and text for the model and the user.
+# What a response may express: actions, with and without changed arguments, another output or prompt, and text for the
+# model and the user.
 CAPABILITIES = frozenset(
-    {"allow", "allow with arguments", "ask", "ask with arguments", "modify", "block", "stop", "context", "user_message"}
+    {
+        "allow",
+        "allow with arguments",
+        "ask",
+        "ask with arguments",
+        "modify",
+        "block",
+        "stop",
+        "context",
+        "user_message",
+        "output",
+        "prompt",
+    }
     | KEPT
 )
 
@@ -123,6 +151,10 @@ class ResponseFormat:
         self.caveats = caveats
 
 
+# Parts of a reply that replace others: an empty one does, too.
+MAY_BE_EMPTY = frozenset({"output", "prompt"})
+
+
 def hook_specific_output(message: Message, fields: Json) -> Json:
     """Return the part of a response with the event's name, nothing if `fields` is empty."""
     return {"hookSpecificOutput": {"hookEventName": message.native, **fields}} if fields else {}
@@ -130,7 +162,8 @@ def hook_specific_output(message: Message, fields: Json) -> Json:
 
 def parts(reply: Reply, **names: str) -> Json:
     """Return a reply's non-empty parts by the agent's names: `parts(reply, context="additionalContext")`."""
-    return {name: value for part, name in names.items() if (value := getattr(reply, part)) not in (None, "")}
+    found = ((name, getattr(reply, part), part) for part, name in names.items())
+    return {name: value for name, value, part in found if value is not None and (value != "" or part in MAY_BE_EMPTY)}
 
 
 def with_system_message(reply: Reply, answer: Json) -> Json:
@@ -174,8 +207,21 @@ def render_post_tool(reply: Reply, message: Message) -> Json:
     top: Json = {"decision": "block", "reason": reply.reason} if reply.action in ("block", "stop") else {}
     if reply.action == "stop":
         top |= end_of_turn(reply)
-    fields = parts(reply, context="additionalContext")
+    fields = parts(reply, context="additionalContext", output="updatedToolOutput")
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
+
+
+def output_as_reason(render: Render) -> tuple[Render, Caveats]:
+    """Return the renderer, and caveats, for an agent that gives the model a block's reason in place of the output."""
+
+    def rendered(reply: Reply, message: Message) -> Json:
+        if reply.output is None:
+            return render(reply, message)
+        reason = join_paragraphs(str(reply.output), reply.reason) or "(no output)"
+        answer = render(Reply("block", reason, reply.context, reply.user_message), message)
+        return {**answer, **(end_of_turn(reply) if reply.action == "stop" else {})}
+
+    return rendered, lambda reply, _message: ["output -> reason"] if reply.output is not None else []
 
 
 def render_stop(reply: Reply, _message: Message) -> Json:

@@ -9,17 +9,20 @@ from sys import platform
 
 from hookrun.agents import formats
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
-from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs
+from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs, output_as_reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.base import Message
     from hookrun.agents.formats import Json
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "gemini"
 DISPLAY_NAME = "Gemini CLI"
 TESTED_VERSIONS = "0.61.0, `gemini -p`"
+MEASURED_ON = "2026-11-27"
 
 EVENTS = {
     "SessionStart": "session_start",
@@ -49,18 +52,7 @@ TOOLS = {
 }
 
 
-class _Names(NameMap):
-    """An MCP server's tools are named `mcp_SERVER_TOOL`; the first `_` ends the server's name."""
-
-    def tool(self, name: str) -> str:
-        if name.startswith("mcp_") and not name.startswith("mcp__"):
-            server, mark, tool = name[4:].partition("_")
-            if mark:
-                return f"mcp__{server}__{tool}"
-        return super().tool(name)
-
-
-NAMES = _Names(TOOLS)
+NAMES = NameMap(TOOLS, joins="_")
 
 PROJECT_ENV_VARS = ("GEMINI_PROJECT_DIR",)
 ENV_MARKERS = ("GEMINI_CLI",)
@@ -121,9 +113,39 @@ RESPONSE_FORMATS = {
     "BeforeAgent": ResponseFormat("block, stop, context, user_message", _answer),
     "AfterAgent": ResponseFormat("block, stop, user_message", _answer),
     "BeforeTool": ResponseFormat("modify, block, stop, context later, user_message", _before_tool),
-    "AfterTool": ResponseFormat("block, stop, context, user_message", _answer),
+    "AfterTool": ResponseFormat("block, stop, output, context, user_message", *output_as_reason(_answer)),
     "PreCompress": ResponseFormat("user_message", _answer),
     "Notification": ResponseFormat("user_message", _answer),
+}
+
+
+def _own_message(message: Json, context: Mapping[str, object]) -> Json:
+    output = context.get("tool_result_output") or ""
+    changed: Json = {"timestamp": context.get("timestamp") or ""}
+    if "tool_response" in message:
+        changed["tool_response"] = {"llmContent": output, "returnDisplay": output}
+    if message["hook_event_name"] == "AfterAgent":
+        changed |= {"prompt": context.get("user_prompt") or ""}
+        changed |= {"prompt_response": message.pop("last_assistant_message", "")}
+    return {**message, **changed}
+
+
+HOOKS: HookForm = {
+    "without_effect": ("name", "description"),
+    "milliseconds_from": 0,
+    "matches": "search",
+    "mcp": "mcp_{0}_{1}",
+    "message": _own_message,
+    "answer": {
+        "reason": ("reason", "stopReason"),
+        "args": ("hookSpecificOutput.tool_input",),
+        "context": ("hookSpecificOutput.additionalContext",),
+        "user": ("systemMessage",),
+    },
+    "grants": False,
+    "veto_from": {"": 2},
+    "answers_on_stderr": True,
+    "plain": "user",
 }
 
 # The directory of the administrator's settings, on Linux and macOS.

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NAME = "kilo"
 DISPLAY_NAME = "Kilo"
 TESTED_VERSIONS = "7.7.9, `kilo run`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("subagent_stop",)
 EVENTS, SYNTHESIZED_FROM = opencode.EVENTS, opencode.SYNTHESIZED_FROM
 TOOLS = {**opencode.TOOLS, "background_process": "bash"}
 NAMES = NameMap(TOOLS, opencode.ARGUMENTS)
@@ -23,10 +25,15 @@ ENV_MARKERS = ("KILO", "KILO_PID")
 DEFAULT_TIMEOUTS, MAX_TIMEOUTS = opencode.DEFAULT_TIMEOUTS, opencode.MAX_TIMEOUTS
 NOTES = tuple(note.replace("opencode", "kilo") for note in opencode.NOTES)
 RESPONSE_FORMATS = opencode.RESPONSE_FORMATS
-# SHA-256 of an earlier template: such a plugin is hookrun's, too.
-EARLIER_TEMPLATE = "dc333b86ca3ecd714a77f78df098bcb818821d34abd027e06ca448e6c25c0c72"
+# SHA-256 of earlier templates: such a plugin is hookrun's, too.
+EARLIER_TEMPLATES = frozenset(
+    {
+        "dc333b86ca3ecd714a77f78df098bcb818821d34abd027e06ca448e6c25c0c72",
+        "e9505c474211b14a4b38bec4bae30d852b889267bd91122eedb100bbe5ac238b",
+    }
+)
 
-PLUGIN = plugin.Plugin(NAME, "opencode_plugin.js", "tool.execute.before", frozenset({EARLIER_TEMPLATE}))
+PLUGIN = plugin.Plugin(NAME, "opencode_plugin.js", "tool.execute.before", EARLIER_TEMPLATES)
 
 
 def read(payload: dict[str, object], event: str) -> Message:

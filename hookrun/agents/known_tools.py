@@ -97,6 +97,10 @@ MORE_TOOLS = {
         "kilo_local_recall link_pr list lsp patch question schedule_wakeup skill todoread todowrite"
     ),
     "pi": _words("codemode tool_search"),
+    "vibe": _words(
+        "agents.send_message process.list process.output process.stop process.write self.sleep self.wait vibe.skill "
+        "vibe.todo"
+    ),
 }
 
 # Agents' own tools that read, list or run -> hookrun's name; `read_many_files` becomes a call for each file.

@@ -1,8 +1,7 @@
 """OpenCode, through hookrun's plugin: its names, and the JSON that the plugin sends and obeys.
 
 The plugin sends `hook` (OpenCode's name), the hook's `input` and `output` or its `event`, and `directory`, `worktree`
-and `parent`, the session whose subagent this is. It obeys `refuse` (the reason it throws), `args` (all new arguments),
-`context` (text for the model), `person` (text for the user) and `go_on` (the next instruction: the session continues).
+and `parent`, the session whose subagent this is; plugin.py says what it obeys.
 
 Source: what OpenCode (1.18.33, 1.18.34) passed to plugins and did with results, with a scripted model.
 """
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
 TESTED_VERSIONS = "1.18.33 and 1.18.34, `opencode run`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("subagent_stop",)
 
 EVENTS = {
     "session.created": "session_start",
@@ -92,6 +93,7 @@ EARLIER_TEMPLATES = frozenset(
         "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
         "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
         "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
+        "2f8e1ea3988560288023175e68d56186ee228421e53e64a3e419a889decb26a6",
     }
 )
 
@@ -177,9 +179,9 @@ RESPONSE_FORMATS = {
     "session.compacted": ResponseFormat("user_message", answer),
     "experimental.session.compacting": ResponseFormat("context, user_message", answer),
     "experimental.text.complete": ResponseFormat("user_message", answer),
-    "chat.message": ResponseFormat("block, context, user_message", answer),
+    "chat.message": ResponseFormat("block, prompt, context, user_message", answer),
     "tool.execute.before": ResponseFormat("modify, block, context, user_message", answer),
-    "tool.execute.after": ResponseFormat("context, user_message", answer),
+    "tool.execute.after": ResponseFormat("output, context, user_message", answer),
     "permission.asked": ResponseFormat("user_message", answer),
 }
 

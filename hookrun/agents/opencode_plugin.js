@@ -58,6 +58,10 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
         await notify(`hookrun: the prompt was blocked: ${answer.refuse}`)
         throw new Error(answer.refuse)
       }
+      if (answer.prompt !== undefined) {
+        const texts = output.parts.filter((part) => part.type === "text")
+        texts.forEach((part, index) => (part.text = index ? "" : answer.prompt)) // the parts are stored: none can go
+      }
       const text = joined(atStart, answer.context)
       if (text) {
         const messageID = output.message?.id ?? output.parts[0]?.messageID
@@ -82,7 +86,8 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       const before = beside.get(input.callID)
       beside.delete(input.callID)
       const answer = await fire("tool.execute.after", input.sessionID, { hook: "tool.execute.after", input, output })
-      output.output = joined(output.output, before, answer.context)
+      if (answer.output !== undefined) delete output.attachments
+      output.output = joined(answer.output ?? output.output, before, answer.context)
     },
 
     "experimental.text.complete": async (input, output) => {

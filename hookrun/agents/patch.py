@@ -14,6 +14,8 @@ from hookrun.agents.base import CanonicalCall, add_file_changed, no_native_args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.agents.base import Message
 
 # Agents' name of the tool that takes one.
@@ -69,6 +71,19 @@ def calls(patch: str) -> list[tuple[str, dict[str, object]]]:
         before = kind
     _finish(found, old, new)
     return found
+
+
+def patch_of(tool: str, args: Mapping[str, object], directory: object) -> str:
+    """Return the patch that does the same as a `write`, `edit` or `delete`; paths in `directory` are relative to it."""
+    path, old, new = (str(args.get(name) or "") for name in ("file_path", "old_string", "new_string"))
+    path = path.removeprefix(f"{directory}/")
+    lines = [f"{DELETE} {path}"]
+    if tool == "write":
+        lines = [f"{ADD} {path}", *(f"+{line}" for line in str(args.get("content") or "").splitlines())]
+    elif tool == "edit":
+        lines = [f"{UPDATE} {path}", "@@", *(f"-{line}" for line in old.splitlines())]
+        lines += [f"+{line}" for line in new.splitlines()]
+    return "\n".join(("*** Begin Patch", *lines, "*** End Patch"))
 
 
 def _finish(found: list[tuple[str, dict[str, object]]], old: list[str], new: list[str]) -> None:

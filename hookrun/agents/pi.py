@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAME = "pi"
 DISPLAY_NAME = "Pi"
 TESTED_VERSIONS = "1.6.0, `pi -p`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("session_before_compact", "session_compact")
 
 EVENTS = {
     "session_start": "session_start",
@@ -56,7 +58,6 @@ NOTES = (
     "Text for the model at `session_start` and `input` reaches it with the prompt; before a tool, with its result.",
     "The user's own commands (`!`, `!!`) run without an event.",
     "A prompt that is blocked reaches neither the model nor the session.",
-    "`session_before_compact` and `session_compact` follow its documentation; not measured.",
 )
 
 
@@ -105,18 +106,23 @@ def _with_edits(own: ToNativeArgs, edits: list[object]) -> ToNativeArgs:
 RESPONSE_FORMATS = {
     "session_start": ResponseFormat("context, user_message", answer),
     "session_shutdown": ResponseFormat("user_message", answer),
-    "input": ResponseFormat("block, context, user_message", answer),
+    "input": ResponseFormat("block, prompt, context, user_message", answer),
     "tool_call": ResponseFormat("modify, block, context, user_message", answer),
-    "tool_result": ResponseFormat("context, user_message", answer),
+    "tool_result": ResponseFormat("output, context, user_message", answer),
     "agent_before_settle": ResponseFormat("block, user_message", answer),
     "session_before_compact": ResponseFormat("user_message", answer),
     "session_compact": ResponseFormat("user_message", answer),
 }
 
-# SHA-256 of an earlier template: such a plugin is hookrun's, too.
-EARLIER_TEMPLATE = "8da4d6dff240a9764e573ec3040495f7c961cea312a400a5392498b4b94dd2ff"
+# SHA-256 of earlier templates: such a plugin is hookrun's, too.
+EARLIER_TEMPLATES = frozenset(
+    {
+        "8da4d6dff240a9764e573ec3040495f7c961cea312a400a5392498b4b94dd2ff",
+        "149ac0d8fd147d59d61a665aa1bcf8ab63e1f3af76a20edd92c2707dccb7cf13",
+    }
+)
 
-PLUGIN = Plugin(NAME, "pi_plugin.js", "tool_call", frozenset({EARLIER_TEMPLATE}))
+PLUGIN = Plugin(NAME, "pi_plugin.js", "tool_call", EARLIER_TEMPLATES)
 
 INSTALL: InstallSpec = {
     "program": "pi",

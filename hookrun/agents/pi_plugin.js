@@ -32,6 +32,7 @@ export default function hookrun(pi) {
       return { action: "handled" }
     }
     waiting = joined(waiting, answer.context)
+    if (answer.prompt !== undefined) return { action: "transform", text: answer.prompt }
   })
 
   pi.on("before_agent_start", () => {
@@ -54,8 +55,10 @@ export default function hookrun(pi) {
     const before = beside.get(event.toolCallId)
     beside.delete(event.toolCallId)
     const result = { ...call(event), tool_response: texts(event.content), is_error: event.isError }
-    const text = joined(before, (await fire("tool_result", ctx, result)).context)
-    return text ? { content: [...event.content, { type: "text", text }] } : undefined
+    const answer = await fire("tool_result", ctx, result)
+    const text = joined(answer.output, before, answer.context)
+    const content = answer.output === undefined ? event.content : []
+    return text || answer.output !== undefined ? { content: [...content, { type: "text", text }] } : undefined
   })
 
   pi.on("agent_before_settle", async (event, ctx) => {

@@ -1,7 +1,8 @@
 """Hookrun's plugins: their source, written for an agent, and the JSON that they obey.
 
-A plugin obeys `refuse` (the reason for which nothing runs), `args` (all new arguments), `context` (text for the model),
-`person` (text for the user) and `go_on` (the next instruction: the session continues).
+A plugin obeys `refuse` (the reason for which nothing runs), `args` (all new arguments), `output` (instead of a tool's),
+`prompt` (instead of the user's), `context` (text for the model), `person` (text for the user) and `go_on` (the next
+instruction: the session continues).
 """
 
 from __future__ import annotations
@@ -81,4 +82,7 @@ def answer(reply: Reply, message: Message) -> Json:
     """Render a reply as the plugins obey it; a block at the end of a turn makes the agent go on."""
     refusal = "go_on" if message.event in STOP_EVENTS else "refuse"
     refused: Json = {refusal: reply.reason} if reply.action == "block" else {}
-    return {**refused, **parts(reply, args="args", context="context", user_message="person")}
+    return {
+        **refused,
+        **parts(reply, args="args", output="output", prompt="prompt", context="context", user_message="person"),
+    }

@@ -15,11 +15,13 @@ from hookrun.core.events import CLAUDE_EVENTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hookrun.agents.base import Message
-    from hookrun.agents.types import InstallSpec
+    from hookrun.agents.types import HookForm, InstallSpec
 
 NAME = "qwen"
 DISPLAY_NAME = "Qwen Code"
 TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
+MEASURED_ON = "2026-11-27"
+UNMEASURED = ("PostToolUseFailure", "SubagentStop", "Notification")
 
 EVENTS = {native: event for native, event in CLAUDE_EVENTS.items() if native != "FileChanged"}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
@@ -53,7 +55,6 @@ NOTES = (
     "It shows text for the user at `Stop` only: other text waits for it, and the model is asked to pass it on.",
     "`qwen -p` approves no call, whatever a hook answers.",
     "The user is not shown why a prompt was blocked.",
-    "Responses to `PostToolUseFailure`, `SubagentStop` and `Notification` follow its documentation; not measured.",
     "In `qwen -p` an `ask` blocks the call with its reason.",
     "0.15.10 accepts no text for the model at `SessionStart`.",
     "It ends a turn itself after 7 blocks of `Stop` in a row.",
@@ -83,6 +84,12 @@ RESPONSE_FORMATS = claude_formats(
     },
     PostToolUse=render_notification,
 )
+
+HOOKS: HookForm = {
+    "without_effect": ("name", "description"),
+    "milliseconds_from": 1000,
+    "message": lambda message, context: {**message, "timestamp": context.get("timestamp") or ""},
+}
 
 # The directory of the administrator's settings, on Linux and macOS.
 MANAGED = ("/etc/qwen-code", "/Library/Application Support/QwenCode")

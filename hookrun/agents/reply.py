@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from hookrun.agents.base import placeholder_message
-from hookrun.agents.formats import KEPT, STOP_EVENTS, Reply, approval_needed, join_paragraphs, reply_from_verdict
-from hookrun.core.events import GATES
+from hookrun.agents.formats import (
+    CAPABILITIES,
+    KEPT,
+    STOP_EVENTS,
+    Reply,
+    approval_needed,
+    join_paragraphs,
+    reply_from_verdict,
+)
+from hookrun.core.events import GATES, WITH_OUTPUT
 from hookrun.core.fastjson import dumps
 
 TYPE_CHECKING = False
@@ -26,6 +34,10 @@ DEGRADATIONS = {
     "skip -> continue": "the turn ends",
     "stop -> block": "the turn cannot be ended here: the call is blocked",
     "modify -> block": "the arguments cannot be changed: the call is blocked, with the wanted ones in the reason",
+    "output -> reason": "the output is withheld: the model gets the wanted one as a hook's reason",
+    "output -> context": "the output cannot be replaced: the model gets it, and is given the wanted one beside it",
+    "prompt -> block": "the prompt cannot be changed: it is blocked, with the wanted one in the reason",
+    "prompt -> context": "the prompt cannot be changed or blocked: the model is given the wanted one beside it",
     "block -> message": "nothing can be blocked here: the model gets the reason as a message",
     "block -> system_message": "nothing can be blocked here: the user sees the reason",
     "block -> nothing": "nothing can be blocked or shown here: the reason is only in the audit log",
@@ -39,6 +51,9 @@ DEGRADATIONS = {
     "system_message -> later": "no text reaches the user here: they see it at the next event that shows one",
     "system_message -> nothing": "no text reaches the user here: it is only in the audit log",
 }
+
+# Events with lines about failures that end in how the message was answered.
+CONCLUDED = GATES | WITH_OUTPUT
 
 # Events at which `allow` and `continue` differ.
 DECIDES = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
@@ -65,6 +80,7 @@ def degrade(
         if reply.action == "skip" or (reply.action == "stop" and "stop" not in able):
             names.append(f"{reply.action} -> block")
             reply.action = "block"
+        _replaced(reply, able, names)
     if reply.action == "block" and "block" not in able:
         _as_message(reply, able, names)
     _texts(reply, able, names, deferred or Reply())
@@ -95,6 +111,23 @@ def _grants(reply: Reply, able: frozenset[str], event: str, tool: str | None, na
             names.append("modify -> block")
             reply.reason = join_paragraphs(reply.reason, reply.context, describe_wanted_args(tool, reply.args))
             reply.action, reply.args, reply.context = "block", None, None
+
+
+def _replaced(reply: Reply, able: frozenset[str], names: list[str]) -> None:
+    # An inexpressible output goes to the model beside the tool's, which it gets anyway; a prompt is not sent.
+    if reply.output is not None and "output" not in able:
+        names.append("output -> context")
+        reply.context = join_paragraphs(f"{INSTEAD_OF_OUTPUT}{reply.output}", reply.context)
+        reply.output = None
+    if reply.prompt is not None and "prompt" not in able:
+        wanted, reply.prompt = f"{INSTEAD_OF_PROMPT}{reply.prompt}", None
+        if "block" in able:
+            names.append("prompt -> block")
+            reply.reason = join_paragraphs(reply.reason, reply.context, wanted)
+            reply.action, reply.context = "block", None
+        else:
+            names.append("prompt -> context")
+            reply.context = join_paragraphs(wanted, reply.context)
 
 
 def _as_message(reply: Reply, able: frozenset[str], names: list[str]) -> None:
@@ -149,6 +182,8 @@ def _texts(reply: Reply, able: frozenset[str], names: list[str], deferred: Reply
         reply.context = None
 
 
+INSTEAD_OF_OUTPUT = "a hook replaced the result of this tool; go by this instead: "
+INSTEAD_OF_PROMPT = "a hook wants this to be sent instead: "
 ARGUMENTS = frozenset({"modify", "allow with arguments", "ask with arguments"})
 NO_WORDS: frozenset[str] = frozenset()
 
@@ -186,10 +221,10 @@ def build_response(
     `notice` returns the text for the user about degradations by name; it is only called if the user can see it.
     `refused_by` returns the hooks behind a refusal, and the commands that show why and let the call through once.
     """
-    merged, own = merge_replies(message, replies)
     form = agent.RESPONSE_FORMATS.get(message.native)
     able = form.capabilities if form is not None else NO_WORDS
-    able = able if own else able - ARGUMENTS
+    merged, impossible = merge_replies(message, replies, able)
+    able -= impossible
     if message.session_id is None and not able.isdisjoint(KEPT):  # now: without a session there is no later
         able = able - KEPT | ({"user_message"} if "user_message later" in able else NO_WORDS)
     deferred = Reply()
@@ -211,10 +246,11 @@ def build_response(
 def replies_to(agent: Agent, message: Message, fires: Sequence[Fire], others: Sequence[Reply] = ()) -> list[Reply]:
     """Return the replies for fires of a message, then `others`; lines about failures say how the whole message ends."""
     replies = [reply_from_verdict(verdict, runs) for verdict, runs in fires]
-    if message.event in GATES and any(run.failure is not None for _, runs in fires for run in runs):
+    if message.event in CONCLUDED and any(run.failure is not None for _, runs in fires for run in runs):
         from hookrun.core.gate import conclude
 
-        decided = build_response(agent, message, [*replies, *others]).reply.action
+        reply = build_response(agent, message, [*replies, *others]).reply
+        decided = reply.action if message.event in GATES or reply.output is not None else "continue"
         concluded = [(conclude(message.event, runs, decided, verdict), runs) for verdict, runs in fires]
         replies = [reply_from_verdict(verdict, runs) for verdict, runs in concluded]
     return [*replies, *others]
@@ -256,21 +292,31 @@ def _name_hooks(reply: Reply, able: frozenset[str], event: str, refused_by: tupl
         reply.reason = f"{known} ({', '.join(filter(None, parts))})"
 
 
-def merge_replies(message: Message, replies: Sequence[Reply]) -> tuple[Reply, bool]:
-    """Return all replies combined, with the agent's arguments, and whether these can be expressed."""
+def merge_replies(
+    message: Message, replies: Sequence[Reply], able: frozenset[str] = CAPABILITIES
+) -> tuple[Reply, frozenset[str]]:
+    """Return all replies combined, with the agent's arguments and output, and what of `able` these cannot be."""
     merged = Reply()
     for reply in replies:
         merged = merged.merged_with(reply)
-    changed = [reply.args for reply in replies]
-    if merged.args is None:
-        return merged, True
-    own = message.to_native_args(changed)
-    if own is not None:
-        merged.args = own
-        return merged, True
-    each = [describe_wanted_args(message.tool, args) for args in changed if args is not None]
-    merged.context = join_paragraphs(merged.context, *each[:-1])
-    return merged, False
+    impossible = NO_WORDS
+    if merged.args is not None:
+        changed = [reply.args for reply in replies]
+        own = message.to_native_args(changed)
+        merged.args = own or merged.args
+        if own is None:
+            impossible = ARGUMENTS
+            each = [describe_wanted_args(message.tool, args) for args in changed if args is not None]
+            merged.context = join_paragraphs(merged.context, *each[:-1])
+    if isinstance(merged.output, str):
+        if "output" not in able:  # each call of the message has its own
+            others = dict.fromkeys(str(each.output) for each in replies if each.output not in (None, merged.output))
+            merged.context = join_paragraphs(*(f"{INSTEAD_OF_OUTPUT}{text}" for text in others), merged.context)
+        elif (output := message.to_native_output(merged.output)) is not None:
+            merged.output = output
+        else:
+            impossible |= {"output"}
+    return merged, impossible
 
 
 def replace_lone_surrogates(value: object) -> object:

@@ -18,6 +18,8 @@ class Agent(Protocol):
     """Its name in messages and documentation."""
     TESTED_VERSIONS: str
     """The versions with which its facts were measured, and how."""
+    MEASURED_ON: str
+    """The day on which the newest of them was measured, as `2026-11-27`; "" if its facts are documentation only."""
     EVENTS: dict[str, str]
     """Its name of an event, as in its settings -> hookrun's."""
     TOOLS: dict[str, str]
@@ -37,6 +39,8 @@ class Agent(Protocol):
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
         """A missing event (hookrun's name) -> its events from which hookrun synthesizes that."""
 
+    # Optional: UNMEASURED, its events or hookrun's at which the effect of an answer follows its documentation.
+
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
         """Environment variables in which it passes the project's root to hooks."""
@@ -51,6 +55,62 @@ class Agent(Protocol):
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return the message in a payload. `event` is the installed one or "". Raises UnreadableMessageError."""
+
+
+class WithHooks(Protocol):
+    """What `dialects` reads of an agent whose own hooks hookrun runs in others; see Agent."""
+
+    DISPLAY_NAME: str
+    EVENTS: dict[str, str]
+    TOOLS: dict[str, str]
+    NAMES: NameMap
+    PROJECT_ENV_VARS: tuple[str, ...]
+    DEFAULT_TIMEOUTS: dict[str, float]
+    MAX_TIMEOUTS: dict[str, float]
+    INSTALL: InstallSpec
+    HOOKS: HookForm
+    """How its own hooks differ from Claude Code's."""
+
+
+class HookForm(TypedDict):
+    """How an agent's own hooks differ from Claude Code's: the constant HOOKS of its module.
+
+    A path in an answer is dotted; of several the first counts. Claude Code's events and answers are meant by `event`.
+    """
+
+    flat: NotRequired[bool]
+    """Whether handlers may stand in an event's list without a group."""
+    keys: NotRequired[dict[str, str]]
+    """A handler's keys -> Claude Code's; several for one are alternatives, the first counts."""
+    without_effect: NotRequired[tuple[str, ...]]
+    """Keys of handlers that matter to the agent alone."""
+    milliseconds_from: NotRequired[float]
+    """Timeouts from this number on are milliseconds."""
+    matches: NotRequired[str]
+    """How matchers are compared with names: `names` as in Claude Code, `search` or `whole` as regular expressions."""
+    star: NotRequired[bool]
+    """Whether the matcher `*` of a handler without a group matches every tool; default true."""
+    tools: NotRequired[dict[str, tuple[str, ...]]]
+    """Names in matchers -> hookrun's tools, beside TOOLS."""
+    mcp: NotRequired[str]
+    """Its names of MCP servers' tools, with `{0}` for the server and `{1}` for the tool; default hookrun's."""
+    narrow: NotRequired[dict[str, tuple[str, str]]]
+    """Events of some tools alone -> hookrun's event and these tools, as a matcher."""
+    message: NotRequired[Callable[[dict[str, object], Mapping[str, object]], dict[str, object]]]
+    """Returns a hook's input, given Claude Code's in the agent's names, and the context."""
+    answer: NotRequired[dict[str, tuple[str, ...]]]
+    """Paths in an answer: of its `decision`, `reason`, `args`, `context`, text for the `user`, or next prompt (`next`).
+
+    Default: Claude Code's form. Refusals are found in every form.
+    """
+    grants: NotRequired[bool]
+    """Whether `allow` spares the user the question; default true."""
+    veto_from: NotRequired[dict[str, int]]
+    """An event ("" for others) -> the least exit status that blocks; default: 2 does, no other."""
+    answers_on_stderr: NotRequired[bool]
+    """Whether it reads stderr if stdout is empty."""
+    plain: NotRequired[str]
+    """Who gets stdout that is no answer: the `model` where Claude Code's does (default), the `user` or `nobody`."""
 
 
 class TrustFormat(Protocol):
@@ -141,12 +201,14 @@ class InstallSpec(TypedDict):
     Default: the directory in which the agent starts hooks. With git's words it is found from subdirectories.
     """
     form: str
-    """The format of these files: json, jsonc, script or plugin."""
+    """The format of these files: json, jsonc, toml (an array `[[hooks]]`), script or plugin."""
     handler: NotRequired[dict[str, object]]
-    """In settings: a handler; `{command}` becomes the command line, `{limit}` its timeout.
+    """In settings: a handler; `{command}` becomes the command line, `{limit}` its timeout; `{event}`, `{name}`.
 
     With `args` the agent starts a one-word line without a shell.
     """
+    more: NotRequired[dict[str, dict[str, object]]]
+    """In settings: an event -> what its handler has besides."""
     per_second: NotRequired[int]
     """In settings: units of its timeouts in a second; default 1."""
     nested: NotRequired[bool]

@@ -14,13 +14,14 @@ def interpret(
 ) -> tuple[Verdict | Failure, list[str]]:
     """Return a run's verdict or failure at hookrun's `event`, and notes, as if outside a chain.
 
-    The output is in the declared dialect, hookrun's or Claude Code's. `context` is the input.
+    The output is in hookrun's dialect or Claude Code's, as `agents.dialects` has made it for another agent's hook.
+    `context` is the input.
     """
-    if hook.dialect == "claude":
+    if hook.dialect != "hookrun":
         from hookrun.claude.answer import Interpretation
 
         answer = Interpretation(hook, event, context, outcome)
         return answer.result, answer.notes
-    from hookrun.core import verdicts
+    from hookrun.core import events, verdicts
 
-    return verdicts.from_process(hook, outcome, can_modify=True)
+    return verdicts.from_process(hook, outcome, change=events.changed_by(event, None) or "modified_args")

@@ -225,6 +225,10 @@ class Interpretation:
             self._before_tool(own)
         elif self.native == "PermissionRequest":
             self._permission(own.get("decision"))
+        elif self.native == "PostToolUse":
+            updated = own.get("updatedToolOutput", own.get("updatedMCPToolOutput"))
+            if updated is not None:
+                verdict.action, verdict.modified_output = "modify", hook_protocol.output_text(updated)
         self._top(top, answer)
 
     def _top(self, top: Fields, answer: Fields) -> None:

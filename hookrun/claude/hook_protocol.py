@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
+from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS, REPLACEABLE
+from hookrun.core.fastjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ RULES = {
         BLOCK,
         EVERYTHING,
         {**CONTEXT, "classifierContext": TEXT, "updatedToolOutput": ANYTHING, "updatedMCPToolOutput": ANYTHING},
-        lost="classifierContext updatedToolOutput updatedMCPToolOutput",
+        lost="classifierContext",
     ),
     "PostToolUseFailure": Rules(BLOCK, EVERYTHING, CONTEXT),
     "UserPromptSubmit": Rules(
@@ -249,6 +250,9 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+# Fields of a context that a hook may have replaced.
+REPLACED = {field for _, field in REPLACEABLE.values()}
+
 # Events with the permission mode.
 WITH_MODE = TOOL_EVENTS | CONTINUES_TURN | {"UserPromptSubmit"}
 
@@ -272,15 +276,20 @@ WORDS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 RESUMES = frozenset({"TaskResume"})
 
 
-def build_payload(event: str, context: Context) -> Payload:
+def build_payload(event: str, context: Context, *, replaced: bool = False) -> Payload:
     """Return a hook's input: Claude Code's own message if it is the agent, else one built from the context.
 
-    `event` is hookrun's name. The arguments include the changes of earlier hooks.
+    `event` is hookrun's name. The arguments include the changes of earlier hooks; `replaced` are output and prompt.
     """
     native = native_event(event)
     original = context.get("payload")
     if context.get("agent") == "claude" and isinstance(original, dict) and original.get("hook_event_name") == native:
-        changed = {"tool_input": native_arguments(context)} if isinstance(context.get("tool_args"), dict) else {}
+        changed: Payload = (
+            {"tool_input": native_arguments(context)} if isinstance(context.get("tool_args"), dict) else {}
+        )
+        if replaced:
+            changed |= {name: context.get(field) for name, field in FIELDS[native].items() if field in REPLACED}
+            changed |= {"tool_response": response(context)} if native == "PostToolUse" else {}
         return {**original, **changed}
     payload: Payload = {name: _text(context.get(field)) for name, field in COMMON.items()}
     payload |= {name: context[field] for name, field in ANYWHERE.items() if context.get(field) is not None}
@@ -353,3 +362,16 @@ def response(context: Context) -> object:
         case str(name) if name.startswith("mcp__"):
             return [{"type": "text", "text": output}]
     return output
+
+
+def output_text(updated: object) -> str:
+    """Return the text of a tool's output in the form of Claude's tool: the inverse of `response`."""
+    if isinstance(updated, dict):
+        file = updated.get("file")
+        found = [file.get("content")] if isinstance(file, dict) else [updated.get("stdout"), updated.get("stderr")]
+    else:
+        found = (
+            [each.get("text") for each in updated if isinstance(each, dict)] if isinstance(updated, list) else [updated]
+        )
+    texts = [text for text in found if isinstance(text, str)]
+    return "\n".join(filter(None, texts)) if texts else dumps(updated)

@@ -23,16 +23,22 @@ LIST = WORD | frozenset(", -")
 
 def why_not(claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
     """Return why the hook does not run in this context, with rule and value, or None."""
-    if context.get("agent") == "claude" and _runs_it(claude, context):
-        return "Claude Code runs it itself: it is declared in Claude Code's own settings"
+    if context.get("agent") == claude.agent and _runs_it(claude, context):
+        title = "Claude Code" if claude.agent == "claude" else claude.agent
+        return f"{title} runs it itself: it is declared in {title}'s own settings"
     event, matcher = claude.event, claude.matcher or ""
     tool = context.get("tool_name")
-    if tool not in claude.tools and not matches(matcher, event, context):
+    if tool not in claude.tools and not _selects(claude, context):
         value = matcher_subject(event, context)
         what = "tool" if event in TOOL_EVENTS else "file" if event == WATCHED else VALUES.get(event, "value")
         named = format_value(value) if value else "of nothing"
         says = "does not list" if event == WATCHED else _test(matcher, event)[1]
         return f"matcher: {format_value(matcher)} {says} the {what} {named}"
+    if claude.text:
+        args = context.get("tool_args")
+        command = str(args.get("command", "")) if isinstance(args, dict) else ""
+        if not fits(claude.text, event, command):
+            return f"matcher: {format_value(matcher)} does not match the command"
     if any(tool in tools or matches(twin, event, context) for twin, tools in claude.twins):
         return "the same handler is declared before and applies: Claude Code runs it once"
     if claude.rule is not None:
@@ -42,12 +48,28 @@ def why_not(claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
     return None
 
 
+def _selects(claude: ClaudeForm, context: Mapping[str, object]) -> bool:
+    """Return whether the matcher, or for another agent's hook its pattern, matches in a context."""
+    if claude.pattern is None or claude.event not in TOOL_EVENTS:
+        return matches(claude.matcher or "", claude.event, context)
+    tool = str(context.get("tool_name"))
+    if claude.mcp and tool.startswith("mcp__") and fits(claude.pattern, claude.event, mcp_name(claude.mcp, tool)):
+        return True
+    return matches(claude.pattern, claude.event, context)
+
+
+def mcp_name(form: str, tool: str) -> str:
+    """Return `mcp__SERVER__TOOL` in an agent's form, with `{0}` and `{1}` for server and tool."""
+    _, server, name = f"{tool}____".split("__", 2)
+    return form.format(server, name.removesuffix("____"))
+
+
 def _runs_it(claude: ClaudeForm, context: Mapping[str, object]) -> bool:
-    """Return whether Claude Code reads the file itself: always, or in its starting project."""
+    """Return whether the agent reads the file itself: always, or in its starting project."""
     own = claude.own
     if not isinstance(own, str):
         return own
-    started = os.environ.get("CLAUDE_PROJECT_DIR")
+    started = os.environ.get("CLAUDE_PROJECT_DIR") if claude.agent == "claude" else None
     if started:
         return os.path.realpath(started) == os.path.realpath(own)
     cwd = os.path.realpath(str(context.get("working_dir") or "/"))

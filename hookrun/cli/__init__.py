@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from errno import ENOSPC
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import click
 
 from hookrun import __version__
 from hookrun.cli.commands import COMMANDS, FAILED, GROUPS, INTERRUPTED, SECTIONS, color_option
-from hookrun.cli.printing import print_message
+from hookrun.cli.printing import print_message, styled
 from hookrun.core.state import CurrentRun, report_bug
 from hookrun.core.terminal import ColorChoice, is_terminal
 from hookrun.core.text import UserError, escape
@@ -39,7 +39,7 @@ troubleshooting, trust, verdicts
 POSITIONAL = {
     **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
     "explain": "--event",
-    **dict.fromkeys(("deny", "disable", "enable", "pause", "remove", "resume"), "--hook"),
+    **dict.fromkeys(("disable", "enable", "remove"), "--hook"),
 }
 
 
@@ -54,6 +54,25 @@ def require_command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(FAILED)
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Titles, and the names of commands and options, in colour on a terminal."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:  # noqa: ARG002  # click's
+        """Write the usage line."""
+        super().write_usage(prog, args, prefix=f"{styled('Usage:', 'title')} ")
+
+    def write_heading(self, heading: str) -> None:
+        """Write the title of a section."""
+        self.write(f"{'':>{self.current_indent}}{styled(f'{heading}:', 'title')}\n")
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write names, each with its purpose."""
+        super().write_dl([(styled(name, "name"), purpose) for name, purpose in rows], col_max, col_spacing)
+
+
+click.Context.formatter_class = HelpFormatter  # every command's, also those that click makes itself
 
 
 class Commands(click.Group):

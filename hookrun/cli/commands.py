@@ -14,7 +14,7 @@ import click
 
 from hookrun.cli.printing import CONFIG_ERRORS, CommandReport, is_interactive, warn
 from hookrun.core.files import relative_path
-from hookrun.core.state import NoHomeError, home_directory, line_home, named_home
+from hookrun.core.state import NoHomeError, home_directory, line_home
 from hookrun.core.terminal import CHOICES, ColorChoice
 from hookrun.core.text import did_you_mean, quote
 
@@ -49,43 +49,38 @@ GROUPS = {
     },
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
-        "explain": ("explain", "Show which hooks would run for an event, and why."),
-        "why": ("log", "Show the result of a run and which hook decided it."),
         "log": ("log", "Show recent events and what each hook did."),
+        "why": ("log", "Show the result of a run and which hook decided it."),
         "report": ("report_page", "Write a page about the runs: times, blocks, failures."),
         "replay": ("replay", "Show what the hooks would have done with past calls."),
     },
     "Decide": {
         "trust": ("trust", "Review what a project's hooks run, and approve them."),
-        "disable": ("user_decisions", "Disable a hook of the project for yourself."),
         "allow": ("user_decisions", "Let a refused call through once."),
+        "disable": ("user_decisions", "Switch a hook, or all hooks, off for yourself."),
         "undo": ("undo", "List snapshots of uncommitted work, and bring one back."),
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
-        "recipes": ("recipes", "List, show and test ready-made hooks."),
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
 }
 
 # What only `hookrun help all` lists.
 MORE = {
+    "explain": ("explain", "Show which hooks would run for an event, and why."),
+    "enable": ("user_decisions", "Re-enable what is disabled."),
+    "recipes": ("recipes", "List, show and test ready-made hooks."),
     "remove": ("init", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
     "update": ("recipes", "Update recipes, and fetch included configs."),
-    "pause": ("user_decisions", "Pause hooks temporarily."),
-    "resume": ("user_decisions", "End a pause."),
     "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
     "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
-    "deny": ("user_decisions", "Never run a hook of the project."),
-    "enable": ("user_decisions", "Re-enable a disabled or denied hook."),
-    "untrust": ("user_decisions", "Forget the decisions about a project's hooks."),
+    "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
     "record": ("replay", "Keep whole calls in the log for a time."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),
-    "agents": ("install", "Show which coding agents are installed, and where hookrun is connected."),
+    "completion": ("help", "Print the completion script for bash, zsh or fish."),
     "help": ("help", "Show help for a command or a topic."),
-    "version": ("help", "Print the version."),
 }
 
 # The commands of `hookrun config`.
@@ -93,7 +88,6 @@ CONFIG = {
     "show": ("config_command", "Show the merged config, each value with the line that it comes from."),
     "schema": ("config_command", "Print the JSON Schema of config files."),
     "migrate": ("config_command", "Convert hooks in Claude Code's settings into hookrun's own format."),
-    "completion": ("help", "Print the completion script for bash, zsh or fish."),
 }
 
 # Key in a context's `meta` for the sections that help lists instead of GROUPS.
@@ -148,13 +142,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 config_option = click.option("--config", metavar="FILE", help="Use this config file instead of the project's own.")
 
 
-def home_option(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--home` to a command, and pass it with its `--config` as the Workspace `at`."""
+def in_workspace(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Pass a command the Workspace `at`, with its `--config` if it has that."""
 
-    @click.option("--home", metavar="DIR", help="Home directory to use; default HOME.")
     @wraps(function)
-    def with_workspace(*, home: str | None, config: str | None = None, **arguments: object) -> int | None:
-        return function(at=Workspace(home, config), **arguments)
+    def with_workspace(*, config: str | None = None, **arguments: object) -> int | None:
+        return function(at=Workspace(config), **arguments)
 
     return with_workspace
 
@@ -171,15 +164,15 @@ def hook_filters(function: Callable[..., int | None]) -> Callable[..., int | Non
 
 
 def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--config`, `--home` and `--json` to a command."""
-    return config_option(home_option(json_option(function)))
+    """Add `--config` and `--json` to a command in a Workspace."""
+    return config_option(in_workspace(json_option(function)))
 
 
 def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
-    """Add `--dry-run`, `--home` and `--json` to a command that writes, passed as `report`."""
+    """Add `--dry-run` and `--json` to a command that writes, passed as `report`."""
 
     @click.option("--dry-run", is_flag=True, help="Show the changes as a diff; write nothing.")
-    @home_option
+    @in_workspace
     @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; never ask.")
     @wraps(function)
     def with_report(*, at: Workspace, dry_run: bool, as_json: bool, **arguments: object) -> int:
@@ -220,10 +213,9 @@ def parse_duration(text: str, units: str = "smhdw") -> int | None:
 
 
 class Workspace:
-    """Where a command works: its directory, `--home` and `--config`."""
+    """Where a command works: its directory, HOME and `--config`."""
 
-    def __init__(self, named_home: str | None = None, config: str | None = None) -> None:
-        self.named_home = named_home
+    def __init__(self, config: str | None = None) -> None:
         self.config = config
 
     @cached_property
@@ -237,9 +229,9 @@ class Workspace:
     @cached_property
     def home(self) -> str:
         """The home of hookrun's files: HOME, or the account's if only that is read here. Raises NoHomeError."""
-        home = account = self._users_home
+        home = account = home_directory()
         with suppress(NoHomeError):
-            account = line_home() if self.named_home is None else home
+            account = line_home()
         if os.path.realpath(home) == os.path.realpath(account):
             return home
         from hookrun.launch.launcher_file import path_in
@@ -250,19 +242,10 @@ class Workspace:
         fault = f"HOME is {home}, but the lines in this project's settings read {account}, the account's home"
         conf = path_in(home)
         if os.path.exists(conf) and os.stat(conf).st_uid == os.getuid():  # your own lines read HOME
-            warn(f"{fault}\nhint: approve hooks there, too: `hookrun trust --home {shlex.quote(account)}`")
+            warn(f"{fault}\nhint: approve hooks there, too: `HOME={shlex.quote(account)} hookrun trust`")
             return home
-        warn(f"{fault}, so this command uses that\nhint: `--home` names another")
+        warn(f"{fault}, so this command uses that")
         return account
-
-    @cached_property
-    def _users_home(self) -> str:
-        """What `--home` names, else HOME. Raises NoHomeError."""
-        return home_directory() if self.named_home is None else named_home(self.named_home)
-
-    def next_command(self, line: str) -> str:
-        """Return a command for the user to run next with the same `--home`."""
-        return line if self.named_home is None else f"{line} --home {shlex.quote(self.named_home)}"
 
     def config_from(self, directory: str) -> str | None:
         """Return the path that `--config` names from a directory, or None."""
@@ -297,12 +280,12 @@ class Workspace:
 
     @cached_property
     def location(self) -> InstallLocation:
-        """Where to install; without `--home`, variables can move an agent's files."""
+        """Where to install; variables can move an agent's files."""
         from hookrun.config.discovery import find
         from hookrun.wiring.targets import InstallLocation  # only for agents' settings
 
-        project = find(self.directory, self._users_home).project_root(None)
-        return InstallLocation(self._users_home, project, {} if self.named_home is not None else dict(os.environ))
+        home = home_directory()
+        return InstallLocation(home, find(self.directory, home).project_root(None), dict(os.environ))
 
 
 def explain_call(event: object, *, tool: object, agent: object, **args: object) -> str:
@@ -313,6 +296,11 @@ def explain_call(event: object, *, tool: object, agent: object, **args: object) 
     for name, value in args.items():
         words += ["--arg", f"{name}={value}"] if value else []
     return shlex.join(words)
+
+
+def undoing(hook: str | None) -> str:
+    """Return the command that enables a hook, or all of them, again."""
+    return "hookrun enable --all" if hook is None else f"hookrun enable {shlex.quote(hook)}"
 
 
 def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> click.ClickException:

@@ -20,7 +20,7 @@ from hookrun.cli.commands import (
     command,
     config_options,
     epilog,
-    home_option,
+    in_workspace,
     json_option,
 )
 from hookrun.cli.printing import (
@@ -80,11 +80,11 @@ REST = "claude-hooks.json"
     table=CONFIG,
     invoke_without_command=True,
     params=[color_option()],
-    epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate", "config completion bash"),
+    epilog=epilog("config show", "config schema > hookrun.schema.json", "config migrate"),
 )
 @click.pass_context
 def config_command(ctx: click.Context) -> None:
-    """Show the merged config, print its schema, convert Claude Code hooks, print completion scripts."""
+    """Show the merged config, print its schema, convert Claude Code hooks."""
     require_command(ctx)
 
 
@@ -220,7 +220,7 @@ def schema_command(*, as_json: bool) -> None:
 @click.option("--write", is_flag=True, help="Write the files; on a terminal asks before changing one.")
 @click.option("--yes", is_flag=True, help="With --write: change existing files without asking.")
 @json_option
-@home_option
+@in_workspace
 def migrate_command(file: str | None, at: Workspace, *, write: bool, yes: bool, as_json: bool) -> int:
     """Convert the hooks in Claude Code's settings (FILE, or the project's) into hookrun's own form.
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import user_is_present
 from hookrun.cli.printing import CommandReport, confirm, count
+from hookrun.config.approved_guards import is_guard
 from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.doctor.agent_state import declared_events, states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileChange, FileError
 from hookrun.launch import launcher_file
+from hookrun.scaffold.declaration_file import without_old_schema
 from hookrun.wiring import committed, launchers, plan
 from hookrun.wiring.committed import CommittedChange
 from hookrun.wiring.installations import ephemeral_directory, lasting_installation
@@ -21,7 +23,7 @@ from hookrun.wiring.launchers import LauncherChange
 from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, WiredEvent
-from hookrun.wiring.wired_command import program_of, this_program
+from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
 
 if TYPE_CHECKING:
     from hookrun.config.load import Declarations
@@ -37,6 +39,10 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
         report.fail("the config has errors, so none of its hooks run\nhint: run `hookrun validate`")
     elif not declarations.hooks and "planned" not in options:
         report.warn("no hooks are configured here\nhint: add some with `hookrun init`")
+    agents = list(agents)
+    if scope == "project" and agents:
+        options["when_missing"] = _when_missing(options["when_missing"], declarations, agents, report)
+        _remove_old_schema(report)
     for agent in agents:
         try:
             Installation(agent, scope, report, declarations, **options).add(trust=trust)
@@ -66,6 +72,37 @@ def connect_missing(report: CommandReport, *planned: str) -> None:
             Installation(state.agent, scope, report, declarations, only=missing).add(trust=False)
         except FileError as error:
             report.warn(f"{unconnected}: {error}")
+
+
+def _when_missing(wanted: str | None, declarations: Declarations, agents: list[Agent], report: CommandReport) -> str:
+    """Return WARN or BLOCK for a project: as an option or its config says, else as it is, or as the user agrees to.
+
+    Raises FileError.
+    """
+    decided = wanted or committed.configured(report.at.load(for_agents=True).files).get("when_missing")
+    now = decided or committed.when_missing(report.at.location)
+    guards = [each.name for each in declarations.hooks if each.layer == "project" and is_guard(each)]
+    if decided or now == BLOCK or not guards:
+        return now
+    why = f"where hookrun is missing, no guard runs ({', '.join(guards)})"
+    if not report.dry_run and user_is_present(report):
+        return BLOCK if confirm(f"{why[0].upper()}{why[1:]}. Refuse all tools there?", default=True) else WARN
+    names = " ".join(each.NAME for each in agents)
+    command = f"hookrun install {names} --scope project --when-missing block"
+    report.warn(f"{why}, and tools run\nhint: to refuse them, run `{report.at.next_command(command)}`")
+    return now
+
+
+def _remove_old_schema(report: CommandReport) -> None:
+    try:
+        changes = without_old_schema(report.at.location.project)
+        if report.dry_run and changes:
+            report.show_diff(changes)
+        elif changes:
+            file_change.apply_all(changes)
+            report.add_files(changes)
+    except FileError as error:
+        report.warn(str(error))
 
 
 def events_of(entry: object, own: Iterable[str] = ()) -> list[str]:
@@ -99,7 +136,9 @@ class Installation:
         self.agent = agent
         self.request = InstallRequest(agent, scope, report.at.location, this_program())
         self.settings = committed.configured(report.at.load(for_agents=True).files) if scope == "project" else {}
-        self.when_missing = when_missing or self.settings.get("when_missing")
+        if scope == "project":
+            when_missing = when_missing or committed.when_missing(report.at.location)
+        self.when_missing = when_missing or WARN
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
         needed = plan.all_events(agent) if all_events else plan.events_to_connect(agent, self.declared)
@@ -140,8 +179,7 @@ class Installation:
 
     def _shared(self) -> list[LauncherChange | CommittedChange]:
         """Return the changes of the files that entries of several events or agents start."""
-        missing = self.request.when_missing(self.when_missing) if self.request.scope == "project" else ""
-        files = committed.plan_files(self.request, self.settings.get("install"), missing)
+        files = committed.plan_files(self.request, self.settings.get("install"), self.when_missing)
         return [*launchers.plan_launcher(self.request), *files]
 
     def _run(self, ledger: Ledger, *, trust: bool) -> None:

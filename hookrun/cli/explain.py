@@ -11,7 +11,7 @@ from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade, replies_to
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, config_options, hooks_named
+from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, hooks_named, in_workspace, json_option
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.config.load import Declarations
@@ -41,8 +41,6 @@ STATES = {
     ENDED: ("not reached", "warning", "would not be reached"),
     NOT: ("no match", "dim", ""),
 }
-# The user's decisions that switch a hook off.
-CHOICES = ("denied", "disabled", "paused until")
 # Limit on the hooks that do not run for the answer to name them.
 MAX_NAMED = 3
 STATE_STYLES = {**{name: style for name, style, _ in STATES.values()}, UNAPPROVED: "warning"}
@@ -64,7 +62,8 @@ ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
 @click.option("--hook", metavar="NAME", help="Explain only this hook.")
-@config_options
+@json_option
+@in_workspace
 def explain_command(
     event: str,
     *,
@@ -277,7 +276,7 @@ def phrase(prediction: Prediction) -> str:
     if prediction.failure is not None and is_unapproved(prediction.failure):
         why = prediction.failure.detail
         return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
-    if why.startswith(CHOICES):
+    if why.startswith("disabled"):
         return f"{name} is {why}"
     cause = why or _depends(prediction)
     if prediction.state == NOT:

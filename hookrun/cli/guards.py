@@ -71,7 +71,7 @@ def guard_states(hooks: Iterable[tuple[Hook, str, bool]], runs: RunFilter) -> li
 
 
 # How the states of approved guards begin.
-APPROVED = ("ready", "not connected", "paused")
+APPROVED = ("ready", "not connected", "disabled until")
 COLUMNS = ("GUARD", "STATE", "LAST RUN", "LAST REFUSAL", "SILENT")
 
 

@@ -1,22 +1,18 @@
-"""`hookrun help` and `version`, command line errors, and shell completion."""
+"""`hookrun help`, command line errors, and shell completion."""
 
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from hookrun import __version__
 from hookrun.agents import AGENTS
-from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, Workspace, command, json_option, topics
-from hookrun.cli.printing import print_json
+from hookrun.cli.commands import COMMANDS, GROUPS, MORE, SECTIONS, TOPICS, Workspace, command, topics
 from hookrun.core.events import ALIASES, EVENTS
 from hookrun.core.state import home_directory
 from hookrun.core.text import closest, did_you_mean, escape, quote, suggest
@@ -30,18 +26,21 @@ Names = Callable[[], Iterable[tuple[str, str]]]
 
 # What people type -> the command that they mean.
 SYNONYMS = {
+    "agents": "status",
     "approve": "trust",
     "bench": "try COMMAND --repeat N",
     "check": "validate",
-    "completion": "config completion",
+    "config completion": "completion",
     "connect": "install",
     "create": "new",
     "delete": "remove",
+    "deny": "disable",
     "describe": "explain",
     "disconnect": "uninstall",
     "dry-run": "try",
     "dump": "config show",
     "events": "help events",
+    "forget": "trust --forget",
     "generate": "new",
     "history": "log",
     "hooks": "list",
@@ -52,11 +51,16 @@ SYNONYMS = {
     "matchers": "help matchers",
     "metrics": "stats",
     "migrate": "config migrate",
-    "mute": "pause",
+    "mute": "disable",
     "off": "disable",
     "on": "enable",
+    "pause": "disable --all",
     "ps": "status",
-    "reject": "deny",
+    "recipes add": "add",
+    "recipes remove": "remove",
+    "recipes update": "update",
+    "reject": "disable",
+    "resume": "enable --all",
     "rm": "remove",
     "run": "try",
     "schema": "config schema",
@@ -64,10 +68,12 @@ SYNONYMS = {
     "show": "config show",
     "start": "init",
     "unblock": "enable",
-    "unpause": "resume",
+    "unpause": "enable --all",
+    "untrust": "trust --forget",
     "upgrade": "update",
     "upgrade-recipes": "update",
     "verify": "validate",
+    "version": "--version",
     "view": "config show",
     "wire": "install",
 }
@@ -91,7 +97,7 @@ OPTION_SYNONYMS = {
 }
 
 # Commands to search for an option that another one lacks.
-WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "pause", "install")
+WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "disable", "install")
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 
@@ -137,18 +143,6 @@ def _command_help(root: click.Context, words: tuple[str, ...]) -> str | None:
     return ctx.command.get_help(ctx)
 
 
-@command("version", "version", "version --json")
-@json_option
-def version_command(*, as_json: bool) -> None:
-    """Print the version of hookrun, of its Python, and where they are."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if as_json:
-        python = {"version": platform.python_version(), "executable": sys.executable}
-        print_json({"version": __version__, "python": python, "platform": sys.platform, "package": package})
-    else:
-        click.echo(f"hookrun {__version__} (Python {platform.python_version()}, {sys.platform}, {package})")
-
-
 # --- errors in a command line
 
 
@@ -171,12 +165,11 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
 
 def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
     """Return the message for a group's unknown command."""
-    group = ctx.command_path
-    meant = SYNONYMS.get(name.lower()) if ctx.parent is None else None
-    near = closest(name, commands)
-    if near is None or (meant is not None and near.lower() != name.lower()):
-        near = meant
-    hint = suggest(near, f"`{group} --help` lists the commands", lambda near: f"`{group} {near}`")
+    root, group = ctx.find_root(), ctx.command_path
+    near, meant = closest(name, commands), SYNONYMS.get(f"{group} {name.lower()}".removeprefix(f"{root.info_name} "))
+    if meant is not None and (near is None or near.lower() != name.lower()):
+        near, group = meant, str(root.info_name)
+    hint = suggest(near, f"`{ctx.command_path} --help` lists the commands", lambda near: f"`{group} {near}`")
     return f'unknown command "{escape(name)}"\nhint: {hint}'
 
 
@@ -270,9 +263,9 @@ HARMLESS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 @command(
     "completion",
-    "config completion bash >> ~/.bash_completion",
-    'config completion zsh > "${fpath[1]}/_hookrun"',
-    "config completion fish > ~/.config/fish/completions/hookrun.fish",
+    "completion bash >> ~/.bash_completion",
+    'completion zsh > "${fpath[1]}/_hookrun"',
+    "completion fish > ~/.config/fish/completions/hookrun.fish",
 )
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.pass_context
@@ -355,7 +348,7 @@ FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("agent", "agents"), AGENT),
     **dict.fromkeys(("config", "ctx", "db", "source"), FILE),
-    **dict.fromkeys(("home", "probe", "project"), DIRECTORY),
+    **dict.fromkeys(("probe", "project"), DIRECTORY),
     **dict.fromkeys(("hook", "hooks"), HOOK),
     **dict.fromkeys(("recipe", "recipes"), RECIPE),
     **dict.fromkeys(("declared_recipe", "declared_recipes"), DECLARED_RECIPE),

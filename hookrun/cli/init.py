@@ -45,10 +45,6 @@ from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, HOOKS_DIRECTORY, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 from hookrun.trust.project import refuse_if_run_by_agent
 
-event_option = click.option(
-    "--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use, or the example's."
-)
-matcher_option = click.option("--matcher", metavar="GLOB", help="The tools, by hookrun's names: bash, write|edit.")
 yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
 
 # The choice of a hook from a template.
@@ -63,18 +59,12 @@ CUSTOM = "custom"
     "init",
     f"init --agent {SECOND}",
     "init --recipe block-destructive-commands --recipe secret-scan --yes",
-    "init --lang python --event post_tool_use --name check-files",
     "init --dry-run",
     note="Exit status: 0 set up, 1 something is missing: an agent is not connected, or does not trust the hooks yet.",
 )
 @click.option("--recipe", "recipes", metavar="NAME", multiple=True, help="Add this recipe; repeatable.")
 @click.option("--agent", "agents", metavar="NAME", multiple=True, help="Install into this agent; repeatable.")
 @click.option("--no-install", is_flag=True, help="Install into no agent.")
-@click.option("--lang", type=click.Choice(list(LANGUAGES)), help="Write a hook of your own in this language.")
-@event_option
-@matcher_option
-@click.option("--name", metavar="NAME", help="The name of your own hook; default by its purpose.")
-@yaml_option
 @click.option("--yes", is_flag=True, help="Accept the defaults without asking.")
 @report_options
 def init_command(
@@ -82,12 +72,7 @@ def init_command(
     *,
     recipes: tuple[str, ...],
     agents: tuple[str, ...],
-    lang: str | None,
-    event: str | None,
-    matcher: str | None,
-    name: str | None,
     no_install: bool,
-    as_yaml: bool,
     yes: bool,
 ) -> None:
     """Set up a project: add hooks, approve them, and connect your coding agents.
@@ -96,21 +81,19 @@ def init_command(
     it takes the defaults: the recipes that suit the project (none if it has hooks already) and the agents on PATH.
     Only you can approve hooks, at a terminal.
 
-    --lang, --event, --matcher and --name write a hook of your own from a template, with its tests. Nothing is
+    --recipe custom writes a hook of your own from a template, with its tests, as hookrun new does. Nothing is
     overwritten; a second run changes nothing.
     """
     if no_install and agents:
         raise click.UsageError("give --agent or --no-install, not both")
     asks = is_interactive() and not (yes or report.as_json or report.dry_run)
     _refuse_home(report, asks=asks, agreed=yes or report.dry_run)
-    setup = Setup(project_file(report.at.directory, report.at.home, "yaml" if as_yaml else None), report)
-    own = any(each is not None for each in (lang, event, matcher, name))
-    chosen = list(dict.fromkeys([*recipes, *([CUSTOM] if own else ())]))
+    setup = Setup(project_file(report.at.directory, report.at.home), report)
+    chosen = list(dict.fromkeys(recipes))
     if not chosen:
         chosen = setup.ask_recipes() if asks else setup.default_recipes()
     if CUSTOM in chosen:
-        request = HookTemplateRequest(lang or setup.language, event, matcher, name=name)
-        setup.own = plan_hook(request, setup.config_file)
+        setup.own = plan_hook(HookTemplateRequest(setup.language), setup.config_file)
     for each in chosen:
         if each != CUSTOM:
             proposed = each in catalog.of_level("standard") and each not in recipes
@@ -243,13 +226,13 @@ class Setup:
             report.warn(f"command not found: `{own.program}`, which {own.name} needs")
         yield from next_steps(self.config_file.root, own, report, approved=approved)
         for agent in failed:
-            yield (report.at.next_command(f"hookrun install {agent}"), "connect it, once the error is fixed")
+            yield (f"hookrun install {agent}", "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
             yield (
-                report.at.next_command(shlex.join(("hookrun", "try", "rm -rf /usr"))),
+                shlex.join(("hookrun", "try", "rm -rf /usr")),
                 "show what each hook says to a command",
             )
-        yield report.at.next_command("hookrun doctor"), "check that every agent runs the hooks"
+        yield "hookrun doctor", "check that every agent runs the hooks"
 
 
 # --- hookrun new
@@ -265,8 +248,10 @@ class Setup:
 @click.option(
     "--lang", type=click.Choice(list(LANGUAGES)), help="The language; default by the project's files, else sh."
 )
-@event_option
-@matcher_option
+@click.option(
+    "--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use, or the example's."
+)
+@click.option("--matcher", metavar="GLOB", help="The tools, by hookrun's names: bash, write|edit.")
 @click.option("--when", metavar="PATH=GLOB", multiple=True, help="A condition on a field of the context; repeatable.")
 @click.option(
     "--serve", is_flag=True, help="Answer one line of JSON after the other, to be kept running between calls."
@@ -331,7 +316,7 @@ def next_steps(root: str, made: HookPlan | None, report: CommandReport, *, appro
     if not approved:
         purpose = APPROVE_IT if made is not None else APPROVE_THEM
         purpose += ", and it blocks matching calls" if made is not None and made.blocks else ""
-        yield report.at.next_command("hookrun trust"), purpose
+        yield "hookrun trust", purpose
 
 
 # --- hookrun remove

@@ -1,4 +1,4 @@
-"""Connect hookrun to coding agents and disconnect it, and show them: `hookrun install`, `uninstall` and `agents`."""
+"""Connect hookrun to coding agents and disconnect it: `hookrun install` and `uninstall`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ import click
 from hookrun.agents import AGENTS
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
-    Workspace,
     agents_named,
     command,
-    home_option,
-    json_option,
     report_options,
     user_is_present,
 )
 from hookrun.cli.connecting import connect, warn_of_lines_by_hand
-from hookrun.cli.printing import CommandReport, choose, is_interactive, print_json, print_table
+from hookrun.cli.printing import CommandReport, choose, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.config.load import Declarations
 from hookrun.core.files import relative_path
-from hookrun.doctor.agent_state import AgentState, inspect_agents, states
+from hookrun.doctor.agent_state import states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
 from hookrun.trust.store import StoreError
@@ -61,14 +58,14 @@ all_option = click.option("--all", "everywhere", is_flag=True, help="Every agent
 @click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
-@click.option("--all-events", is_flag=True, help="Every event, also those that are sent often and have no hook here.")
+@click.option("--all-events", is_flag=True, hidden=True)  # also those that are sent often and have no hook here
 @click.option(
     "--when-missing",
     type=click.Choice((WARN, BLOCK)),
     help="With --scope project: what to do where hookrun is not installed; default the present setting, else warn.",
 )
 @click.option("--trust", is_flag=True, help="Mark hookrun's hooks as trusted in agents that ask for it.")
-@click.option("--from-here", is_flag=True, help="Install this hookrun even from a cache or temporary directory.")
+@click.option("--from-here", is_flag=True, hidden=True)  # from a cache or temporary directory; an error proposes it
 @report_options
 def install_command(
     agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool, trust: bool, **options: Any
@@ -108,7 +105,7 @@ def _chosen_agents(
     found = find()
     if not found:
         where = "on PATH" if verb == "install" else "with hookrun installed"
-        hint = f"name one: `hookrun {verb} {FIRST}`; `hookrun agents` lists all"
+        hint = f"name one: `hookrun {verb} {FIRST}`; `hookrun help agents` lists all"
         raise click.ClickException(f"no coding agent found {where}\nhint: {hint}")
     if everywhere:
         return found
@@ -141,7 +138,7 @@ def review_hooks(report: CommandReport) -> bool:
         names = ", ".join(found.hook.name for found in undecided)
         blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")
         note = f"\nnote: until then, these block every matching call: {blocking}" if blocking else ""
-        approving = report.at.next_command("hookrun trust")
+        approving = "hookrun trust"
         report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
     return not undecided
 
@@ -203,44 +200,3 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
     report.note(f"{name}: {done if files else 'not installed, nothing changed'}")
     warn_of_lines_by_hand(report, plan.wired_events(request), "hookrun still runs there")
     return changes
-
-
-# --- hookrun agents
-
-
-@command("agents", "agents", "agents --json")
-@json_option
-@home_option
-def agents_command(at: Workspace, *, as_json: bool) -> None:
-    """Show the coding agents that hookrun supports: version, connected or not, and for which events."""
-    inspected = inspect_agents(agents_named(AGENTS), at.location, at.load(for_agents=True).declarations)
-    if as_json:
-        print_json({"agents": [_agent_to_json(each) for each in inspected]})
-    else:
-        columns = ("AGENT", "VERSION", "INSTALLED", "EVENTS", "MISSING EVENTS")
-        print_table(columns, [*map(_agent_row, inspected)], wrap=True)
-
-
-def _agent_to_json(agent: AgentState) -> dict[str, object]:
-    return {
-        **agent.to_json(),
-        "wired": {scope: [each.event for each in found] for scope, found in agent.wired.items() if found},
-        "hand_written": {
-            scope: [each.event for each in found if not each.is_ours] for scope, found in agent.wired.items()
-        },
-        "when_missing": next((each.command.form.when_missing for each in agent.all_wired if each.command.form), None),
-        "narrowed": {each.event: each.only for each in agent.all_wired if each.only},
-        "unreadable": agent.unreadable,
-        "declared": agent.declared,
-        "not_wired": agent.missing_events,
-    }
-
-
-def _agent_row(agent: AgentState) -> list[str]:
-    version = "not found" if agent.installed is None else agent.version or "?"
-    by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
-    scopes = [f"{scope} (by hand)" if scope in by_hand else scope for scope in agent.scopes]
-    wired = "unreadable" if agent.unreadable else " and ".join(scopes) or "no"
-    events = ", ".join(dict.fromkeys(f"{each.event}{f' ({each.only})' * bool(each.only)}" for each in agent.all_wired))
-    missing = agent.missing_events if agent.scopes else []
-    return [agent.agent.NAME, version, wired, events or "-", ", ".join(missing) or "-"]

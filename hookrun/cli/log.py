@@ -14,8 +14,8 @@ from operator import ne
 import click
 import orjson
 
-from hookrun.cli.commands import MAX_ANSWER, command, explain_call, json_option
-from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, filter_options
+from hookrun.cli.commands import MAX_ANSWER, Workspace, command, explain_call, in_workspace, json_option
+from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, log_options
 from hookrun.cli.parquet import write_days
 from hookrun.cli.printing import (
     Line,
@@ -99,7 +99,7 @@ TEXTS = (("additional_context", "model"), ("system_message", "user"))
     "log --action block --all-projects",
 )
 @click.option("-n", "limit", type=click.IntRange(1), help="Number of runs, the newest; default 20, with --to all.")
-@filter_options
+@log_options
 @click.option("--oneline", is_flag=True, help="Show one line for each run, with the hook that decided.")
 @click.option("--follow", is_flag=True, help="Keep showing new runs, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are, one per line.")
@@ -307,17 +307,17 @@ def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
     "why",
     "why",
     "why 9db9ad05",
-    "why --action block",
     note="The request id is in every verdict, in every hook's context, and in `hookrun log`.",
 )
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
-@filter_options
+@in_workspace
 @json_option
-def why_command(request_id: str | None, runs: RunFilter, *, as_json: bool) -> None:
+def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None:
     """Show the result of a run and which hook decided it: of the last run of this project, or of the one with this id.
 
     The beginning of the id is enough.
     """
+    runs = RunFilter(at, {})
     run = _find(runs, request_id or "last")
     if as_json:
         report = {"answer": _answer(run), "fire": run.fire, "start": run.start, "hooks": run.hooks}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hookrun.agents import AGENTS, load
-from hookrun.cli.commands import Workspace, home_option, parse_duration
+from hookrun.cli.commands import Workspace, in_workspace, parse_duration
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import CHECKS, FireRecords, is_in, matches, real
 from hookrun.core.events import UnknownEventError, resolve_event
@@ -36,7 +36,7 @@ SCOPE = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
     click.option("--project", metavar="DIR", help="Only runs in this project, by directory or name; default this one."),
     click.option("--all-projects", is_flag=True, help="Runs in all projects."),
-    home_option,
+    in_workspace,
 )
 OPTIONS = (
     *SCOPE[:1],
@@ -49,14 +49,17 @@ OPTIONS = (
     click.option("--hook", metavar="NAME", help="Only runs that included this hook."),
     click.option("--action", type=click.Choice(sorted(PRECEDENCE)), help="Only runs with this result."),
     click.option("--failures", is_flag=True, help="Only runs in which something failed."),
-    home_option,
+    in_workspace,
 )
 
 
 def filter_options(
-    function: Callable[..., int | None], options: Sequence[Callable[..., Any]] = OPTIONS
+    function: Callable[..., int | None], options: Sequence[Callable[..., Any]] = OPTIONS, *, described: bool = False
 ) -> Callable[..., int | None]:
-    """Add the options to a command, passed as the RunFilter `runs`; without an `--all-projects` all are the default."""
+    """Add the options to a command, passed as the RunFilter `runs`; without an `--all-projects` all are the default.
+
+    The help only names them, unless they are `described`: that of `hookrun log` does it for all commands.
+    """
 
     @wraps(function)
     def with_filter(*, at: Workspace, **arguments: object) -> int | None:
@@ -64,17 +67,24 @@ def filter_options(
         filters.setdefault("all_projects", filters.get("project") is None)
         return function(runs=RunFilter(at, filters), **arguments)
 
+    decorated: Any = with_filter
     for option in reversed(options):
-        with_filter = option(with_filter)
-    return with_filter
+        decorated = option(decorated)
+    filters = [each for each in decorated.__click_params__ if each.name in {*CHECKS, *RUN_CHECKS, *WHERE}]
+    if not described:
+        for each in filters:
+            each.hidden = True
+        names = ", ".join(each.opts[0] for each in reversed(filters))
+        decorated.__doc__ = f"{function.__doc__}\n\n    Filters are those of hookrun log: {names}."
+    return decorated  # type: ignore[no-any-return]  # a click decorator's result
 
 
-# Adds those of the scope only.
-scope_options = partial(filter_options, options=SCOPE)
+# Adds those of `hookrun log`.
+log_options = partial(filter_options, described=True)
 # Adds those that calls have which are judged anew, by a hook or all.
 call_options = partial(
     filter_options,
-    options=(*OPTIONS[:-4], click.option("--hook", metavar="NAME", help="Judge by this hook only."), home_option),
+    options=(*OPTIONS[:-4], click.option("--hook", metavar="NAME", help="Judge by this hook only."), in_workspace),
 )
 # Adds those of an export, which is of all projects.
 OF_PROJECT = click.option("--project", metavar="DIR", help="Only runs in this project, by directory or name.")
@@ -202,9 +212,9 @@ class RunFilter:
             for name, value in self.given.items():
                 if name not in WHERE:
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
-            there = self.at.next_command(f"hookrun {command}{options} --all-projects")
+            there = f"hookrun {command}{options} --all-projects"
             return f"hint: other projects have some: `{there}`"
-        latest = self.at.next_command("hookrun log --all-projects")
+        latest = "hookrun log --all-projects"
         return f"hint: {hook_meant(self.at, self.given) or f'`{latest}` shows the latest runs'}"
 
     def _project_root(self) -> str:

@@ -7,10 +7,10 @@ import sys
 
 import click
 
-from hookrun.cli.commands import Workspace, command, home_option, json_option
+from hookrun.cli.commands import Workspace, command, json_option
 from hookrun.cli.printing import print_json, print_line
-from hookrun.core.state import make_private_dir
-from hookrun.fire.command import TAKE_VALUE, main
+from hookrun.core.state import make_private_dir, named_home
+from hookrun.fire.command import TAKE_VALUE, WIRED, main
 from hookrun.launch import launcher_file
 from hookrun.launch.server_socket import socket_base, socket_here
 
@@ -37,8 +37,8 @@ class FireCommand(click.Command):
     add_help_option=False,
     params=[
         click.Argument(["event"], nargs=-1),
-        *(click.Option([name], help=SEE_HELP) for name in sorted(TAKE_VALUE)),
-        *(click.Option([name], is_flag=True, help=SEE_HELP) for name in ("--explain", "--help")),
+        *(click.Option([name], help=SEE_HELP, hidden=name in WIRED) for name in sorted(TAKE_VALUE)),
+        *(click.Option([name], is_flag=True, help=SEE_HELP) for name in ("--explain",)),
     ],
 )
 @click.pass_context
@@ -51,31 +51,31 @@ def fire_command(ctx: click.Context, arguments: list[str]) -> None:
 
 
 @command("serve", "serve", "serve --stop", note="Exit status: 0; 1 if the server cannot start or does not stop.")
-@click.option("--status", "show", is_flag=True, help="Show the server: the default.")
 @click.option("--stop", is_flag=True, help="End the server when its runs have ended; the next run starts another.")
-@click.option("--foreground", is_flag=True, help="Be the server until Ctrl-C.")
-@click.option("--socket", metavar="PATH", help="With --foreground: listen here; default: where launchers look.")
-@click.option("--idle", metavar="SECONDS", type=click.FloatRange(min=0.1), help="With --foreground: default 900.")
-@home_option
+@click.option("--foreground", is_flag=True, hidden=True)  # what starts the server; with it the next three
+@click.option("--socket", hidden=True)
+@click.option("--idle", type=click.FloatRange(min=0.1), hidden=True)
+@click.option("--home", hidden=True)
 @json_option
 def serve_command(
-    at: Workspace, socket: str | None, idle: float | None, *, show: bool, stop: bool, foreground: bool, as_json: bool
+    home: str | None, socket: str | None, idle: float | None, *, stop: bool, foreground: bool, as_json: bool
 ) -> None:
     """Show or stop the server that runs hooks for agents.
 
     An agent's first run starts it. It keeps Python loaded, so that a run costs a tenth, and ends after 15 minutes
     without a run. `"warm": "off"` in your own config switches it off.
     """
-    if show + stop + foreground > 1:
-        raise click.UsageError("--status, --stop and --foreground exclude one another")
+    if stop and foreground:
+        raise click.UsageError("--stop and --foreground exclude each other")
     if not foreground and (socket is not None or idle is not None):
         raise click.UsageError("--socket and --idle need --foreground")
+    home = Workspace().home if home is None else named_home(home)
     if foreground:
-        _serve(at.home, socket, idle)
+        _serve(home, socket, idle)
     elif stop:
-        _stop(at.home, as_json=as_json)
+        _stop(home, as_json=as_json)
     else:
-        _show(at.home, as_json=as_json)
+        _show(home, as_json=as_json)
 
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:

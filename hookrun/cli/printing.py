@@ -29,6 +29,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "warning": {"fg": "yellow"},
     "bold": {"bold": True},
     "dim": {"dim": True},
+    "title": {"fg": "green", "bold": True},
+    "name": {"fg": "cyan", "bold": True},
 }
 
 
@@ -101,10 +103,11 @@ def print_json(data: object) -> None:
 def print_lines(lines: Iterable[Line]) -> None:
     """Print lines with control characters escaped, in color if wanted."""
     for text, style in lines:
-        click.echo(_styled(escape(text), style), color=True)
+        click.echo(styled(escape(text), style), color=True)
 
 
-def _styled(text: str, style: str) -> str:
+def styled(text: str, style: str) -> str:
+    """Return a text with the colours of one of STYLES, if stdout shows them."""
     return click.style(text, **STYLES[style]) if style and text and wants_color(1) else text
 
 
@@ -161,8 +164,8 @@ def print_table(
         parts = wrap_words(row[-1], widths[-1]) if wrap else [last]
         line = ""
         for cell, width, style in zip(shown, widths, row_styles, strict=False):
-            line += _styled(cell, style) + " " * (width - cell_len(cell) + 2)
-        line += f"\n{indent}".join(_styled(part, row_styles[-1]) for part in parts)
+            line += styled(cell, style) + " " * (width - cell_len(cell) + 2)
+        line += f"\n{indent}".join(styled(part, row_styles[-1]) for part in parts)
         click.echo(line.rstrip(" "), color=True)
 
 

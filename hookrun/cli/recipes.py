@@ -1,4 +1,4 @@
-"""Ready-made hooks: `hookrun recipes` lists, shows, adds, updates and removes them; `hookrun add` is `recipes add`."""
+"""Ready-made hooks: `hookrun recipes` lists and shows them; `hookrun add` and `update`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hookrun.cli.commands import (
     color_option,
     command,
     epilog,
-    home_option,
+    in_workspace,
     json_option,
     parse_pairs,
     report_options,
@@ -52,7 +52,7 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
 
 @command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
 @json_option
-@home_option
+@in_workspace
 def list_recipes_command(at: Workspace, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
     declared = layers_of_recipes(at)
@@ -98,7 +98,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 @command("show", "recipes show protect-hooks", "recipes show no-force-push --json", short_help="Describe a recipe.")
 @click.argument("recipe", metavar="NAME")
 @json_option
-@home_option
+@in_workspace
 def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares.
 
@@ -138,8 +138,6 @@ def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
     "add guards --level strict",
     "add protect-hooks --user",
     "add no-force-push@1 --option lease=yes --dry-run",
-    "recipes add no-force-push      (the same command)",
-    short_help="Add recipes, as `hookrun add` does.",
 )
 @click.argument("recipes", metavar="RECIPE...", nargs=-1, required=True)
 @click.option("--option", metavar="NAME=VALUE", multiple=True, help="Set an option of the recipe.")
@@ -187,8 +185,6 @@ def add_command(
     "update",
     "update no-force-push --dry-run",
     "update protect-hooks --user --replace",
-    "recipes update      (the same command)",
-    short_help="Update recipes, and fetch included configs.",
 )
 @click.argument("declared_recipe", metavar="[RECIPE]", required=False)
 @click.option("--replace", is_flag=True, help="Replace tests of recipes that you have changed.")
@@ -239,23 +235,6 @@ def _fetched(include: GitInclude, report: CommandReport) -> RecipeStatus:
     if include.problem(home) is None:
         return RecipeStatus(str(include), CURRENT, f"digest {include.digest or tree_digest(include.directory(home))}")
     return RecipeStatus(str(include), FETCHED, "" if report.dry_run else f"digest {fetch(include, home)}")
-
-
-@command(
-    "remove",
-    "recipes remove no-force-push",
-    "recipes remove protect-hooks --user --dry-run",
-    short_help="Remove recipes.",
-)
-@click.argument("declared_recipes", metavar="NAME...", nargs=-1, required=True)
-@user_option
-@report_options
-def remove_command(declared_recipes: tuple[str, ...], report: CommandReport, *, user: bool) -> None:
-    """Remove recipes, or all guards that hookrun add guards added, with their tests unless you changed them."""
-    recipes = _open(report, user=user)
-    for name in dict.fromkeys(declared_recipes):
-        recipes.remove(name)
-    _finish(recipes, report)
 
 
 def _open(report: CommandReport, *, user: bool) -> ConfiguredRecipes:
@@ -328,7 +307,7 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     if any(each.path.endswith(CASES_SUFFIX) for each in recipes.changes):
         yield f"hookrun test {shlex.quote(config_file.root)}" if own else "hookrun test", "runs its tests"
     if not approved:
-        yield report.at.next_command("hookrun trust"), APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
+        yield "hookrun trust", APPROVE_IT if len([*added, *updated]) == 1 else APPROVE_THEM
 
 
 @click.group(
@@ -336,21 +315,15 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     epilog=epilog(
         "recipes list",
         "recipes show protect-hooks",
-        "recipes add protect-hooks --user",
-        "recipes update",
-        "recipes remove protect-hooks --user",
+        "recipes test protect-hooks",
     ),
     invoke_without_command=True,
     params=[color_option()],
-    commands=[
-        *(list_recipes_command, show_recipe_command, add_command, update_command, remove_command),
-        test_recipes_command,
-    ],
+    commands=[list_recipes_command, show_recipe_command, test_recipes_command],
 )
 @json_option
-@home_option
 @click.pass_context
-def recipes_command(ctx: click.Context, at: Workspace, *, as_json: bool) -> None:
-    """List, show, add, update and remove ready-made hooks. Without a command it lists them."""
+def recipes_command(ctx: click.Context, *, as_json: bool) -> None:
+    """List, show and test ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_recipes_command, home=at.named_home, as_json=as_json)
+        ctx.invoke(list_recipes_command, as_json=as_json)

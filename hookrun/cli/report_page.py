@@ -47,7 +47,7 @@ OBJECTIONS = frozenset({"block", "skip", "stop", "ask"})
 def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: str | None, as_json: bool) -> None:
     """Write a page about the runs of this project: when hooks ran, how long, what they blocked and why, what failed.
 
-    It is one file without links to the network. Filters are those of `hookrun log`.
+    It is one file without links to the network.
     """
     found = PageData(runs).to_dict()
     found["replay"] = _differences(replay) if replay is not None else None

@@ -1,10 +1,8 @@
-"""Show the current state: `list` the hooks, `agents` the agents, `status` both, `doctor` faults and remedies."""
+"""Show the current state: `list` the hooks, `status` hooks and agents, `doctor` faults and remedies."""
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -13,20 +11,21 @@ import click
 
 from hookrun import __version__
 from hookrun.agents import AGENTS
+from hookrun.agents.grades import ENFORCED, grades
 from hookrun.cli.commands import (
     FAILED,
     Workspace,
     agents_named,
     command,
-    config_options,
-    home_option,
     hook_filters,
     hooks_named,
+    in_workspace,
     json_option,
+    undoing,
 )
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
-from hookrun.cli.log_filter import RunFilter, scope_options
+from hookrun.cli.log_filter import RunFilter
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
@@ -60,9 +59,10 @@ from hookrun.doctor.agent_state import (
 from hookrun.doctor.checks import run_checks
 from hookrun.doctor.own_settings import check_managed_wiring, obstacles
 from hookrun.launch.running import describe, running_servers
-from hookrun.trust.approvals import clock
+from hookrun.trust.approvals import described, is_in_force
 from hookrun.trust.project import Project
 from hookrun.trust.store import StoreError
+from hookrun.wiring import committed
 
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 # Hook states that `hookrun trust` asks about.
@@ -70,7 +70,7 @@ TO_APPROVE = ("not approved", "changed")
 # The state of a hook whose event an agent does not send to hookrun.
 NOT_CONNECTED = "not connected"
 # Hook state -> its terminal style; any other is a warning.
-STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "denied": "error", "disabled": "dim", "off": "dim"}
+STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "disabled": "dim", "off": "dim"}
 # Fields that `list --long` shows differently, or only `list --json` has.
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
@@ -99,7 +99,8 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 @command("list", "list", "list --event PreToolUse", "list --hook guard --long")
 @hook_filters
 @click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
-@config_options
+@in_workspace
+@json_option
 def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str | None) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing."""
     project = at.project()
@@ -111,7 +112,7 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
     decisions, shown, errors = _inspect_hooks(hooks, project, unconnected)
     problems = [*declarations.problems, *errors]
     if as_json:
-        undecided = {"trust": None, "paused": None}
+        undecided = {"trust": None, "off": None}
         report = {
             "root": declarations.root,
             "files": declarations.files,
@@ -166,7 +167,7 @@ def _remedies(agents: Sequence[AgentState], unconnected: Sequence[Mapping[str, l
 def _inspect_hooks(
     hooks: Sequence[Hook], project: Project, unconnected: Sequence[Mapping[str, list[str]]]
 ) -> tuple[list[dict[str, str]], list[str], list[str]]:
-    """Return the decisions about each hook (`trust`, until when `paused`), its state, and any error in reading them.
+    """Return the decisions about each hook (`trust`, and `off` if it is disabled), its state, and any error.
 
     `unconnected` are the agents that do not call each. If the decisions cannot be read, no hook of a project counts as
     approved.
@@ -181,8 +182,8 @@ def _inspect_hooks(
 
 def _decisions(hook: Hook, project: Project) -> dict[str, str]:
     decisions = {"trust": project.inspect(hook).state} if hook.layer in UNTRUSTED_LAYERS else {}
-    paused = project.paused_until(hook)
-    return decisions if paused is None else {**decisions, "paused": f"paused until {paused}"}
+    off = project.why_off(hook)
+    return decisions if off is None else {**decisions, "off": off}
 
 
 def _state(hook: Hook, decisions: Mapping[str, str], unconnected: Collection[str]) -> str:
@@ -194,7 +195,7 @@ def _state(hook: Hook, decisions: Mapping[str, str], unconnected: Collection[str
     if trust not in ("", "approved"):
         return "not approved" if trust == "new" else trust
     state = NOT_CONNECTED if unconnected else "ready" if hook.mode == "enforce" else hook.mode
-    return decisions.get("paused") or state
+    return decisions.get("off") or state
 
 
 def _row(hook: Hook, state: str) -> list[str]:
@@ -229,18 +230,15 @@ def _matcher(hook: Hook) -> str:
 @command(
     "status",
     "status",
-    "status --since 7d",
     "status --json",
     note="Exit status: 0 shown, 1 the config or the approvals have errors.",
 )
 @json_option
-@scope_options
-def status_command(runs: RunFilter, *, as_json: bool) -> int:
-    """Show agents, hooks, approvals, pauses, the last run and each guard on one screen. Runs no hook."""
-    at = runs.at
-    if (directory := runs.given.get("project")) is not None:
-        at.directory = os.path.abspath(directory)
-    project = at.project(at.directory)
+@in_workspace
+def status_command(at: Workspace, *, as_json: bool) -> int:
+    """Show agents, hooks, approvals, what is disabled, the last run and each guard on one screen. Runs no hook."""
+    runs = RunFilter(at, {})
+    project = at.project()
     hooks = project.declarations.hooks
     errors = [*project.declarations.problems, *(each.error for each in hooks if each.error)]
     known = _inspected(at)
@@ -250,17 +248,14 @@ def status_command(runs: RunFilter, *, as_json: bool) -> int:
     by_state = Counter(states_of)
     by_state += Counter({"kept as approved": len(project.kept() - {hook.name for hook in hooks})})  # if there are any
     try:
-        pauses = [each for each in project.store.paused if each["until"] > time.time()]
+        off = [each for each in project.store.disabled if is_in_force(each) and each["root"] in ("", project.root)]
     except StoreError as error:
-        pauses = []
+        off = []
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown, guards = None, "unknown", []
-    from hookrun.cli.guards import (
-        COLUMNS,
-        guard_row,
-        guard_states,
-    )  # reads tests as well, which takes longer than `list`
+    # it reads tests as well, which takes longer than `list`
+    from hookrun.cli.guards import COLUMNS, guard_row, guard_states
 
     try:
         last = _last_run(runs)
@@ -273,12 +268,12 @@ def status_command(runs: RunFilter, *, as_json: bool) -> int:
             {
                 "version": __version__,
                 "project": project.root,
-                "agents": [_connection_to_json(each) for each in agents],
+                "agents": [{**each.to_json(), **each.connection, "switched_off": obstacles(each)} for each in agents],
                 "hooks": dict(by_state),
                 "to_approve": to_approve,
                 "guards": guards,
                 "missing_guards": [each.hook.name for each, _ in project.missing()],
-                "paused": [{"hook": each["hook"], "until": each["until"]} for each in pauses],
+                "disabled": [{"hook": each["name"], "until": each["until"]} for each in off],
                 "servers": [server.to_json() for server in running_servers(at.home)],
                 "last_run": last,
                 "problems": errors,
@@ -288,9 +283,9 @@ def status_command(runs: RunFilter, *, as_json: bool) -> int:
         print_lines(_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked()))
         for line in _remedies(known, unconnected):
             print_wrapped(f"{'':<11}{line}", " " * 11, "warning")
-        for each in pauses:
-            until = f"until {clock(each['until'])}; `hookrun resume` ends the pause"
-            print_lines([(f"paused     {each['hook'] or 'all hooks'} {until}", "warning")])
+        for each in off:
+            line = f"{'off':<11}{each['name'] or 'all hooks'} {described(each)}; `{undoing(each['name'])}` ends that"
+            print_wrapped(line, " " * 11, "warning")
         well, server = describe(at.home)
         print_lines([(f"server     {server}", "" if well else "warning")] if server else [])
         print_lines([(f"last run   {shown}", "")])
@@ -299,12 +294,6 @@ def status_command(runs: RunFilter, *, as_json: bool) -> int:
             print_table(COLUMNS, [*map(guard_row, guards)], styles=STATE_STYLES)
         print_problems(errors)
     return FAILED if errors else 0
-
-
-def _connection_to_json(agent: AgentState) -> dict[str, object]:
-    missing = agent.missing_events if agent.scopes else []
-    more = {"missing": missing, "unreadable": agent.unreadable, "switched_off": obstacles(agent)}
-    return {**agent.to_json(), "connected": agent.scopes, **more}
 
 
 def _last_run(runs: RunFilter) -> dict[str, object] | None:
@@ -346,7 +335,12 @@ def _agent(agent: AgentState) -> str:
         return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`"
     missing = agent.missing_events
     more = f", {count(len(missing), 'event')} missing: run `hookrun install {agent.agent.NAME}`" if missing else ""
-    return f"{name:<20} connected ({' and '.join(agent.scopes)}){more}"
+    grade = grades(agent.agent)["block a tool"]
+    more = f"{more}, a block of a tool is {grade}" if grade != ENFORCED else more
+    by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
+    scopes = " and ".join(f"{scope}, by hand" if scope in by_hand else scope for scope in agent.scopes)
+    narrowed = "".join(f", {each.event} only for {each.only}" for each in agent.all_wired if each.only)
+    return f"{name:<20} connected ({scopes}){narrowed}{more}"
 
 
 def _run(last: dict[str, object] | None) -> str:
@@ -377,7 +371,7 @@ def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]
     "block, ten that must pass.",
 )
 @json_option
-@home_option
+@in_workspace
 def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
@@ -385,8 +379,9 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_
     """
     inspected = _inspected(at, agents or AGENTS)
     unapproved, undecided = _unapproved(at)
+    settings = committed.configured(at.load(for_agents=True).files)
     for agent in inspected:
-        agent.unapproved, agent.undecided = unapproved, undecided
+        agent.unapproved, agent.undecided, agent.configured = unapproved, undecided, settings
     shown = [agent for agent in inspected if agents or agent.is_here]
     if proving:
         from hookrun.cli.guards import prove_guards  # rarely needed

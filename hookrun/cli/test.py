@@ -10,10 +10,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.commands import FAILED, Workspace, agents_named, command, hook_filters, json_option
+from hookrun.cli.commands import FAILED, Workspace, command, json_option
 from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
 from hookrun.core.conditions import ConditionEvaluator
-from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.text import quote
 from hookrun.testing.case_runner import run_cases
@@ -26,7 +25,7 @@ from hookrun.testing.sandbox import CaseConfig
 MAX_NAMED = 3
 
 # The parameters valid with `--from-log`.
-FOR_RECORDED = frozenset({"recorded", "into", "home", "as_json"})
+FOR_RECORDED = frozenset({"recorded", "into", "as_json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +44,17 @@ class TestOptions:
     as_json: bool
     verbose: bool
     hook: str | None
-    event: str | None
-    agent: str | None
 
     @property
     def filters(self) -> str:
         """The options that select only some tests."""
-        options = {"-k": self.pattern, "--hook": self.hook, "--event": self.event, "--agent": self.agent}
+        options = {"-k": self.pattern, "--hook": self.hook}
         return " ".join(f"{option} {quote(value)}" for option, value in options.items() if value is not None)
 
     def keep(self, run: CaseRun) -> bool:
-        """Return whether the filters keep a test's run: by event, agent and possible hooks."""
+        """Return whether the filters keep a test's run: by possible hooks."""
         if run.config is None:
             return True
-        if self.event is not None and resolve_event(self.event, run.config.events) != run.event:
-            return False
-        if self.agent is not None and self.agent != run.agent:
-            return False
         context = ConditionEvaluator({**run.case.context, "event": run.event})
         return self.hook is None or any(
             hook.name == self.hook
@@ -87,7 +80,7 @@ class TestOptions:
 @click.option(
     "-j", "at_once", type=click.IntRange(1, 256), help="Hooks to run in parallel. Default: 4 per core, at most 32."
 )
-@hook_filters
+@click.option("--hook", metavar="NAME", help="Only tests of this hook.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the tests that pass, and what no test covers.")
 @click.option("--update", is_flag=True, help="Update the expected results with the actual ones.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")
@@ -99,9 +92,8 @@ class TestOptions:
     "--from-log", "recorded", metavar="ID", help="Make a test of a recorded run: its id, or last. Runs nothing."
 )
 @click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
-@click.option("--home", metavar="DIR", help="Home directory whose log --from-log reads; default HOME.")
 def test_command(
-    *, paths: tuple[str, ...], recorded: str | None, into: str | None, home: str | None, watch: bool, **parameters: Any
+    *, paths: tuple[str, ...], recorded: str | None, into: str | None, watch: bool, **parameters: Any
 ) -> int:
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     options = TestOptions(paths or (".",), **parameters)
@@ -109,14 +101,12 @@ def test_command(
         _refuse_run_options(click.get_current_context())
         if into is not None and options.as_json:
             raise click.UsageError("--into writes a file, --json prints: give one of the two with --from-log.")
-        _from_log(recorded, into, home, as_json=options.as_json)
+        _from_log(recorded, into, as_json=options.as_json)
         return 0
-    if into is not None or home is not None:
-        raise click.UsageError("--into and --home go with --from-log.")
+    if into is not None:
+        raise click.UsageError("--into goes with --from-log.")
     if watch and options.as_json:
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
-    if options.agent is not None:
-        agents_named([options.agent])
     if watch:
         _watch(options)
     return 0 if _once(options)[1] else FAILED
@@ -226,10 +216,10 @@ def _refuse_run_options(ctx: click.Context) -> None:
             raise click.UsageError(f"--from-log runs nothing: leave {what} out.")
 
 
-def _from_log(recorded: str, into: str | None, home: str | None, *, as_json: bool) -> None:
+def _from_log(recorded: str, into: str | None, *, as_json: bool) -> None:
     from hookrun.testing import update as writing  # rarely needed
 
-    case = writing.case_from_log(Workspace(home).home, recorded)
+    case = writing.case_from_log(Workspace().home, recorded)
     if as_json:
         print_json({"cases": [case]})
     elif into is None:

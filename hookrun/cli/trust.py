@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from hookrun.cli.commands import FAILED, Workspace, command, config_options
+from hookrun.cli.commands import FAILED, Workspace, command, in_workspace, json_option
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -42,7 +42,7 @@ from hookrun.trust.snapshots import Texts
 from hookrun.trust.store import RULE
 
 UNDECIDED = ("new", "changed")
-DECIDED = ("approved", "denied", "disabled")
+DECIDED = ("approved", "disabled")
 
 # Fields that `_facts` shows in its own way; others are shown unless default.
 HAS_OWN_LINE = (
@@ -57,15 +57,18 @@ HAS_OWN_LINE = (
     "trust",
     "trust --digest",
     "trust --yes sha256:5891b5b5...",
-    note="Exit status: 0 every hook of the project is approved, denied or disabled, 1 otherwise.",
+    "trust --forget ~/src/shop",
+    note="Exit status: 0 every hook of the project is approved or disabled, 1 otherwise.",
 )
-@click.argument("what", nargs=-1, metavar="[PATH]")
+@click.argument("what", nargs=-1, metavar="[PATH|DIGEST...]")
 @click.option("--yes", is_flag=True, help="Approve exactly the digests that follow, without asking.")
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
-@config_options
+@click.option("--forget", is_flag=True, help="Forget the decisions about the hooks of PATH, or about one DIGEST.")
+@json_option
+@in_workspace
 def trust_command(
-    what: tuple[str, ...], at: Workspace, *, yes: bool, list_all: bool, digests: bool, as_json: bool
+    what: tuple[str, ...], at: Workspace, *, yes: bool, list_all: bool, digests: bool, forget: bool, as_json: bool
 ) -> int:
     """Approve hooks of the project in PATH (default: here): shows what each runs, and asks. Runs nothing.
 
@@ -75,6 +78,11 @@ def trust_command(
     """
     to_approve = [digest for text in what for digest in text.split(",") if text.startswith(PREFIX)]
     paths = [text for text in what if not text.startswith(PREFIX)]
+    if forget:
+        from hookrun.cli.decisions import forget_decisions  # rarely needed, and so is the list
+
+        forget_decisions(at, what)
+        return 0
     if bool(to_approve) != yes or len(paths) > 1:
         error = f"a digest needs `--yes`: {quote(to_approve[0])}" if to_approve else "more than one PATH"
         if yes:
@@ -83,7 +91,9 @@ def trust_command(
     at.directory = os.path.abspath(paths[0] if paths else at.directory)
     project = at.project(at.directory)
     if list_all:
-        _list_all(project, as_json=as_json)
+        from hookrun.cli.decisions import list_decisions
+
+        list_decisions(project, as_json=as_json)
         return 0
     hooks = project.hooks()
     if yes:
@@ -103,20 +113,6 @@ def trust_command(
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED] or project.missing()
     return FAILED if undecided or project.declarations.problems else 0
-
-
-def _list_all(project: Project, *, as_json: bool) -> None:
-    store = project.store
-    if as_json:
-        print_json({name: getattr(store, name) for name in ("approved", "denied", "disabled", "paused")})
-        return
-    rows = [("approved", each["name"], each["root"], digest) for digest, each in store.approved.items()]
-    rows += [("denied", each["name"], each["root"], each["digest"]) for each in store.denied]
-    rows += [("disabled", each["name"], each["root"], each["digest"]) for each in store.disabled]
-    for state, name, root, digest in sorted(rows, key=lambda row: (row[2], row[1], row[0])):
-        print_line(f"{state:<9} {name}  {root}  {digest}")
-    if not rows:
-        click.echo("no decisions yet")
 
 
 def _to_json(found: ProjectHook) -> dict[str, object]:
@@ -159,11 +155,11 @@ HELP = (
     "  a  approve it; then show all that follow, and ask about them together",
     "  s  show all of it",
     "  d  show what changed since it was approved",
-    "  v  never run it",
+    "  v  never run it, unless you enable it",
     "  q  quit",
 )
 CHOICES = "[y]es, [n]o, [a]ll, [s]how, [d]iff, ne[v]er, [q]uit"
-STATE_STYLES = {"approved": "ok", "denied": "error", "disabled": "dim"}
+STATE_STYLES = {"approved": "ok", "disabled": "dim"}
 FIELD_INDENT = " " * 15
 # Limit on the hooks that the summary lists.
 MAX_LISTED = 50
@@ -250,8 +246,8 @@ def _decide(project: Project, found: ProjectHook, texts: Texts, place: str) -> s
     if answer in ("y", UNSEEN):
         print_lines([_approve(project, found, texts)])
     elif answer == "v":
-        project.deny(found)
-        print_lines([(f"  denied {found.hook.name}", "error")])
+        project.disable(found.hook, None)
+        print_lines([(f"  disabled {found.hook.name}", "warning")])
     return answer
 
 

@@ -37,13 +37,14 @@ from hookrun.cli.printing import (
     warn,
 )
 from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
+from hookrun.core.events import REPLACEABLE, what_changes
 from hookrun.core.files import read_or_none
 from hookrun.core.gate import with_end
 from hookrun.core.model import Hook, HookResult, Outcome, Verdict, as_object
 from hookrun.core.text import diff
 from hookrun.fire.command import REFUSED
 from hookrun.fire.dry_run import is_unapproved
-from hookrun.fire.explanation import arguments, not_run, runs_in_background, runs_of, shown_lines, was_started
+from hookrun.fire.explanation import before_and_after, not_run, runs_in_background, runs_of, shown_lines, was_started
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.trust.notices import unapproved_behind
 
@@ -245,9 +246,9 @@ class Trial:
             print_message(advice, "hint")
 
     def _transcript(self) -> Iterator[Line]:
-        """Yield what each hook that was started read and wrote, and the changed arguments; an equal input only once."""
+        """Yield what each hook that was started read and wrote, and what was changed; an equal input only once."""
         last: object = None
-        for fire, verdict in self.fires:
+        for fire, _ in self.fires:
             for run in runs_of(fire):
                 if not (was_started(run) or runs_in_background(run)):
                     continue
@@ -263,9 +264,11 @@ class Trial:
                         yield f"  {'' if number else title:<7} {text}", ""
                 if run.outcome.exit_code:
                     yield f"  exit status {run.outcome.exit_code}", ""
-            if verdict.modified_args is not None:
-                yield from (("", ""), ("arguments (- before, + after)", "bold"))
-                for line in diff(*(json_text(each, 2) for each in arguments(fire))):
+            before, after = before_and_after(fire, REPLACEABLE.get(fire.event, ("", "tool_args"))[1])
+            if before != after:
+                yield from (("", ""), (f"{what_changes(fire.event)} (- before, + after)", "bold"))
+                texts = [each if isinstance(each, str) else json_text(each, 2) for each in (before, after)]
+                for line in diff(*texts):
                     yield f"  {line}", DIFF_STYLES.get(line[:1], "")
 
     def _row(self, run: HookResult) -> list[str]:
@@ -341,7 +344,7 @@ class Trial:
                 {
                     "context": fire.context,
                     "hooks": [self._run_to_json(run) for run in runs_of(fire)],
-                    "arguments": dict(zip(("before", "after"), arguments(fire), strict=True)),
+                    "arguments": dict(zip(("before", "after"), before_and_after(fire), strict=True)),
                     "verdict": verdict.to_dict(),
                     "ended_by": fire.chain.ended_by if fire.chain is not None else None,
                 }
@@ -387,8 +390,9 @@ def _reasons(run: HookResult) -> Iterator[str]:
     verdict = run.verdict
     if verdict.message:
         yield verdict.message
+    new = verdict.modified_output if verdict.modified_output is not None else verdict.modified_prompt
     for path in run.changed:
-        value = run.args.get(path) if isinstance(run.args, dict) else None
+        value = run.args.get(path, new) if isinstance(run.args, dict) else None
         yield f"{path}: {json_text(value)}" if value is not None else f"changes {path}"
     for name, text in (("context", verdict.additional_context), ("notice", verdict.system_message)):
         if text and text != verdict.message:

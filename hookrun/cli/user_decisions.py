@@ -1,10 +1,8 @@
-"""User decisions: `hookrun deny`, `disable`, `enable`, `untrust`, `pause`, `resume`; approving new hooks."""
+"""User decisions: `hookrun disable`, `enable` and `allow`; approving new hooks."""
 
 from __future__ import annotations
 
 import os
-import shlex
-import time
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -13,35 +11,36 @@ import click
 from hookrun.cli.commands import (
     Workspace,
     command,
-    config_option,
-    home_option,
     hooks_named,
+    in_workspace,
     json_option,
     parse_duration,
+    undoing,
     user_is_present,
 )
-from hookrun.cli.printing import CommandReport, count, print_json, print_line, print_wrapped
+from hookrun.cli.printing import CommandReport, print_json, print_line, print_wrapped
 from hookrun.core import audit, audit_reader
 from hookrun.core.files import is_within, read_or_none, relative_path
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.text import quote
 from hookrun.trust import store as stores
 from hookrun.trust.allowed_calls import SHORT_ID, forget, permissions, permit
-from hookrun.trust.approvals import clock
-from hookrun.trust.digest import PREFIX, SYSTEM
+from hookrun.trust.approvals import can_be_off, clock
+from hookrun.trust.digest import SYSTEM
 from hookrun.trust.project import (
     NotAllowedError,
     Project,
     ProjectHook,
-    locked_store,
     refuse_if_run_by_agent,
     require_terminal,
 )
-from hookrun.trust.store import MAX_PAUSE
+from hookrun.trust.store import MAX_TIME
 
 if TYPE_CHECKING:
     from hookrun.edit.file_change import FileChange
     from hookrun.scaffold.declaration_file import DeclarationFile
 
+# How long `hookrun disable --all` lasts by default.
 PAUSE = "30m"
 # Characters of a refusal's id that may identify it.
 MIN_ID = 4
@@ -50,126 +49,82 @@ APPROVE_IT = "review and approve it; agents do not run it until then"
 APPROVE_THEM = "review and approve the hooks; agents do not run them until then"
 
 
-@command("deny", "deny upload-logs", "enable upload-logs      (lifts the denial)")
-@click.argument("hook", metavar="NAME")
-@config_option
-@home_option
-def deny_command(hook: str, at: Workspace) -> None:
-    """Never run the project's hook NAME. That does not count as a failure, and hookrun list shows it."""
-    require_terminal("deny a hook")
-    project = at.project()
-    for found in project.named(hook):
-        project.deny(found)
-        undo = f"`hookrun enable {shlex.quote(hook)}` lifts the denial"
-        print_wrapped(f"denied {hook} ({_where(found)}); {undo}")
+all_option = click.option("--all", "every", is_flag=True, help="All hooks, instead of HOOK.")
 
 
-@command("disable", "disable format-on-edit", "enable format-on-edit", "disable --all --for 10m")
-@click.argument("hook", metavar="[NAME]", required=False)
-@click.option("--all", "every", is_flag=True, help="All hooks, for a time: a pause.")
-@click.option("--for", "duration", metavar="TIME", help="Only for this time: a pause.")
-@config_option
-@home_option
+@command(
+    "disable",
+    "disable format-on-edit",
+    "disable no-force-push --for 1h30m",
+    f"disable --all --for 10m      (without a time: {PAUSE})",
+    "enable format-on-edit",
+)
+@click.argument("hook", metavar="[HOOK]", required=False)
+@all_option
+@click.option("--for", "duration", metavar="TIME", help="Only for this time, such as 90s or 1h30m; at most 24h.")
+@in_workspace
 def disable_command(hook: str | None, duration: str | None, at: Workspace, *, every: bool) -> None:
-    """Switch the project's hook NAME off for yourself. hookrun list and the audit show it."""
-    if every == (hook is not None):
-        raise click.UsageError("give NAME or --all")
-    if every or duration is not None:
-        _pause(hook, duration or PAUSE, at)
-        return
-    require_terminal("disable a hook")
-    project = at.project()
-    hook = hook or ""
-    for found in project.named(hook):
-        project.disable(found)
-        print_wrapped(f"disabled {hook} ({_where(found)}); `hookrun enable {shlex.quote(hook)}` re-enables it")
+    """Switch HOOK off for yourself, until you enable it or for a time; or all hooks for a time.
 
-
-@command("enable", "enable format-on-edit")
-@click.argument("hook", metavar="NAME")
-@config_option
-@home_option
-def enable_command(hook: str, at: Workspace) -> None:
-    """Re-enable the project's hook NAME if it is disabled or denied. A denied hook then needs a new approval."""
-    refuse_if_run_by_agent("enable a hook")
-    project = at.project()
-    for found in project.named(hook):
-        was_off = project.enable(found)
-        was = "enabled" if was_off else "neither disabled nor denied:"
-        unapproved = project.inspect(found.hook).state != "approved"
-        more = "; approve it with `hookrun trust`" if was_off and unapproved else ""
-        print_wrapped(f"{was} {hook} ({_where(found)}){more}")
-
-
-def _where(found: ProjectHook) -> str:
-    return f"{relative_path(found.hook.source)}:{found.hook.line}"
-
-
-@command("untrust", "untrust", "untrust ~/src/shop", "untrust sha256:5891b5b5...")
-@click.argument("what", default=".", metavar="[PATH|DIGEST]")
-@config_option
-@home_option
-def untrust_command(what: str, at: Workspace) -> None:
-    """Forget the decisions about the hooks of the project in PATH (default: here), or about one DIGEST."""
-    require_terminal("forget an approval")
-    is_digest = what.startswith(PREFIX)
-    project = at.project(os.path.abspath("." if is_digest else what))
-    if is_digest:
-        digests, roots = {what}, set()
-    else:
-        digests = {found.digest for found in project.hooks() if found.digest}
-        roots = {os.path.realpath(project.root)}
-    forgotten = project.forget(digests=digests, roots=roots)
-    if is_digest and not forgotten:
-        raise click.ClickException(f"no decision about {what}\nhint: `hookrun trust --list` lists the decisions")
-    print_line(f"forgot {count(forgotten, 'decision')} about {what if what != '.' else project.root}")
-
-
-@command("pause", "pause --for 10m", "pause no-force-push --for 1h30m", "resume")
-@click.argument("hook", required=False)
-@click.option("--for", "duration", default=PAUSE, show_default=True, metavar="TIME", help="Such as 90s, 30m or 1h30m.")
-@config_option
-@home_option
-def pause_command(hook: str | None, duration: str, at: Workspace) -> None:
-    """Pause HOOK, or all hooks, temporarily: yours and every project's, but not managed ones.
-
-    Each run that would have included a paused hook says so, and hookrun list shows it.
+    Managed hooks stay on unless they are `overridable`. hookrun list and hookrun log show what is disabled, and every
+    run says what is off only for a time.
     """
-    _pause(hook, duration, at)
-
-
-def _pause(hook: str | None, duration: str, at: Workspace) -> None:
-    require_terminal("pause hooks")
-    seconds = parse_duration(duration, units="smh")
-    if seconds is None or not 0 < seconds <= MAX_PAUSE:
-        hint = f"hint: write a time up to {MAX_PAUSE // 3600}h with s, m or h, such as 30m"
-        raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     project = at.project()
-    if hook is not None:
-        hooks = hooks_named(hook, project.declarations.hooks, project.declarations.problems)
-        if all(each.layer == "managed" for each in hooks):
-            raise click.ClickException(f"`{hook}` is managed: only {hooks[0].source} can switch it off")
-    now = time.time()
-    with project.changing() as store:
-        store.paused = [each for each in store.paused if each["until"] > now and each["hook"] != hook]
-        store.paused.append({"hook": hook, "begin": now, "until": now + seconds})
-    what = f"{hook} is" if hook is not None else "all hooks except managed ones are"
-    ending = "hookrun resume" if hook is None else f"hookrun resume {shlex.quote(hook)}"
-    print_wrapped(f"{what} paused until {clock(now + seconds)}; `{ending}` ends the pause")
+    hooks = _meant(hook, project, every=every)
+    require_terminal("disable hooks")
+    if hook is not None and not any(map(can_be_off, hooks)):
+        raise click.ClickException(f"`{hook}` is managed: only {hooks[0].source} can switch it off")
+    duration = PAUSE if every and duration is None else duration
+    seconds = None if duration is None else _seconds(duration)
+    for each in filter(can_be_off, hooks) if hook is not None else (None,):
+        entry = project.disable(each, seconds)
+        what = "all hooks except managed ones" if each is None else f"{each.name} ({_where(each)})"
+        until = "" if entry["until"] is None else f" until {clock(entry['until'])}"
+        print_wrapped(f"disabled {what}{until}; `{undoing(hook)}` ends that")
 
 
-@command("resume", "resume", "resume no-force-push")
-@click.argument("hook", required=False)
-@home_option
-def resume_command(hook: str | None, at: Workspace) -> None:
-    """End every pause, or that of HOOK."""
-    with locked_store(at.home) as store:
-        before = len(store.paused)
-        store.paused = [each for each in store.paused if hook is not None and each["hook"] != hook]
-        ended = before - len(store.paused)
-    if hook is not None and not ended:
-        raise click.ClickException(f"{quote(hook)} is not paused\nhint: `hookrun status` lists the pauses")
-    print_line(f"ended {count(ended, 'pause')}" if ended else "nothing is paused")
+@command("enable", "enable format-on-edit", "enable --all      (ends what disable --all has done)")
+@click.argument("hook", metavar="[HOOK]", required=False)
+@all_option
+@in_workspace
+def enable_command(hook: str | None, at: Workspace, *, every: bool) -> None:
+    """End what hookrun disable has done: for HOOK, or with --all for all at once."""
+    project = at.project()
+    hooks = _meant(hook, project, every=every)
+    refuse_if_run_by_agent("enable a hook")
+    for each in hooks if hook is not None else (None,):
+        was_off = project.enable(each)
+        if each is None:
+            print_line("enabled all hooks" if was_off else "nothing to do: hooks are not disabled by `--all`")
+            continue
+        needs_approval = each.layer in UNTRUSTED_LAYERS and project.inspect(each).state != "approved"
+        more = "; approve it with `hookrun trust`" if was_off and needs_approval else ""
+        print_wrapped(f"{'enabled' if was_off else 'not disabled:'} {each.name} ({_where(each)}){more}")
+        if (why := project.why_off(each)) is not None:
+            print_wrapped(f"it is still {why}: `hookrun enable --all` ends that")
+
+
+def _meant(hook: str | None, project: Project, *, every: bool) -> list[Hook]:
+    """Return the hooks of a name: the project's, else yours, for a project must not choose which of yours is meant.
+
+    Raises click.UsageError unless there is either a name or `--all`, and click.ClickException for an unknown name.
+    """
+    if every == (hook is not None):
+        raise click.UsageError("give HOOK or --all")
+    found = [] if hook is None else hooks_named(hook, project.declarations.hooks, project.declarations.problems)
+    return [each for each in found if each.layer in UNTRUSTED_LAYERS] or found
+
+
+def _seconds(duration: str) -> int:
+    seconds = parse_duration(duration, units="smh")
+    if seconds is None or not 0 < seconds <= MAX_TIME:
+        hint = f"hint: write a time up to {MAX_TIME // 3600}h with s, m or h, such as {PAUSE}"
+        raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
+    return seconds
+
+
+def _where(hook: Hook) -> str:
+    return f"{relative_path(hook.source)}:{hook.line}"
 
 
 def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
@@ -181,7 +136,7 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
     try:
         require_terminal("let a guard go")
     except NotAllowedError:
-        report.next_steps([(report.at.next_command("hookrun trust"), "let it go; it stays in force until then")])
+        report.next_steps([("hookrun trust", "let it go; it stays in force until then")])
         return
     project.let_go(gone)
 
@@ -195,7 +150,7 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
 @click.option("--forget", is_flag=True, help="Take it back: for these calls, or for all.")
 @click.option("--dry-run", is_flag=True, help="Show the call; allow nothing.")
 @json_option
-@home_option
+@in_workspace
 def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, **flags: bool) -> None:
     """Let a refused call past the hook that refused it, once within 10 minutes. Other hooks still judge it.
 

@@ -28,6 +28,7 @@ from hookrun.core.text import did_you_mean, message_lines, one_of, printable_lin
 from hookrun.process.prepare import HookEnvironment, check_program_exists, expand, resolve
 from hookrun.recipes import catalog
 from hookrun.recipes.recipe import PREFIX
+from hookrun.wiring import committed
 
 # The message, the hint and the severity of a program that cannot run.
 Missing = tuple[str, str, str]
@@ -82,13 +83,14 @@ def validate_command(
     """
     if file is not None and at.config is not None:
         raise click.UsageError("FILE and --config cannot be used together")
-    examined = (Workspace(at.named_home, file) if file is not None else at).load(warns=True)
+    examined = (Workspace(file) if file is not None else at).load(warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),
         *_missing_programs(examined),
         *_wrong_options(examined),
         *_claude_problems(examined, probe=probe),
+        *(_committed_problems(at, examined) if file is None and at.config is None else ()),
     ]
     if strict:
         problems = [replace(problem, severity="error") for problem in problems]
@@ -118,7 +120,7 @@ def validate_command(
 
 def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]:
     """Return likely mistakes in the code of hooks in Claude Code's form and, with `probe`, their answers."""
-    hooks = [hook for hook in examined.declarations.hooks if hook.claude is not None]
+    hooks = [hook for hook in examined.declarations.hooks if hook.dialect == "claude" and hook.claude is not None]
     if not hooks:
         return []
     from hookrun.config.lint import lint_script  # few configs need it
@@ -136,6 +138,21 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
         )
         os.chdir(here)  # a hook's process starts from its own directory
     return found
+
+
+def _committed_problems(at: Workspace, examined: LoadedConfig) -> Iterator[Diagnostic]:
+    """Warn of what is wrong with the files that a project's entries in agents' settings need."""
+    agents = " ".join(committed.entries(at.location))
+    if not agents:
+        return
+    command, project = f"hookrun install {agents} --scope project", at.location.project
+    hint = f"run `{at.next_command(command)}`"
+    wrong = committed.why_not_ours(project)
+    if wrong is not None:
+        yield Diagnostic(os.path.join(project, committed.PATH), 1, 1, "", f"the script {wrong}", hint, "warning")
+    path = os.path.join(project, committed.DIRECTORY, committed.SETTINGS)
+    for difference in committed.differing(project, committed.configured(examined.files)):
+        yield Diagnostic(path, 1, 1, "", difference, hint, "warning")
 
 
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:

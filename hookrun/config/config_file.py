@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hookrun import __version__
+from hookrun.agents import DIALECTS
+from hookrun.agents.dialects import dialect, of_events, of_file
+from hookrun.agents.known_tools import title
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings, last_readable
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, PROJECT_FILES
@@ -19,6 +22,7 @@ from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, So
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import expanded
 from hookrun.config.validate import SETTING_FIELDS, validate_settings
+from hookrun.core.conditions import resolve_path
 from hookrun.core.events import EVENTS
 from hookrun.core.files import open_regular
 from hookrun.core.model import UNTRUSTED_LAYERS, as_object
@@ -35,6 +39,8 @@ OURS_ALONE = frozenset({*PROJECT_FILES, *LAYER_FILES}) - SHARED
 JUST_SAVED, WRITTEN_IN = 1.0, 0.1
 
 TOP = ("hooks", "hookrun")
+# A file's byte-order mark is gone once it is parsed.
+NO_MARK = False
 # Top-level keys of Claude Code's settings that switch hooks off.
 SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
 
@@ -43,17 +49,19 @@ SWITCHES = ("disableAllHooks", "allowManagedHooksOnly")
 class ConfigFile:
     """A file of a layer as far as it could be read, with the problems of the whole file.
 
-    `handlers` are the entries in Claude Code's form, None in any other. `claudes` is true for settings of Claude Code
-    or a plugin. `own` is True if Claude Code reads the file everywhere, or the project directory if only there.
-    `plugin` is the plugin's root, `included_by` the including file. `off`: Claude Code's settings switch the hooks off.
-    `unread`: which hooks it has is not known. If it cannot be read now, but once was, `faults` say why; all else is as
-    it then was, from the Unix time `since` on.
+    `handlers` are the entries in the form of the agent `dialect`, None in hookrun's. `claudes` is true for settings of
+    Claude Code or a plugin, `others` for a file of another agent. `own` is True if that reads the file everywhere, or
+    the project directory if only there. `plugin` is the plugin's root, `included_by` the including file. `off`: the
+    agent's settings switch the hooks off. `unread`: which hooks it has is not known. If it cannot be read now, but once
+    was, `faults` say why; all else is as it then was, from the Unix time `since` on.
     """
 
     path: str
     layer: str
     document: Document = NOT_READ
     claudes: bool = False
+    others: bool = False
+    dialect: str = "claude"
     handlers: list[claude_settings.HandlerEntry] | None = None
     off: bool = False
     unread: bool = False
@@ -106,6 +114,8 @@ def load_file(path: str, layer: str, *, claudes: bool = False, text: str | None 
     file.claudes = claudes or file.plugin is not None or claude_settings.is_settings(path)
     if claude_settings.is_settings(path):
         file.own = claude_settings.project_of(path)
+    elif not file.claudes and (found := of_file(path))[0]:
+        file.others, (file.dialect, file.own) = True, found
     try:
         _load(file, text)
     except SourceError as error:
@@ -151,6 +161,10 @@ def internal_problem(path: str, error: Exception, home: str | None = None) -> Di
 
 
 def _load(file: ConfigFile, text: str | None) -> None:
+    if file.others and not (file.dialect in DIALECTS and file.path.endswith(".json")):
+        message = f"hookrun cannot run hooks in this file of {title(file.dialect)}"
+        hint = f"it runs those in JSON files of {one_of([dialect(each).title for each in DIALECTS], 'and')}"
+        raise SourceError(Diagnostic(file.path, 1, 1, "", message, hint))
     file.document = read(file.path, MAX_PROJECT_VALUES if file.layer in UNTRUSTED_LAYERS else MAX_VALUES, text)
     data = file.document.data
     if not isinstance(data, dict):
@@ -163,7 +177,7 @@ def _load(file: ConfigFile, text: str | None) -> None:
     elif file.claudes and (events := [key for key in data if key in NATIVE_EVENTS]):
         message = f"`{events[0]}` is not inside `hooks`, so Claude Code ignores it"
         file.at(events[0]).report(message, 'move the events into "hooks": {...}')
-    if "hookrun" in data and not file.claudes:
+    if "hookrun" in data and not (file.claudes or file.others):
         file.settings, problems = validate_settings(file.document, data["hookrun"], file.layer)
         file.problems += problems
         file.defaults = as_object(file.settings.get("defaults"))
@@ -175,7 +189,14 @@ def _load(file: ConfigFile, text: str | None) -> None:
 
 def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
     """Report unknown top-level keys in hookrun's files; warn of near misses in shared ones."""
-    if file.claudes:
+    if file.others:
+        form = dialect(file.dialect)
+        dropped_if = form.install.get("dropped_if")
+        for path, needed in dropped_if(data, NO_MARK) if dropped_if is not None else ():
+            file.at(*path).warn(f"{form.title} ignores the whole file: it needs {needed}", "remove it")
+        off = form.install.get("off", {}).items()
+        file.off = any(next(resolve_path(data, path), None) is value for path, value in off)
+    if file.claudes or file.others:
         return
     at = file.at()
     name = file.path.rpartition("/")[2]
@@ -195,19 +216,22 @@ def _check_top(file: ConfigFile, data: dict[str, object]) -> None:
 def _take_hooks(file: ConfigFile, hooks: object) -> None:
     """Take the entries of a list, `{"hooks": [...]}` or Claude Code's map; report other forms."""
     path: KeyPath = ("hooks",)
-    if isinstance(hooks, dict) and (file.claudes or claude_settings.is_map(hooks)):
-        file.handlers = [*claude_settings.entries(hooks, file.at(*path), strict=not file.claudes)]
+    if isinstance(hooks, dict) and not (file.claudes or file.others) and (agent := of_events(hooks)):
+        file.dialect = agent
+    of_agent = file.claudes or file.others or file.dialect != "claude"
+    if isinstance(hooks, dict) and (of_agent or claude_settings.is_map(hooks)):
+        file.handlers = [*claude_settings.entries(hooks, file.at(*path), strict=not of_agent, agent=file.dialect)]
         return
     if isinstance(hooks, dict) and "hooks" in hooks:
         for key in hooks:
             if key != "hooks":
                 file.at(*path).unknown_key(key, "key", ["hooks"])
         path, hooks = ("hooks", "hooks"), hooks["hooks"]
-    if isinstance(hooks, list) and not file.claudes:
+    if isinstance(hooks, list) and not of_agent:
         file.entries, file.entries_path = hooks, path
         return
     expected, hint = "a list of hooks", "write [] for no hooks"
-    if file.claudes:
+    if of_agent:
         expected, hint = "an object of events", "write {} for no hooks"
     elif event := next((key for key in hooks if key in EVENTS), None) if isinstance(hooks, dict) else None:
         hint = f'write "hooks": [{{"event": "{event}", "command": ...}}]'

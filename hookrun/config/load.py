@@ -224,7 +224,7 @@ def _load_included(path: str, text: str, by: ConfigFile, where: Location, examin
     file = examined.read(os.path.normpath(path), by.layer)
     file.included_by = by
     file.defaults = {**by.defaults, **file.defaults}
-    if file.is_effective or file.claudes:
+    if file.is_effective or file.claudes or file.others:
         return file
     where.report(f"included file has no hooks: {quote(text)}", 'add "hooks": [...] to it, or remove the include')
     return None
@@ -295,7 +295,9 @@ def _checked(file: ConfigFile, scope: Scope, root: str | None, home: str) -> Ite
         return
     ends_in = session_end(file.handlers if file.plugin is None else [])
     for handler in file.handlers:
-        checked = validate_handler(file.document, handler, scope, ends_in=ends_in, plugin=file.plugin)
+        checked = validate_handler(
+            file.document, handler, scope, ends_in=ends_in, plugin=file.plugin, agent=file.dialect
+        )
         if checked.hook is not None:
             claude_files.set_directories(checked.hook, file, root, home)
         yield checked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.agents import DIALECTS
 from hookrun.claude.hook_protocol import HANDLER_TARGETS, NATIVE_EVENTS, UNSUPPORTED_HANDLERS
 from hookrun.config.document import Location
 from hookrun.config.shapes import (
@@ -158,13 +159,9 @@ HOOK_FIELDS = (
     ),
     Field("background", BOOL, "Do not wait for the hook: it cannot block or change anything.", default=False),
     Field(
-        "dialect", Choice(("hookrun", "claude")), "The JSON format that the hook reads and writes.", default="hookrun"
+        "dialect", Choice(("hookrun", *DIALECTS)), "The JSON format that the hook reads and writes.", default="hookrun"
     ),
-    Field(
-        "agents",
-        ListOf(AGENT, "an agent or a list of agents", alone=AGENT),
-        "Run only for these agents.",
-    ),
+    Field("agents", ListOf(AGENT, "an agent or a list of agents", alone=AGENT), "Run only for these agents."),
     Field(
         "env",
         MapOf(Str("a variable name", r"[^=\u0000]+"), WORD, 'an object such as {"NAME": "value"}'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
+from hookrun.core.events import REPLACEABLE
 from hookrun.core.fastjson import dump_lines, dumps
 from hookrun.core.state import STATE_DIR, open_private, timestamp
 
@@ -126,8 +127,8 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
     )
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
-        if details != NONE:
-            data["changes"] = _changes(run, details)
+        if details != NONE and (changes := _changes(run, details)):
+            data["changes"] = changes
     _add_texts(data, run, details)
     return data
 
@@ -189,6 +190,7 @@ def fire_records(
     fields["ms"] = round(ms, 1)
     fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
     if details == FULL:
+        context = _with_replaced(context, runs)
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:
             from hookrun.core.credentials import redact_json  # only where whole contexts are kept
@@ -197,6 +199,15 @@ def fire_records(
         else:
             fields["context_bytes"] = size
     return [*records, _with({**first, "kind": "fire", "hooks": len(runs)}, {**call_fields(context, details), **fields})]
+
+
+def _with_replaced(context: Mapping[str, object], runs: Sequence[HookResult]) -> Mapping[str, object]:
+    """Return a context with the texts that hooks put there, and nowhere those that they replaced."""
+    for run in runs:
+        for name, field in REPLACEABLE.values() if run.changed else ():
+            if field in run.changed and (new := getattr(run.verdict, name)) is not None:
+                context = {name: value for name, value in context.items() if name != "payload"} | {field: new}
+    return context
 
 
 def details_of(setting: object) -> str:

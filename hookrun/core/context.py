@@ -1,4 +1,4 @@
-"""Read a run's context from a file or stdin, check it and add missing fields."""
+"""Read a run's context from a file or stdin, check it and add missing fields; make what is printed of the run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from time import monotonic
 
 from hookrun.core.events import ALIASES, WITH_TOOL, canonical
 from hookrun.core.fastjson import loads, type_name
+from hookrun.core.model import AnyVerdict
 from hookrun.core.state import timestamp
 from hookrun.core.text import UserError, escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hookrun.core.model import HookResult
 
     Parts = Callable[[bytes, "ContextError"], dict[str, object]]
 
@@ -218,10 +221,7 @@ def check(data: Mapping[str, object], where: str) -> None:
 
 def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the complete context: every field, null where unknown, then all other given ones."""
-    context = {**EMPTY, **data}
-    context["version"] = VERSION
-    context["event"] = event
-    context["request_id"] = request_id
+    context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
     if "hook" in data:
         del context["hook"]  # hookrun sets it itself
     given = context["working_dir"]
@@ -266,3 +266,8 @@ def file_path(context: Mapping[str, object]) -> str | None:
         return None
     directory = context.get("working_dir")
     return os.path.normpath(os.path.join(directory, path)) if isinstance(directory, str) else os.path.normpath(path)
+
+
+def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
+    """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""
+    return {**AnyVerdict.to_dict(verdict), "request_id": request_id, "hooks": [run.summary() for run in runs]}

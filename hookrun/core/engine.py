@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.core.context import file_path
-from hookrun.core.events import GATES, can_modify
+from hookrun.core.events import GATES, REPLACEABLE, WITH_OUTPUT, changed_by, what_changes
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import (
     BINDING_ACTIONS,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
-    from hookrun.core import verdicts
+    from hookrun.core.changes import Change
 
     class Candidates(Protocol):
         """The hooks configured for an event, in running order; built only when requested.
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     Group = list[tuple[int, AnyHook]]
 
 
+# A verdict's fields that change the context of later hooks.
+CHANGES = ("modified_args", "args_patch", "modified_context", "modified_output", "modified_prompt")
 HAD_ENDED = "already ended the chain"
 # Hooks' most frequent outputs, in hookrun's dialect.
 PLAIN = frozenset(b'{"action":%b"continue"}%b' % (space, end) for space in (b"", b" ") for end in (b"", b"\n"))
@@ -73,7 +75,7 @@ class HookChain:
     encode: Callable[[Mapping[str, object]], bytes] = staticmethod(lambda context: dumps(context).encode("ascii"))
     encodes_changes = True
     ended_by: str | None = None
-    changed = False
+    changed = replaced = False
     _rechecks = False
     _lowest_change = 0
     save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
@@ -139,9 +141,10 @@ class HookChain:
             # Otherwise a project could change a call and hide it from the guard, for example by using up the deadline
             # or removing the guard's directory.
             if run.failure is not None and not any(run.hook is hook for hook in failed_before):
-                reason = f"hook {run.hook.name} could not check the changed arguments"
+                reason = f"hook {run.hook.name} could not check the changed {what_changes(self.event)}"
                 run.lines = (f"{reason} ({run.failure.kind}: {run.failure.detail})",)
                 run.verdict = Verdict("block", run.lines[0])
+                self._withhold(run)
                 self.ended_by = self.ended_by or run.hook.name
 
     def combine(self) -> Verdict:
@@ -159,7 +162,7 @@ class HookChain:
         """Set it in the fields of an empty one, and return that."""
         final = None
         if self.changed:
-            from hookrun.core.verdicts import json_equal
+            from hookrun.core.changes import json_equal
 
             final = as_object(self.context.get("tool_args"))
             # An allow is for the arguments its hook saw: for others it is a continue.
@@ -167,12 +170,16 @@ class HookChain:
                 if run.verdict.action == "allow" and not json_equal(run.args, final):
                     run.verdict = run.verdict.replace(action="modify" if run.changed else "continue")
                     run.notes.append("its allow was ignored: the arguments were changed afterwards")
-        if self.event in GATES and any(run.failure is not None for run in self.runs):
+        if (self.event in GATES or self.event in WITH_OUTPUT) and any(run.failure is not None for run in self.runs):
             from hookrun.core.gate import conclude
 
             so_far = combine_into(AnyVerdict(), self.runs)
             conclude(self.event, self.runs, so_far.action, so_far)
         combine_into(combined, self.runs, final)
+        if self.replaced:
+            name, field = REPLACEABLE[self.event]
+            if name == "modified_output" or combined.action in CAN_CARRY_ARGS:  # a refused prompt is not sent at all
+                setattr(combined, name, self.context.get(field))
         if self.notes:
             combined.system_message = "\n".join(filter(None, (combined.system_message, *self.notes)))
         return combined
@@ -187,7 +194,8 @@ class HookChain:
             before = self.context
             yield [hook for _, hook in group]
             for index, _ in group:
-                self.statuses[index] = "ran again on the changed arguments" if self._rechecks else "ran"
+                again = self._rechecks and f"ran again on the changed {what_changes(self.event)}"
+                self.statuses[index] = again or "ran"
             if self.context is not before:
                 pending = passed_over + pending
 
@@ -235,30 +243,38 @@ class HookChain:
         """
         before = self.context
         args = before.get("tool_args")
-        together: list[tuple[HookResult, list[verdicts.Change]]] = []
+        together: list[tuple[HookResult, list[Change]]] = []
         noted: list[HookResult] = []
         for hook, outcome in zip(hooks, outcomes, strict=True):
             run = self.interpret(hook, outcome, before)
-            run.recheck = self._rechecks
             self.runs.append(run)
+            if self._rechecks:
+                run.recheck = True
             if isinstance(args, dict):
                 run.args = args
-            if run.verdict.action in BINDING_ACTIONS:
-                self.on_refusal(run, before)
-            if (verdict := run.verdict) is not NO_OBJECTION:
-                if not (verdict.modified_args is verdict.args_patch is verdict.modified_context is None):
+            if run.verdict is not NO_OBJECTION:
+                if run.verdict.action in BINDING_ACTIONS:
+                    self.on_refusal(run, before)
+                if any(getattr(run.verdict, name) is not None for name in CHANGES):
                     self._apply_changes(run, before, together)
                 if run.verdict.action in TERMINAL_ACTIONS and self.ended_by is None:
                     self.ended_by = hook.name
             if run.notes or run.failure is not None:
                 noted.append(run)
+        for run in noted:  # last, as one beside it may have replaced what it did not check
+            self._withhold(run)
         return noted
 
     def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return an ended hook's result, given its input, the context `before`."""
         configured = hook if outcome.answer is None and isinstance(hook, Hook) else None
-        if configured is not None and configured.dialect == "claude" and not configured.background:
+        if configured is not None and configured.dialect != "hookrun" and not configured.background:
             from hookrun.claude.answer import to_hook_result
+
+            if configured.dialect != "claude":
+                from hookrun.agents.dialects import as_claudes
+
+                outcome = as_claudes(configured, self.event, before, outcome)
 
             return to_hook_result(configured, self.event, before, outcome, self.save_text)
         if is_plain_continue(hook, outcome):
@@ -271,11 +287,11 @@ class HookChain:
             answer = outcome.failure or Verdict()
         else:
             args = self.context.get("tool_args")
-            allowed = can_modify(self.event, args if isinstance(args, dict) else None)
+            change = changed_by(self.event, args if isinstance(args, dict) else None)
             if configured is not None:
-                answer, notes = hookrun.core.verdicts.from_process(configured, outcome, can_modify=allowed)
+                answer, notes = hookrun.core.verdicts.from_process(configured, outcome, change=change)
             elif outcome.answer is not None:
-                answer, notes = hookrun.core.verdicts.from_return_value(outcome, outcome.answer, can_modify=allowed)
+                answer, notes = hookrun.core.verdicts.from_return_value(outcome, outcome.answer, change=change)
             else:
                 answer = outcome.failure or NO_OBJECTION
         failure = answer if isinstance(answer, Failure) else None
@@ -286,15 +302,15 @@ class HookChain:
         return run
 
     def _apply_changes(
-        self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[verdicts.Change]]]
+        self, run: HookResult, before: dict[str, object], together: list[tuple[HookResult, list[Change]]]
     ) -> None:
         """Apply the run's changes to the context; an inapplicable one is the run's failure."""
-        import hookrun.core.verdicts
+        import hookrun.core.changes
 
         so_far = self.context
         run.before = as_object(before.get("tool_args"))
         try:
-            changes, fields, conflicts = hookrun.core.verdicts.merge(run, before, so_far, together)
+            changes, fields, conflicts = hookrun.core.changes.merge(run, before, so_far, together)
             for other, what in conflicts:
                 note = f"hooks {other.name} and {run.name} both changed {what}; {run.name}, the later, wins"
                 run.notes.append(note)
@@ -302,21 +318,33 @@ class HookChain:
             if fields:
                 self._set_context(fields)
             if changes:
-                run.changed = [".".join(path) for path, _, _ in changes]
+                run.changed = [".".join(path[1:] or path) for path, _, _ in changes]
                 self._lowest_change = max(self._lowest_change, LAYERS.index(run.hook.layer))
             if run.verdict.modified_args is not None or run.verdict.args_patch is not None:
                 self.changed = True
+            if run.verdict.modified_output is not None or run.verdict.modified_prompt is not None:
+                self.replaced = True
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # too deep, not JSON, or a program's incomparable objects
             from hookrun.core.text import describe_exception
+            from hookrun.core.verdicts import apply_policies, keep_refusal
 
             self.context, self._encoded, changes = so_far, {}, []
             why = f"its answer cannot be passed to other hooks: {describe_exception(error)}"
-            if not hookrun.core.verdicts.keep_refusal(run, why):
+            if not keep_refusal(run, why):
                 run.failure = Failure("bad_verdict", why)
-                run.verdict = hookrun.core.verdicts.apply_policies(run.hook, run.failure)
+                run.verdict = apply_policies(run.hook, run.failure)
         together.append((run, changes))
+
+    def _withhold(self, run: HookResult) -> None:
+        """Withhold the output of a tool after a failure that blocks."""
+        if run.failure is not None and run.verdict.action == "block" and self.event in WITH_OUTPUT:
+            from hookrun.core.gate import WITHHELD
+
+            field = REPLACEABLE[self.event][1]
+            run.verdict, run.changed, self.replaced = run.verdict.replace(modified_output=WITHHELD), [field], True
+            self._set_context({field: WITHHELD})
 
     def _set_context(self, fields: dict[str, object]) -> None:
         """Change the context. Raises ValueError if no hook could then read it."""
@@ -329,13 +357,17 @@ class HookChain:
     def stdin(self, hook: Hook) -> bytes:
         """Return the hook's input, a line of JSON: the context with the hook's name.
 
-        In Claude's dialect it is Claude's message.
+        In an agent's dialect it is that agent's message.
         """
+        if hook.dialect not in ("hookrun", "claude"):
+            from hookrun.agents.dialects import message_for
+
+            return self.encode(message_for(hook, self.event, self.context)) + b"\n"
         if hook.dialect == "claude":
             if "claude" not in self._encoded:
                 from hookrun.claude import hook_protocol
 
-                message = hook_protocol.build_payload(self.event, self.context)
+                message = hook_protocol.build_payload(self.event, self.context, replaced=self.replaced)
                 self._encoded["claude"] = self.encode(message) + b"\n"
             return self._encoded["claude"]
         if hook.payload not in self._encoded:
@@ -352,7 +384,7 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
         return outcome.answer is NO_OBJECTION
     if outcome.exit_code != 0 or outcome.truncated or outcome.stderr:  # which may say that the script is broken
         return False
-    return not outcome.stdout or (outcome.stdout in PLAIN and not (isinstance(hook, Hook) and hook.dialect == "claude"))
+    return not outcome.stdout or (outcome.stdout in PLAIN and getattr(hook, "dialect", "hookrun") == "hookrun")
 
 
 def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None) -> AnyVerdict:

@@ -110,8 +110,16 @@ WITH_TOOL = frozenset(
     }
 )
 
-# Events whose arguments a hook may change: elsewhere `modify` is a bad verdict.
+# Events whose arguments a hook may change.
 WITH_ARGUMENTS = frozenset({"pre_tool_use", "tool_call_requested", "permission_request", "pre_search_query"})
+
+# Events at which a hook may replace a text: the verdict's field for it, and the context's. Where neither text nor
+# arguments can be changed, `modify` is a bad verdict.
+REPLACEABLE = {
+    "post_tool_use": ("modified_output", "tool_result_output"),
+    "post_tool_failure": ("modified_output", "tool_result_error"),
+    "user_prompt_submit": ("modified_prompt", "user_prompt"),
+}
 
 # Events at which a block prevents something.
 REFUSABLE = frozenset(
@@ -121,6 +129,9 @@ REFUSABLE = frozenset(
     }
 )
 
+
+# Events after a tool: its output is withheld if a hook with `on_failure: block` fails.
+WITH_OUTPUT = frozenset({"post_tool_use", "post_tool_failure"})
 
 # Events of agents whose answer can refuse the call or the prompt.
 GATES = frozenset({"pre_tool_use", "permission_request", "user_prompt_submit"})
@@ -166,9 +177,16 @@ def can_refuse(event: str) -> bool:
     return event in REFUSABLE or event not in ALIASES
 
 
-def can_modify(event: str, tool_args: dict[str, object] | None) -> bool:
-    """Return whether this event's hooks may change the arguments.
+def changed_by(event: str, tool_args: dict[str, object] | None) -> str:
+    """Return the verdict's field with which this event's hooks may change something, "" if they cannot.
 
     A host program's own event (not in the table) has arguments if its context has some.
     """
-    return event in WITH_ARGUMENTS or (event not in ALIASES and tool_args is not None)
+    if event in REPLACEABLE:
+        return REPLACEABLE[event][0]
+    return "modified_args" if event in WITH_ARGUMENTS or (event not in ALIASES and tool_args is not None) else ""
+
+
+def what_changes(event: str) -> str:
+    """Return the word for what hooks can change at an event."""
+    return REPLACEABLE[event][0].removeprefix("modified_") if event in REPLACEABLE else "arguments"

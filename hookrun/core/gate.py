@@ -6,7 +6,7 @@ may have been asked, the call is refused; without one it continues, and the user
 
 from __future__ import annotations
 
-from hookrun.core.events import GATES
+from hookrun.core.events import GATES, WITH_OUTPUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from hookrun.core.model import AnyVerdict, HookResult, Verdict
 
 # What the user can do besides mending the cause; agents cannot.
-WAY_OUT = "to go on without hooks, the user can run `hookrun pause --for 10m` in a terminal of their own"
+WAY_OUT = "to go on without hooks, the user can run `hookrun disable --all --for 10m` in a terminal of their own"
 
 # Managed hooks are no user's to switch off.
 MANAGED = "managed hooks stay on: whoever manages this machine can correct or remove their config"
+
+# The output of a tool that a hook with `on_failure: block` could not check.
+WITHHELD = "(withheld by hookrun: a hook that checks it has failed)"
 
 # What a launcher says that is left alone: the run ended without an answer, or hookrun was removed.
 UNANSWERED, REMOVED = "hookrun ended before it answered", "hookrun is no longer installed"
@@ -45,10 +48,11 @@ def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
 def conclude(event: str, runs: Sequence[HookResult], action: str, combined: AnyVerdict) -> AnyVerdict:
     """Have lines about failures at a gate end in the consequence, that of the final action: in the runs' verdicts.
 
-    Return the `combined` one of them with the same lines.
+    After a tool, these are failures that withhold its output: a final `block` is one that does. Return the `combined`
+    one of them with the same lines.
     """
-    for run in runs if event in GATES else ():
-        if run.failure is not None:
+    for run in runs if event in GATES or event in WITH_OUTPUT else ():
+        if run.failure is not None and (event in GATES or run.verdict.modified_output == WITHHELD):
             its_own = run.verdict.action == "block" and not run.lines[1:]  # else not each is a reason
             was, run.consequence = run.consequence, _consequence(event, action, its_own=its_own)
             for line in run.lines or (run.failure.line(f"hook {run.hook.name}"),):
@@ -65,6 +69,8 @@ def _replace(verdict: AnyVerdict, before: str, now: str) -> Verdict:
 def _consequence(event: str, action: str, *, its_own: bool) -> str:
     from hookrun.core.model import TERMINAL_ACTIONS  # what refuses without memory needs none of it
 
+    if event in WITH_OUTPUT:
+        return "so the output was withheld" if action == "block" else "this agent's hooks cannot withhold the output"
     what, sent = ("the prompt", "was sent") if event == "user_prompt_submit" else ("the call", "continued")
     if action in TERMINAL_ACTIONS:
         return f"{'so ' if its_own else ''}{what} was {'skipped' if action == 'skip' else 'blocked'}"

@@ -22,7 +22,6 @@ PRECEDENCE = {"continue": 0, "allow": 1, "modify": 1, "ask": 2, "skip": 3, "bloc
 TERMINAL_ACTIONS = frozenset({"skip", "block", "stop"})
 # Actions that deny the call: they count whatever follows (a crash, a hang) or runs beside them.
 BINDING_ACTIONS = TERMINAL_ACTIONS | {"ask"}
-
 # Actions that may come with other arguments.
 CAN_CARRY_ARGS = frozenset({"modify", "allow", "ask"})
 
@@ -43,14 +42,7 @@ FAILURES = {
 
 
 class Failure:
-    """Why a run of a hook failed: a `kind` from FAILURES, a `detail` for people, the `exception` of a Python function.
-
-    >>> from hookrun import Engine
-    >>> engine = Engine()
-    >>> handler = engine.register("stop", lambda ctx: 1 / 0, name="broken")
-    >>> engine.fire_sync("stop").runs[0].failure
-    Failure('exception', 'it raised ZeroDivisionError: division by zero')
-    """
+    """Why a run of a hook failed: its `kind` in FAILURES, a `detail` for people, the `exception` of a function."""
 
     def __init__(self, kind: str, detail: str, exception: BaseException | None = None) -> None:
         self.kind = kind
@@ -69,12 +61,15 @@ class Failure:
         return {**vars(self), "exception": None}  # it may hold anything
 
 
+VERDICT_TEXTS = ("message", "additional_context", "system_message", "modified_output", "modified_prompt")
+VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
+VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
+
+
 class AnyVerdict:
     """The fields of a verdict: of a fire's result, and of a verdict while they are collected."""
 
-    __slots__ = (
-        "action", "additional_context", "args_patch", "message", "modified_args", "modified_context", "system_message",
-    )  # fmt: skip
+    __slots__ = ("action", *VERDICT_FIELDS)
 
     def __init__(self, action: Action = "continue", message: str | None = None) -> None:
         self.action: Action = action
@@ -84,18 +79,15 @@ class AnyVerdict:
         self.additional_context: str | None = None
         self.system_message: str | None = None
         self.modified_context: dict[str, object] | None = None
+        self.modified_output: str | None = None
+        self.modified_prompt: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
-        names = ("action", *VERDICT_FIELDS)
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {name: value for name in AnyVerdict.__slots__ if (value := getattr(self, name)) is not None}
 
     def replace(self, **changes: Any) -> Verdict:
-        """Return a new verdict with these fields, and those of this one otherwise.
-
-        >>> Verdict.block("no").replace(system_message="A push was blocked.")
-        Verdict({'action': 'block', 'message': 'no', 'system_message': 'A push was blocked.'})
-        """
+        """Return a new verdict with these fields, and those of this one otherwise."""
         return Verdict(**{**{name: getattr(self, name) for name in AnyVerdict.__slots__}, **changes})
 
 
@@ -122,6 +114,8 @@ class Verdict(AnyVerdict):
         additional_context: str | None = None,
         system_message: str | None = None,
         modified_context: dict[str, object] | None = None,
+        modified_output: str | None = None,
+        modified_prompt: str | None = None,
     ) -> None:
         try:
             PRECEDENCE[action]
@@ -129,14 +123,10 @@ class Verdict(AnyVerdict):
             from hookrun.core.text import InvalidVerdictError  # rarely needed
 
             raise InvalidVerdictError(action, PRECEDENCE) from None
-        put = object.__setattr__  # not this class's own, which raises
-        put(self, "action", action)
-        put(self, "message", message)
-        put(self, "modified_args", modified_args)
-        put(self, "args_patch", args_patch)
-        put(self, "additional_context", additional_context)
-        put(self, "system_message", system_message)
-        put(self, "modified_context", modified_context)
+        texts = message, additional_context, system_message, modified_output, modified_prompt
+        given = (action, *texts, modified_args, args_patch, modified_context)
+        for name, value in zip(AnyVerdict.__slots__, given, strict=True):
+            object.__setattr__(self, name, value)  # not this class's own, which raises
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in AnyVerdict.__slots__:
@@ -198,17 +188,27 @@ class Verdict(AnyVerdict):
         return cls("modify", message, args_patch=args if type(args) is dict else dict(args))
 
     @classmethod
+    def replace_output(cls, output: str, message: str | None = None) -> Self:
+        """Return the verdict that gives the model, and later hooks, this text as a tool's result or error.
+
+        >>> Verdict.replace_output("(two lines with a key)")
+        Verdict({'action': 'modify', 'modified_output': '(two lines with a key)'})
+        """
+        return cls("modify", message, modified_output=output)
+
+    @classmethod
+    def replace_prompt(cls, prompt: str, message: str | None = None) -> Self:
+        """Return the verdict that sends this prompt instead of the user's."""
+        return cls("modify", message, modified_prompt=prompt)
+
+    @classmethod
     def with_context(cls, context: str) -> Self:
         """Return the verdict that continues and gives the model this text."""
         return cls(additional_context=context)
 
     @classmethod
     def with_metadata(cls, **context: object) -> Self:
-        """Return the verdict that continues and passes these values to later hooks, as `metadata`.
-
-        >>> Verdict.with_metadata(ticket="AB-12")
-        Verdict({'action': 'continue', 'modified_context': {'ticket': 'AB-12'}})
-        """
+        """Return the verdict that continues and passes these values to later hooks, as `metadata`."""
         return cls(modified_context=context)
 
     def __eq__(self, other: object) -> bool:
@@ -221,23 +221,25 @@ class Verdict(AnyVerdict):
         return f"Verdict({self.to_dict()!r})"
 
 
-VERDICT_TEXTS = ("message", "additional_context", "system_message")
-VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
-VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
-
 # The verdict of a function that returns nothing.
 NO_OBJECTION = Verdict()
 
 
 class ClaudeForm:
-    """What only a hook's declaration in Claude Code's form has.
+    """What only a hook's declaration in the form of Claude Code, or of another `agent`, has.
 
-    `event` is Claude Code's, `matcher` and `rule` (its `if`) are as written; `base` and `home` begin the rule's paths.
-    `tools` are tools that it names by another agent's name, `twins` the matchers and `tools` of the same handler,
-    declared before. `own`: Claude Code runs the hook itself, everywhere (True) or if it began in this directory.
+    `event` is Claude Code's, `native` the other's; `matcher` and `rule` (its `if`) are as written; `base` and `home`
+    begin the rule's paths. `tools` are named by another agent's names, `twins` the matchers and `tools` of the same
+    handler, declared before. `own`: the agent runs the hook itself, everywhere (True) or if it began there. For another
+    agent, `pattern` is the matcher in Claude Code's form, `mcp` that of MCP tools; `text` must match the command.
     """
 
+    agent: str = "claude"
     event: str = ""
+    native: str = ""
+    pattern: str | None = None
+    mcp: str = ""
+    text: str = ""
     matcher: str | None = None
     rule: str | None = None
     plugin_root: str | None = None
@@ -439,10 +441,8 @@ class HookResult:
             **({"recheck": True} if self.recheck else {}),
         }
 
-
-def answer(verdict: AnyVerdict, request_id: str, runs: Sequence[HookResult]) -> dict[str, object]:
-    """Return what `hookrun fire` prints: a verdict, the run's id, and a summary of each hook."""
-    return {**AnyVerdict.to_dict(verdict), "request_id": request_id, "hooks": [run.summary() for run in runs]}
+    def __repr__(self) -> str:
+        return f"HookResult({self.name!r}, {self.verdict!r}{f', {self.failure!r}' if self.failure else ''})"
 
 
 def as_object(value: object) -> dict[str, object]:

@@ -71,12 +71,13 @@ def now_ns() -> int:
 
 def timestamp() -> str:
     """Return the current time in UTC as RFC 3339 with milliseconds."""
-    second, milliseconds = divmod(now_ns() // 1_000_000, 1000)
+    now = now_ns()
+    second = now // 1_000_000_000
     text = _LATEST.get(second)
     if text is None:
         _LATEST.clear()
         text = _LATEST[second] = strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
-    return f"{text}.{milliseconds:03d}Z"
+    return f"{text}.{now // 1_000_000 % 1000:03d}Z"
 
 
 # The last second and its text: a program fires many events in one.
@@ -98,7 +99,7 @@ def home_directory() -> str:
     try:
         return account_home()
     except NoHomeError as error:
-        raise NoHomeError(f"HOME is not set, and {error} (or set HOME)") from None
+        raise NoHomeError(f"HOME is not set, and {error}") from None
 
 
 def account_home() -> str:
@@ -108,7 +109,7 @@ def account_home() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") or "/"
     except KeyError:
-        raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: give --home DIR") from None
+        raise NoHomeError(f"account {os.getuid()} has no home directory\nhint: set HOME") from None
 
 
 def line_home() -> str:
@@ -147,14 +148,14 @@ def named_home(path: str) -> str:
     return path
 
 
-def home_option(named: str | None, home: str) -> str:
-    """Return a proposed command's `--home` option, nothing for the account's home, which launchers name too."""
+def home_before(named: str | None, home: str) -> str:
+    """Return what sets HOME before a proposed command, nothing for the account's home, which launchers name too."""
     try:
         if not named or home == account_home():
             return ""
     except NoHomeError:
         pass
-    return f" --home {shell_quoted(named or home)}"
+    return f"HOME={shell_quoted(named or home)} "
 
 
 def cache_file(home: str, suffix: str, *parts: str) -> str:

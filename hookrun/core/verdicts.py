@@ -1,4 +1,4 @@
-"""Interpret a hook's output as a Verdict or a Failure; compare and merge changes to arguments."""
+"""Interpret a hook's output as a Verdict or a Failure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,13 @@ from hookrun.core.model import (
     HookResult,
     Outcome,
     Verdict,
-    as_object,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Fields = dict[str, Any]
-    Path = tuple[str, ...]
-    Change = tuple[Path, bool, object]
 
 # Beginnings of notes on a refusal that are also for the user.
 NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
@@ -33,8 +29,8 @@ NOTES_FOR_USER = WRONG_FIELD, BROKEN_SCRIPT = "wrong_field", "broken_script"
 # Action -> message of a refusal without a reason.
 DEFAULT_REASONS = {"stop": "stopped", "block": "blocked", "skip": "skipped", "ask": "approval required"}
 
-# Dialects in which a change replaces all arguments, including those it keeps.
-REPLACING = frozenset({"claude"})
+# Fields that replace a text.
+REPLACING = ("modified_output", "modified_prompt")
 
 KNOWN_KEYS = frozenset({"action", *VERDICT_FIELDS})
 # Limit on the lines of stderr in a failure.
@@ -54,13 +50,13 @@ class BadVerdictError(ValueError):
     """A hook's output cannot be read as a verdict; the message says why."""
 
 
-def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Verdict | Failure, list[str]]:
+def from_process(hook: Hook, outcome: Outcome, *, change: str) -> tuple[Verdict | Failure, list[str]]:
     """Return a run's verdict or failure, by its exit status and stdout, and notes on the output."""
     notes: list[str] = []
     bad = None
     try:
         too_long = f"its output is longer than max_output ({hook.max_output} bytes)" if outcome.truncated else ""
-        answer = parse(outcome.stdout, notes, can_modify=can_modify, unfit=too_long)
+        answer = parse(outcome.stdout, notes, change=change, unfit=too_long)
     except BadVerdictError as error:
         answer, bad = None, error
     broken = note_broken_script(hook, outcome, notes) if answer is not None or not outcome.stdout.strip() else None
@@ -77,13 +73,13 @@ def from_process(hook: Hook, outcome: Outcome, *, can_modify: bool) -> tuple[Ver
 
 
 def from_return_value(
-    outcome: Outcome, answer: Verdict | dict[str, object], *, can_modify: bool
+    outcome: Outcome, answer: Verdict | dict[str, object], *, change: str
 ) -> tuple[Verdict | Failure, list[str]]:
     """Return the same as `from_process` for a Python program's function that returned `answer`."""
     notes: list[str] = []
     try:
         data = answer if isinstance(answer, dict) else Verdict.to_dict(answer)
-        verdict = from_object(data, notes, can_modify=can_modify)
+        verdict = from_object(data, notes, change=change)
     except BadVerdictError as error:
         return outcome.failure or Failure("bad_verdict", str(error)), notes
     except KeyboardInterrupt:
@@ -95,7 +91,7 @@ def from_return_value(
         why = f"its return value is not a verdict ({describe_exception(error)})"
         if (rest := bare(answer)) is None:
             return outcome.failure or Failure("bad_verdict", why), notes
-        verdict = from_object(rest, notes, can_modify=can_modify)
+        verdict = from_object(rest, notes, change=change)
         notes.append(f"{WRONG_FIELD}: only its action and its texts count: {why}")
     if outcome.failure is None:
         return verdict, notes
@@ -165,7 +161,7 @@ def stderr_tail(outcome: Outcome) -> str:
     return STDERR + "\n".join(lines) if lines else ""
 
 
-def parse(stdout: bytes, notes: list[str], *, can_modify: bool, unfit: str = "") -> Verdict | None:
+def parse(stdout: bytes, notes: list[str], *, change: str, unfit: str = "") -> Verdict | None:
     """Return the verdict on stdout, None if it is empty. Unknown keys go to `notes`.
 
     Raises BadVerdictError for anything but one valid JSON object, or a refusal; `unfit` is why it can be no other.
@@ -189,7 +185,7 @@ def parse(stdout: bytes, notes: list[str], *, can_modify: bool, unfit: str = "")
     if not isinstance(data, dict):
         why = f"stdout is {type_name(data)}, not one JSON object: {excerpt(stdout)}"
         data = _refusal_in(stdout, why, notes)
-    return from_object(data, notes, can_modify=can_modify)
+    return from_object(data, notes, change=change)
 
 
 def _refusal_in(stdout: bytes, why: str, notes: list[str]) -> dict[str, object]:
@@ -217,7 +213,7 @@ class _Pairs(list[tuple[str, object]]):
     """A JSON object with duplicate keys kept."""
 
 
-def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) -> Verdict:
+def from_object(data: dict[str, object], notes: list[str], *, change: str) -> Verdict:
     """Return a JSON object as a verdict. Raises BadVerdictError if it is none."""
     action = data.get("action")
     if not isinstance(action, str) or action not in PRECEDENCE:
@@ -237,7 +233,7 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
             fields[name] = value if fits else _unfit(fields, name, value, notes)
     if action in BINDING_ACTIONS and "message" not in fields and isinstance(reason := data.get("reason"), str):
         fields["message"] = reason  # the field of most agents; it is noted below
-    _check_change(fields, notes, can_modify=can_modify)
+    _check_change(fields, notes, change=change)
     if not KNOWN_KEYS.issuperset(data):
         notes.append(f"unknown keys in its answer: {', '.join(sorted(data.keys() - KNOWN_KEYS))}")
     return Verdict(**fields)
@@ -245,12 +241,13 @@ def from_object(data: dict[str, object], notes: list[str], *, can_modify: bool) 
 
 def _unfit(fields: Fields, name: str, value: object, notes: list[str]) -> str | None:
     """Return the text for an invalid field of a refusal. Raises BadVerdictError for other verdicts."""
-    found = "an object with a key that is not a string" if isinstance(value, dict) else type_name(value)
-    msg = f"{name} is {found}, not {'a string' if name in VERDICT_TEXTS else 'an object'}"
+    is_text = name in VERDICT_TEXTS
+    found = "an object with a key that is not a string" if isinstance(value, dict) and not is_text else type_name(value)
+    msg = f"{name} is {found}, not {'a string' if is_text else 'an object'}"
     if fields["action"] not in BINDING_ACTIONS:
         raise BadVerdictError(msg)
     notes.append(f"{WRONG_FIELD}: {msg}")
-    if name in VERDICT_TEXTS:
+    if is_text:
         from hookrun.core.refusals import as_text
 
         return as_text(value)
@@ -279,7 +276,8 @@ def keep_refusal(run: HookResult, why: str) -> bool:
     return True
 
 
-def _check_change(fields: Fields, notes: list[str], *, can_modify: bool) -> None:
+def _check_change(fields: Fields, notes: list[str], *, change: str) -> None:
+    _check_replaced(fields, notes, change)
     action, args, patch = fields["action"], fields.get("modified_args"), fields.get("args_patch")
     given = args is not None or patch is not None
     if action not in CAN_CARRY_ARGS:
@@ -287,11 +285,11 @@ def _check_change(fields: Fields, notes: list[str], *, can_modify: bool) -> None
             notes.append(f"the arguments beside its action {action} are ignored: use `modify` to change them")
         fields.update(modified_args=None, args_patch=None)
         return
-    if action == "modify" and not given:
+    if action == "modify" and not given and change not in REPLACING:
         msg = "modify needs modified_args or args_patch"
     elif args is not None and patch is not None:
         msg = "modified_args and args_patch exclude each other"
-    elif given and not can_modify:
+    elif given and change != "modified_args":
         msg = "it changes arguments at an event without arguments"
     else:
         return
@@ -299,6 +297,26 @@ def _check_change(fields: Fields, notes: list[str], *, can_modify: bool) -> None
         raise BadVerdictError(msg)
     notes.append(f"{WRONG_FIELD}: {msg}")
     _block_instead(fields, notes)
+
+
+def _check_replaced(fields: Fields, notes: list[str], change: str) -> None:
+    """Check the text that replaces another. Beside any action it counts, so that none is given away by mistake."""
+    action = fields["action"]
+    for name in REPLACING:
+        if fields.get(name) is None or name == change:
+            continue
+        msg = f"{name} has no effect at this event"
+        if action not in BINDING_ACTIONS:
+            raise BadVerdictError(msg)
+        notes.append(f"{WRONG_FIELD}: {msg}")
+        fields[name] = None
+    if change not in REPLACING:
+        return
+    if fields.get(change) is not None and action in ("continue", "allow"):
+        notes.append(f"its {change} counts although its action is {action}: use `modify`")
+        fields["action"] = "modify"
+    elif fields.get(change) is None and action == "modify":
+        raise BadVerdictError(f"modify needs {change}")
 
 
 def excerpt(output: bytes | bytearray) -> str:
@@ -324,11 +342,14 @@ def _as_advice(hook: AnyHook, verdict: Verdict) -> Verdict:
         return verdict
     text = f"hook {hook.name} (advise) would {verdict.action}" + (f": {verdict.message}" if verdict.message else "")
     wanted = verdict.modified_args if verdict.modified_args is not None else verdict.args_patch
-    arguments = "" if wanted is None else f" (arguments: {_shown(wanted)[:400]})"
+    change = "" if wanted is None else f" (arguments: {_shown(wanted)[:400]})"
+    for name in REPLACING:
+        if (new := getattr(verdict, name)) is not None:
+            change = f" ({name.removeprefix('modified_')}: {dumps(new[:400])})"
     return Verdict(
         message=text,
         additional_context=verdict.additional_context,
-        system_message="\n".join(filter(None, (text + arguments, verdict.system_message))),
+        system_message="\n".join(filter(None, (text + change, verdict.system_message))),
         modified_context=verdict.modified_context,
     )
 
@@ -338,113 +359,3 @@ def _shown(args: dict[str, object]) -> str:
         return dumps(args)
     except (TypeError, ValueError, RecursionError):  # a program's own objects
         return repr(args)
-
-
-def merge_patch(target: object, patch: object) -> object:
-    """Return `target` with a JSON Merge Patch (RFC 7396) applied; neither is changed."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merge_patch(result.get(key), value)
-    return result
-
-
-def diff(before: dict[str, object], after: dict[str, object], path: Path = ()) -> Iterator[Change]:
-    """Yield the changes from `before` to `after`: (path, whether set, value) for each key; lists are values."""
-    for key in before:
-        if key not in after:
-            yield (*path, key), False, None
-    for key, value in after.items():
-        old = before.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            yield from diff(old, value, (*path, key))
-        elif key not in before or not json_equal(old, value):
-            yield (*path, key), True, value
-
-
-def json_equal(one: object, other: object) -> bool:
-    """Return whether two JSON values are equal: unlike with `==`, true is not 1 and 1 is not 1.0."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(json_equal(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(json_equal, one, other))
-    return one == other
-
-
-def apply(target: dict[str, object], changes: Iterable[Change]) -> dict[str, object]:
-    """Return a copy of `target` with the changes of `diff`."""
-    result = dict(target)
-    for path, there, value in changes:
-        place = result
-        for key in path[:-1]:
-            inner = place.get(key)
-            place[key] = inner = dict(inner) if isinstance(inner, dict) else {}
-            place = inner
-        if there:
-            place[path[-1]] = value
-        else:
-            place.pop(path[-1], None)
-    return result
-
-
-def conflicts(earlier: Iterable[Change], later: Iterable[Change]) -> list[Path]:
-    """Return the paths that both sets of changes set to different values, or paths within them."""
-    later = list(later)
-    return [
-        path
-        for path, there, value in earlier
-        for other, other_there, other_value in later
-        if path[: len(other)] == other[: len(path)]
-        and not (path == other and there == other_there and json_equal(value, other_value))
-    ]
-
-
-def merge(
-    run: HookResult,
-    before: dict[str, object],
-    now: dict[str, object],
-    earlier: Iterable[tuple[HookResult, list[Change]]],
-) -> tuple[list[Change], dict[str, object], list[tuple[HookResult, str]]]:
-    """Return a run's changes to the arguments, the resulting fields of the context, and conflicts.
-
-    `before` is the hook's input, `now` the context to change. `earlier` are the runs beside it with changes: a conflict
-    is one of them and what both changed. The run's `args` become the arguments it wants.
-    """
-    args = as_object(before.get("tool_args"))
-    wanted: object = run.verdict.modified_args
-    if run.verdict.args_patch is not None:
-        wanted = merge_patch(args, run.verdict.args_patch)
-    run.args = wanted if isinstance(wanted, dict) else args
-    changes = list(diff(args, wanted)) if isinstance(wanted, dict) else []
-    added = run.verdict.modified_context or {}
-    clashes = []
-    for other, its_changes in earlier:
-        theirs = other.verdict.modified_context or {}
-        places = _conflicting_paths(its_changes, changes, run)
-        places += [f"metadata.{key}" for key in added if key in theirs and not json_equal(theirs[key], added[key])]
-        clashes += [(other, place) for place in places]
-    fields: dict[str, object] = {}
-    if changes:
-        current = as_object(now.get("tool_args"))
-        fields["tool_args"] = run.args if _replaces(run.hook) else apply(current, changes)
-    if added:
-        fields["metadata"] = {**as_object(now.get("metadata")), **added}
-    return changes, fields, clashes
-
-
-def _replaces(hook: AnyHook) -> bool:
-    return getattr(hook, "dialect", None) in REPLACING
-
-
-def _conflicting_paths(earlier: list[Change], later: list[Change], run: HookResult) -> list[str]:
-    """Return the paths at which the later changes, of `run`, undo earlier ones."""
-    if not _replaces(run.hook):
-        return ["tool_args." + ".".join(path) for path in conflicts(earlier, later)]
-    kept = not later or json_equal(apply(run.args, earlier), run.args)
-    return [] if kept else ["tool_args"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from hookrun.agents import AGENTS, load
 from hookrun.agents.base import installed_deadline, timeout_for
+from hookrun.agents.grades import grades
 from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
@@ -56,7 +57,7 @@ class AgentState:
     names: `declared` are those with hooks for this agent, `fired` is when the agent last fired each. `callers` are
     other agents that fired the hooks in its settings -> when last. `unread_log` is the error of an unreadable log.
     `unapproved` are the project's unapproved hooks, with their state; `undecided` is the error of an unreadable trust
-    store.
+    store. `configured` is what the config has for a project's settings file.
     """
 
     agent: Agent
@@ -72,6 +73,7 @@ class AgentState:
     unread_log: str | None = None
     unapproved: dict[str, str] = field(default_factory=dict)
     undecided: str | None = None
+    configured: dict[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -139,13 +141,31 @@ class AgentState:
         present = "project" if self.wired.get("project") and not self.wired.get("user") else "user"
         return f"run {self.request(scope or present).command('install')}"
 
+    @property
+    def connection(self) -> dict[str, object]:
+        """Where and for which events it is connected, for programs."""
+        wired = self.wired.items()
+        forms = [each.command.form for each in self.all_wired if each.command.form]
+        return {
+            "connected": self.scopes,
+            "wired": {scope: [each.event for each in found] for scope, found in wired if found},
+            "hand_written": {scope: [each.event for each in found if not each.is_ours] for scope, found in wired},
+            "when_missing": forms[0].when_missing if forms else None,
+            "narrowed": {each.event: each.only for each in self.all_wired if each.only},
+            "unreadable": self.unreadable,
+            "declared": self.declared,
+            "missing": self.missing_events if self.scopes else [],
+        }
+
     def to_json(self) -> dict[str, object]:
-        """Return the agent's names, program and version."""
+        """Return the agent's names, program and version, and how far which version was seen to obey hooks."""
         return {
             "agent": self.agent.NAME,
             "title": self.title,
             "program": self.installed.program if self.installed is not None else None,
             "version": self.version,
+            "measured": {"version": plan.newest_measured(self.agent), "date": self.agent.MEASURED_ON},
+            "grades": grades(self.agent),
         }
 
 
@@ -156,7 +176,7 @@ def declared_events(agent: Agent, declared: Declarations) -> list[str]:
 
 def _events_in(agent: Agent, hook: Hook) -> Sequence[str]:
     """Return the events at which hookrun runs a hook in the agent."""
-    native = agent.NAME == "claude" and hook.claude is not None and hook.claude.own  # Claude runs it itself
+    native = hook.claude is not None and hook.claude.agent == agent.NAME and hook.claude.own  # it runs that itself
     runs = hook.mode != "off" and not native and (hook.agents is None or agent.NAME in hook.agents)
     return hook.events if runs else ()
 
@@ -308,7 +328,7 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Findings:
     where = f"{each.path}:{each.line}"
     program, home, scope = each.command.program, each.command.flags.home, each.command.flags.scope
     if each.command.form is not None:
-        yield _check_portable(agent, each)
+        yield from _check_portable(agent, each)
     elif (missing := each.command.missing()) is not None:
         cause = "no hook runs; a launcher blocks the calls that a guard may be for, for others you get a warning"
         directory, name = os.path.split(missing)
@@ -329,21 +349,27 @@ def _check_program(agent: AgentState, each: WiredEvent) -> Findings:
         yield Finding("program", PROBLEM, found, "hookrun finds neither hooks nor audit", agent.remedy())
 
 
-def _check_portable(agent: AgentState, each: WiredEvent) -> Finding:
+def _check_portable(agent: AgentState, each: WiredEvent) -> Findings:
     """Check a project's line, which finds hookrun at run time."""
     where, form = f"{each.path}:{each.line}", each.command.form
-    project = agent.location.project
-    wrong = committed.why_not_ours(project) if form is not None and not form.earlier else None
-    if wrong is not None:
-        cause = "what it does is the project's alone: an agent runs it before anybody has approved a hook"
-        return Finding("program", PROBLEM, f"{where}: its {committed.PATH} {wrong}", cause, agent.remedy("project"))
+    project, remedy = agent.location.project, agent.remedy("project")
+    blocks = form is not None and form.when_missing == BLOCK
+    if form is not None and not form.earlier:
+        wrong = committed.why_not_ours(project)
+        if wrong is not None:
+            cause = "what it does is the project's alone: an agent runs it before anybody has approved a hook"
+            yield Finding("program", PROBLEM, f"{where}: its {committed.PATH} {wrong}", cause, remedy)
+            return
+        for difference in committed.differing(project, agent.configured):
+            cause = "where hookrun is missing, the file counts"
+            yield Finding("program", PROBLEM, f"{committed.DIRECTORY}/{committed.SETTINGS} {difference}", cause, remedy)
     found = agent.found_by_project()
     if found is not None:
-        return Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
-    blocks = form is not None and form.when_missing == BLOCK
+        yield Finding("program", OK, f"{where}: the project's settings find {found[-1]}")
+        return
     cause = "every tool call is blocked" if blocks else "no hook runs; each session shows a warning"
-    remedy = f"install hookrun for your account{committed.how_to_install(project)}"
-    return Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, remedy)
+    how = f"install hookrun for your account{committed.how_to_install(project)}"
+    yield Finding("program", PROBLEM, f"{where}: the project's settings find no hookrun here", cause, how)
 
 
 def check_text(agent: AgentState) -> Findings:
@@ -372,7 +398,7 @@ def _is_of_another_version(agent: AgentState, scope: str, each: WiredEvent) -> b
     form = each.command.form
     if not each.handler or (form is None and (scope == "project" or each.command.program != agent.program)):
         return False  # check_program reports it, or it is no line
-    when_missing = form.when_missing if form is not None else WARN
+    when_missing = committed.when_missing(agent.location) if form is not None else WARN
     return each.text != agent.request(scope).line(each.event, when_missing).text
 
 

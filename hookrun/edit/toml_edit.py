@@ -1,4 +1,4 @@
-"""Edit TOML tables by whole lines, so that every other line keeps its characters.
+"""Edit TOML tables, and arrays of tables, by whole lines, so that every other line keeps its characters.
 
 tomlkit is no help: with a table it also removes the comments before the next one.
 """
@@ -10,7 +10,8 @@ import re
 import tomllib
 from collections.abc import Iterator
 
-from hookrun.config.parse import ParseError
+from hookrun.config.parse import KeyPath, ParseError
+from hookrun.edit.json_edit import EditError, SpanEditor
 
 HEADER = re.compile(r"^[ \t]*\[.*\n?", re.MULTILINE)
 PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
@@ -53,16 +54,15 @@ class Toml:
 
     def remove(self, key: TableKey) -> Toml:
         """Remove the table `key` with its header and one blank line before it. Inline tables stay."""
-        for start, _, end in self._tables(key):
-            before = re.sub(r"(\r?\n)\1\Z", r"\1", self.text[:start])
-            for edited in _valid(before + self.text[end:]):
+        for start, _, end in tables(self.text, key):
+            for edited in _valid(_before(self.text, start) + self.text[end:]):
                 if edited.at(key) is None:
                     return edited
         return self
 
     def _with_line(self, key: TableKey, name: str, line: str, newline: str) -> Iterator[Toml]:
         """Yield the texts with `line` in a table with this header, or in a new one at the end."""
-        for _, first, end in self._tables(key):
+        for _, first, end in tables(self.text, key):
             body, count = re.subn(rf"(?m)^[ \t]*{name}[ \t]*=[^\r\n]*", lambda _: line, self.text[first:end], count=1)
             if not count:
                 body += ("" if self.text[:end].endswith("\n") else newline) + line + newline
@@ -72,18 +72,77 @@ class Toml:
         header = ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else _quoted(part) for part in key)
         yield from _valid(f"{self.text}{between}[{header}]{newline}{line}{newline}")
 
-    def _tables(self, key: TableKey) -> Iterator[tuple[int, int, int]]:
-        """Yield where the header `[key]` begins and ends, and the end of its last line with a key.
 
-        A line within a long string may look like a header: callers check the result of their edit.
-        """
-        for match in HEADER.finditer(self.text):
-            if _table_key(match.group()) == key:
-                following = HEADER.search(self.text, match.end())
-                lines = self.text[match.end() : following and following.start()].splitlines(keepends=True)
-                while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
-                    lines.pop()
-                yield match.start(), match.end(), match.end() + len("".join(lines))
+class TomlTables(SpanEditor):
+    """One TOML text, in which only the tables of arrays, `[[name]]`, are edited: at `(name, number)`."""
+
+    def __init__(self, text: str) -> None:
+        """Parse the text. Raises ParseError."""
+        super().__init__(text, Toml(text).data)
+        self.blank = not text.strip()
+
+    def offset(self, path: KeyPath) -> int:
+        """Return where the table at `path` begins, 0 if there is none."""
+        found = list(tables(self.text, (str(path[0]), ARRAY)))
+        return found[int(path[1])][0] if len(path) > 1 and int(path[1]) < len(found) else 0
+
+    def _parsed(self, text: str) -> TomlTables:
+        return TomlTables(text)
+
+    def _has(self, path: KeyPath) -> bool:
+        return self.at(path) is not None
+
+    def _with_item(self, path: KeyPath, value: object, key: str | None) -> str:
+        items = value if key is not None and isinstance(value, list) else [value]
+        text = self.text
+        for item in items:
+            text += self.newline * (bool(text) and not text.endswith("\n")) + self.newline * bool(text.strip())
+            text += self._table(str(path[0] if path else key), item)
+        return text
+
+    def _with_value(self, path: KeyPath, value: object) -> str:
+        start, end = self._span(path)
+        return self.text[:start] + self._table(str(path[0]), value) + self.text[end:]
+
+    def _without(self, path: KeyPath) -> Iterator[str]:
+        start, end = self._span((*path, 0) if len(path) == 1 else path)
+        yield _before(self.text, start) + self.text[end:]
+
+    def _span(self, path: KeyPath) -> tuple[int, int]:
+        found = list(tables(self.text, (str(path[0]), ARRAY)))
+        if len(path) != len(("name", 0)) or int(path[1]) >= len(found):
+            raise EditError
+        start, _, end = found[int(path[1])]
+        return start, end
+
+    def _table(self, name: str, value: object) -> str:
+        if not isinstance(value, dict):
+            raise EditError
+        lines = [f"[[{name}]]", *(f"{key} = {_quoted(each)}" for key, each in value.items())]
+        return "".join(line + self.newline for line in lines)
+
+
+# The last step in the key of an array's table.
+ARRAY = "[]"
+
+
+def tables(text: str, key: TableKey) -> Iterator[tuple[int, int, int]]:
+    """Yield where the header `[key]` begins and ends, and the end of its last line with a key.
+
+    A line within a long string may look like a header: callers check the result of their edit.
+    """
+    for match in HEADER.finditer(text):
+        if _table_key(match.group()) == key:
+            following = HEADER.search(text, match.end())
+            lines = text[match.end() : following and following.start()].splitlines(keepends=True)
+            while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+                lines.pop()
+            yield match.start(), match.end(), match.end() + len("".join(lines))
+
+
+def _before(text: str, start: int) -> str:
+    """Return the text before a table that is removed, without one blank line at its end."""
+    return re.sub(r"(\r?\n)\1\Z", r"\1", text[:start])
 
 
 def _valid(text: str) -> Iterator[Toml]:
@@ -94,7 +153,7 @@ def _valid(text: str) -> Iterator[Toml]:
 
 
 def _table_key(header: str) -> TableKey | None:
-    """Return a `[table]` header's key path; None for other lines, such as `[[array of tables]]`."""
+    """Return a header's key path, which for `[[array of tables]]` ends with ARRAY; None for other lines."""
     key: list[str] = []
     try:
         value: object = tomllib.loads(header)
@@ -103,12 +162,12 @@ def _table_key(header: str) -> TableKey | None:
     while isinstance(value, dict) and value:
         step, value = next(iter(value.items()))
         key.append(step)
-    return tuple(key) if value == {} else None
+    return tuple(key) if value == {} else (*key, ARRAY) if value == [{}] else None
 
 
-def _quoted(text: str) -> str:
-    """Return a basic TOML string, which supports JSON's escapes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _quoted(value: object) -> str:
+    """Return a basic TOML string, which supports JSON's escapes, a number or a boolean."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _parse_error(text: str, message: str) -> ParseError:

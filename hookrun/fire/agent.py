@@ -186,6 +186,7 @@ class AgentFire:
                 call.fields["stop_hook_active"] = was
             # One answer, but for each canonical call a fire with its own request id, chain and records.
             self.fires.append(invocation.fire(event, call.fields))
+            self.message.pass_on(call, event, self.fires[-1][1])
             self._fire_elsewhere(event, call)
             if invocation.interrupted:
                 return
@@ -196,7 +197,9 @@ class AgentFire:
         if found is not None and found.others and not self.invocation.interrupted:
             from hookrun.fire.places import fire_in  # rarely needed
 
-            self.fires += fire_in(found.others, self.invocation, event, call.fields)
+            for each in fire_in(found.others, self.invocation, event, call.fields):
+                self.fires.append(each)
+                self.message.pass_on(call, event, each[1])
 
     def _readable_parts(self, data: bytes, error: contexts.ContextError) -> dict[str, object]:
         from hookrun.fire.unread import PartialMessage  # rarely needed

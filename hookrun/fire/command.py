@@ -11,7 +11,7 @@ import os
 from hookrun.core import context as contexts
 from hookrun.core.events import EVENTS, GATES, TOOLS, UnknownEventError, resolve_event
 from hookrun.core.fastjson import dumps
-from hookrun.core.model import PRECEDENCE, Verdict, answer
+from hookrun.core.model import PRECEDENCE, Verdict
 from hookrun.core.state import CurrentRun, NoHomeError, home_directory, named_home, report_bug
 from hookrun.core.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
 from hookrun.fire.invocation import EventFire, FireError, FireInvocation
@@ -40,19 +40,7 @@ Options:
   --ctx FILE          the context; - or none: stdin
   --config FILE       a config file to use instead of the project's
   --deadline SECONDS  time limit for all hooks together
-  --home DIR          home of the user's hooks, cache and audit; default HOME,
-                      with --agent the account's home
   --agent NAME        {agents}
-  --scope SCOPE       with --agent: `project` in a project's settings; does
-                      nothing if the user's own settings fire the event
-  --probe DIR         with --agent: use only the config in DIR, as
-                      hookrun doctor --prove does
-  --proof HOOK        with --agent: run only this hook, as hookrun doctor
-                      --prove does, and mark it in the log
-  --cold REASON       for the log: why a launcher started Python; may start the
-                      server
-  --answered STATUS   with --agent: exit with this status instead of 0, which a
-                      launcher takes for no answer
   --trust DIGEST,...  project hooks to treat as approved; only --agent
                       requires approval
   --explain           on stderr: every hook, why it ran or not, its answer and
@@ -103,10 +91,9 @@ class FireOptions:
 
 # Why a launcher starts this process after the server ended with its request in hand.
 LOST = "lost"
-TAKE_VALUE = frozenset(
-    {"--agent", "--answered", "--cold", "--ctx", "--config", "--deadline", "--home", "--probe", "--proof", "--scope"}
-    | {"--trust"}
-)
+# Options for the lines and launchers that hookrun writes, and for `doctor --prove`; no help shows them.
+WIRED = frozenset({"--answered", "--cold", "--home", "--probe", "--proof", "--scope"})
+TAKE_VALUE = frozenset({"--agent", "--ctx", "--config", "--deadline", "--trust", *WIRED})
 
 
 def parse_arguments(argv: list[str]) -> FireOptions:
@@ -246,7 +233,7 @@ class ProgramFire:
     def _answer(self, verdict: Verdict, status: int) -> int:
         """Print the verdict; return the exit status, FAILED if one other than `continue` was not written."""
         chain = self.fire.chain
-        data = answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
+        data = contexts.answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
         error = _print_line(dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status

@@ -131,8 +131,8 @@ def is_unapproved(failure: Failure | None) -> bool:
 def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:
     if hook.error is not None:
         return "declared wrongly"
-    if off in ("denied", "disabled"):
-        return str(off)
+    if off == "disabled":
+        return off
     return UNAPPROVED if refused else "approved"
 
 

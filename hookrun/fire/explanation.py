@@ -110,10 +110,10 @@ def runs_in_background(run: HookResult) -> bool:
     return getattr(run.hook, "background", False) and run.failure is None and not run.interrupted
 
 
-def arguments(fire: EventFire) -> tuple[object, object]:
-    """Return the tool's arguments before and after the run."""
-    before = fire.context.get("tool_args")
-    return before, fire.chain.context.get("tool_args") if fire.chain is not None else before
+def before_and_after(fire: EventFire, field: str = "tool_args") -> tuple[object, object]:
+    """Return a field of the context before and after the run."""
+    before = fire.context.get(field)
+    return before, fire.chain.context.get(field) if fire.chain is not None else before
 
 
 def _config_files(fire: EventFire) -> Iterator[Line]:
@@ -129,7 +129,7 @@ def _config_files(fire: EventFire) -> Iterator[Line]:
 
 def _result(run: HookResult) -> Iterator[Line]:
     failed = f"failed ({run.failure.kind}: {with_end(run.failure.detail, run.consequence)})" if run.failure else ""
-    again = " again, on the changed arguments" if run.recheck else ""
+    again = " again, on what was changed" if run.recheck else ""
     if runs_in_background(run):
         yield "      was started in the background, and has no influence", "green"
     elif failed and not was_started(run):

@@ -368,7 +368,7 @@ class EventFire:
         return trust
 
     def _note_untrusted(self, chain: HookChain, trust: UserDecisions, failed: set[str]) -> None:
-        """Notify the user of each pause, and once a session of the project's hooks that cannot run.
+        """Notify the user of hooks that are off for a time, and once a session of the project's hooks that cannot run.
 
         They are unapproved, invalid, or of a kind that hookrun cannot run. `failed` are the kinds of the chain's
         failures.
@@ -376,7 +376,7 @@ class EventFire:
         trust.keep()
         if self.invocation.agent is None:
             return
-        chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if "paused" in why]
+        chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if why != "disabled"]
         if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
             from hookrun.trust.notices import combine_failures, unapproved_behind
 

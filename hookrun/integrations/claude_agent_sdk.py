@@ -32,7 +32,8 @@ from hookrun.integrations import (
     warn_of_undelivered,
 )
 from hookrun.library import Abort
-from hookrun.library.calls import CANCEL_GRACE, check_deadline
+from hookrun.library.awaiting import CANCEL_GRACE
+from hookrun.library.calls import check_deadline
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import without_misspelled
 

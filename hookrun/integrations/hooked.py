@@ -21,10 +21,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from hookrun.core.text import quote
 from hookrun.integrations import OnError
-from hookrun.integrations.pending import PendingCalls
-from hookrun.integrations.tool_loop import CallEvents, NameMap, ToolOutcome, as_text, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import HookedCall, NameMap, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library import Abort
-from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 
 P = ParamSpec("P")
@@ -102,70 +100,6 @@ def hooked(
         return run
 
     return decorate
-
-
-class HookedCall:
-    """A call of a tool that a framework makes itself, between two callbacks: `before`, and `after` or `failed`.
-
-    `args` are the arguments to call the tool with, after `before`. The options are those of `run_tool`; a failed tool
-    is not run again. One object is for one call.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        name: str,
-        args: Mapping[str, object],
-        *,
-        approve: Callable[..., Any] | None = None,
-        names: NameMap | None = None,
-        text: Callable[[object], str] | None = None,
-        on_error: OnError = None,
-        pending: PendingCalls | None = None,
-        decision: Mapping[str, object] | None = None,
-        **fields: object,
-    ) -> None:
-        names, text = names or NameMap(), text or as_text
-        self._call = CallEvents(engine, name, dict(args), _not_called, fields, approve, names, text, on_error, ())
-        self._call.waiting, self._call.decision = pending, decision
-
-    @property
-    def args(self) -> dict[str, object]:
-        """The arguments, under the tool's own names."""
-        return self._call.args
-
-    async def before(self) -> ToolOutcome | None:
-        """Return the outcome of a refused call, None for one that may run."""
-        return await self._call.begin()
-
-    async def after(self, result: object) -> ToolOutcome:
-        """Return the outcome of a tool that has returned this."""
-        self._call.attempts = 1
-        return await self._call.succeeded(result)
-
-    async def failed(self, error: Exception) -> ToolOutcome:
-        """Return the outcome of a tool that has raised this."""
-        self._call.attempts = 1
-        return (await self._call.failed(error))[0]
-
-    def before_sync(self) -> ToolOutcome | None:
-        """Do as `before`, without a loop."""
-        self._call.sync = True
-        return result_at_once(self.before())
-
-    def after_sync(self, result: object) -> ToolOutcome:
-        """Do as `after`, without a loop."""
-        self._call.sync = True
-        return result_at_once(self.after(result))
-
-    def failed_sync(self, error: Exception) -> ToolOutcome:
-        """Do as `failed`, without a loop."""
-        self._call.sync = True
-        return result_at_once(self.failed(error))
-
-
-def _not_called(**_args: object) -> None:
-    raise AssertionError("the framework calls the tool")
 
 
 def _check(signature: inspect.Signature, hidden: frozenset[str]) -> None:

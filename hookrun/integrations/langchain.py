@@ -22,7 +22,7 @@ from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.core.session import MAX_STOP_BLOCKS
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of, warn_of_undelivered
 from hookrun.integrations.pending import PendingCalls, digest_of
-from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, ToolFailed, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations.tool_loop import TOOL_EVENTS, Approve, HookedCall, ToolFailed, ToolOutcome
 from hookrun.library.calls import result_at_once
 from hookrun.library.embedded_engine import Engine
 
@@ -142,9 +142,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     async def _run(self, request: ToolCallRequest, call: Callable[..., Any], *, sync: bool = False) -> ToolOutcome:
         """Run a tool with its hooks; interrupt the graph for a decision."""
 
-        async def run(**more: Any) -> ToolOutcome:
-            options = {"engine": self._engine, "call": call, **about, **more}
-            return run_tool_sync(**options) if sync else await run_tool(**options)
+        def run(**more: Any) -> Awaitable[ToolOutcome]:
+            return HookedCall(self._engine, sync=sync, **about, **more).run(call)
 
         about, calls = self._about(request), self._options["pending"]
         waits = None if calls is None else calls.find(digest_of(about["name"], about["args"], about))
@@ -165,7 +164,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         if outcome.exception is not None and not isinstance(outcome.exception, _ReportedFailure) and not outcome.notes:
             raise outcome.exception
         if outcome.ran and outcome.exception is None:
-            answer = _noted(cast("Answer", outcome.result), outcome)
+            answer = _noted(cast("Answer", outcome.returned), outcome)
         else:
             status: Literal["success", "error"] = "success" if outcome.action == "skip" else "error"
             call = request.tool_call
@@ -196,6 +195,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     async def _begin(self, messages: list[AnyMessage], *, sync: bool) -> Update:
         """Return the change to a beginning turn: without a blocked prompt, or with the hooks' context."""
         texts: list[str | None] = []
+        changed = []
         for event, fields in _beginning(messages):
             reply = await self._fire(event, fields, sync=sync)
             only_tells = event == "session_start"
@@ -203,8 +203,12 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
                 withheld = HumanMessage("(a hook withheld this prompt)", id=messages[-1].id)
                 return {"messages": [withheld, _refusal(reply)], "jump_to": "end"}
             texts.append(reply.text if only_tells else reply.context)
+            if reply.prompt is not None:
+                changed = [HumanMessage(reply.prompt, id=messages[-1].id)]
         context = join_paragraphs(*texts)
-        return {"messages": [HumanMessage(context, response_metadata={MARK: "context"})]} if context else None
+        if context:
+            changed.append(HumanMessage(context, response_metadata={MARK: "context"}))
+        return {"messages": changed} if changed else None
 
     async def _before_model(self, messages: list[AnyMessage], *, sync: bool) -> Update:
         for message in takewhile(lambda each: isinstance(each, ToolMessage), reversed(messages)):
@@ -292,16 +296,16 @@ def _message_in(answer: object) -> ToolMessage | None:
 
 
 def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
-    """Return the result of a tool call with the notes of hooks appended."""
+    """Return the result of a tool call with the notes of hooks appended, and the output with which they replaced it."""
     mark = _mark(outcome)
     message = _message_in(answer)
-    if not outcome.notes and not mark:
+    if not outcome.notes and not mark and outcome.output is None:
         return answer
     if message is None:
         log.warning("hookrun: not shown to the user: %s", join_paragraphs(*outcome.notes))
         return answer
     note = join_paragraphs(*outcome.notes)
-    content: Any = message.content
+    content: Any = message.content if outcome.output is None else outcome.output
     if note:
         content = (
             join_paragraphs(content, note) if isinstance(content, str) else [*content, {"type": "text", "text": note}]

@@ -17,7 +17,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any
 
@@ -30,12 +30,12 @@ from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, 
 from hookrun.library import Result
 from hookrun.library.calls import close_awaitable, result_at_once
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.fire_context import plain
+from hookrun.library.encoding import as_text, plain, safe_str
 
 # Asks the user, given the tool's name, the arguments and the reason; only True approves.
 Approve = Callable[[str, dict[str, object], str], bool | Awaitable[bool]]
 
-__all__ = ["NameMap", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
+__all__ = ["HookedCall", "NameMap", "ToolFailed", "ToolOutcome", "run_tool", "run_tool_sync"]
 
 
 async def run_tool(
@@ -68,11 +68,9 @@ async def run_tool(
     asked.
     `let_through` are exceptions of the tool and of `approve` that are raised, not handled as failures.
     """
-    about = fields if session_id is None else {"session_id": session_id, **fields}
-    names, text = names or NameMap(), text or as_text
-    run = CallEvents(engine, name, dict(args), call, about, approve, names, text, on_error, let_through)
-    run.waiting, run.decision = pending, decision
-    return await run.run()
+    options: dict[str, Any] = {"approve": approve, "names": names, "text": text, "on_error": on_error, **fields}
+    options |= {"session_id": session_id, "pending": pending, "decision": decision, "let_through": let_through}
+    return await HookedCall(engine, name, args, **options).run(call)
 
 
 def run_tool_sync(
@@ -92,11 +90,9 @@ def run_tool_sync(
     **fields: object,
 ) -> ToolOutcome:
     """Run a tool as `run_tool` does, synchronously: `call` and `approve` are plain functions."""
-    about = fields if session_id is None else {"session_id": session_id, **fields}
-    names, text = names or NameMap(), text or as_text
-    run = CallEvents(engine, name, dict(args), call, about, approve, names, text, on_error, let_through, sync=True)
-    run.waiting, run.decision = pending, decision
-    return result_at_once(run.run())
+    options: dict[str, Any] = {"approve": approve, "names": names, "text": text, "on_error": on_error, **fields}
+    options |= {"session_id": session_id, "pending": pending, "decision": decision, "let_through": let_through}
+    return result_at_once(HookedCall(engine, name, args, sync=True, **options).run(call))
 
 
 # The events of a call, with the fields that only they have.
@@ -125,6 +121,10 @@ class ToolOutcome:
     `ask`, `skip`, `block`, `stop`), `args` are the final arguments under the tool's names, `attempts` is how often it
     ran. `result` is what it returned; `error` is why it failed, `exception` what it raised. With `stop` the turn ends,
     for `stop_reason`. `to_person` are messages for the user. `pending` is the call that waits for a decision.
+
+    `output` is the text with which hooks replaced the result or the error. Then `result` is that text (for one that was
+    JSON the JSON in it, if it is of the same type), or `exception` a ToolFailed with it; `returned` is what the tool
+    itself returned.
     """
 
     content: str
@@ -133,6 +133,8 @@ class ToolOutcome:
     args: dict[str, object]
     attempts: int = 0
     result: object = None
+    returned: object = None
+    output: str | None = None
     error: str | None = None
     exception: Exception | None = None
     notes: tuple[str, ...] = ()
@@ -142,47 +144,93 @@ class ToolOutcome:
     pending: Pending | None = None
 
 
-@dataclass(slots=True)
-class CallEvents:
-    """The events around one call of a tool; with `sync` its coroutines never wait."""
+class HookedCall:
+    """The events around one call of a tool: `run`, or `before`, and `after` or `failed`, where a framework calls it.
 
-    engine: Engine
-    name: str
-    args: dict[str, object]
-    call: Callable[..., object]
-    fields: dict[str, object]
-    approve: Callable[[str, dict[str, object], str], object] | None
-    names: NameMap
-    text: Callable[[object], str]
-    on_error: OnError
-    through: tuple[type[Exception], ...]
-    sync: bool = False
-    notes: list[str] = field(default_factory=list)
-    to_person: list[str] = field(default_factory=list)
-    stop_reason: str | None = None
-    attempts: int = 0
-    action: str = "continue"
-    waiting: PendingCalls | None = None
-    decision: Mapping[str, object] | None = None
-    pending: Pending | None = None
+    `args` are the arguments to call the tool with, after `before`. The options are those of `run_tool`; between two
+    callbacks a failed tool is not run again. One object is for one call. With `sync` its coroutines never wait.
+    """
 
-    async def run(self) -> ToolOutcome:
-        refused = await self.begin()
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        args: Mapping[str, object],
+        *,
+        session_id: str | None = None,
+        approve: Callable[..., Any] | None = None,
+        names: NameMap | None = None,
+        text: Callable[[object], str] | None = None,
+        on_error: OnError = None,
+        pending: PendingCalls | None = None,
+        decision: Mapping[str, object] | None = None,
+        let_through: tuple[type[Exception], ...] = (),
+        sync: bool = False,
+        **fields: object,
+    ) -> None:
+        self.engine = engine
+        self.name = name
+        self.args = dict(args)
+        self.fields = fields if session_id is None else {"session_id": session_id, **fields}
+        self.approve = approve
+        self.names = names or NameMap()
+        self.text = text or as_text
+        self.on_error: OnError = on_error
+        self.waiting = pending
+        self.decision = decision
+        self.through = let_through
+        self.sync = sync
+        self.notes: list[str] = []
+        self.to_person: list[str] = []
+        self.stop_reason: str | None = None
+        self.attempts = 0
+        self.action = "continue"
+        self.pending: Pending | None = None
+
+    async def run(self, call: Callable[..., object]) -> ToolOutcome:
+        """Call the tool, as often as hooks want, and return the outcome."""
+        check_use(self.engine, self.on_error, self.names, call=call)
+        refused = await self.before()
         if refused is not None:
             return refused
         while True:
             self.attempts += 1
-            value, exception = await self._attempt()
+            value, exception = await self._attempt(call)
             if exception is None:
-                return await self.succeeded(value)
-            outcome, after = await self.failed(exception)
+                return await self._succeeded(value)
+            outcome, after = await self._failure(exception)
             if after is None:
                 return outcome
             await asyncio.sleep(after) if not self.sync else time.sleep(after)  # noqa: ASYNC251
 
-    async def begin(self) -> ToolOutcome | None:
-        """Fire what comes before the tool; return the outcome of a refused call, None for one that may run."""
-        check_use(self.engine, self.on_error, self.names, call=self.call, approve=self.approve, text=self.text)
+    async def after(self, result: object) -> ToolOutcome:
+        """Return the outcome of a tool that has returned this."""
+        self.attempts = 1
+        return await self._succeeded(result)
+
+    async def failed(self, error: Exception) -> ToolOutcome:
+        """Return the outcome of a tool that has raised this."""
+        self.attempts = 1
+        return (await self._failure(error))[0]
+
+    def before_sync(self) -> ToolOutcome | None:
+        """Do as `before`, without a loop."""
+        self.sync = True
+        return result_at_once(self.before())
+
+    def after_sync(self, result: object) -> ToolOutcome:
+        """Do as `after`, without a loop."""
+        self.sync = True
+        return result_at_once(self.after(result))
+
+    def failed_sync(self, error: Exception) -> ToolOutcome:
+        """Do as `failed`, without a loop."""
+        self.sync = True
+        return result_at_once(self.failed(error))
+
+    async def before(self) -> ToolOutcome | None:
+        """Return the outcome of a refused call, None for one that may run."""
+        check_use(self.engine, self.on_error, self.names, approve=self.approve, text=self.text)
         name = plain(self.name)  # tables have texts
         if name == "" or isinstance(name, bool) or not isinstance(name, (str, int, float)):
             raise ContextError(f"run_tool needs the tool's name, not {name!r}: no hook can be asked without it")
@@ -196,14 +244,17 @@ class CallEvents:
         await self._tell("tool_call_aborted", reason=refusal)
         return self._outcome(refusal)
 
-    async def failed(self, exception: Exception) -> tuple[ToolOutcome, float | None]:
+    async def _failure(self, exception: Exception) -> tuple[ToolOutcome, float | None]:
         """Fire what comes after a failure; return the outcome, and in how many seconds a hook wants another attempt."""
         error = why(exception)
         answer, result = await self._fire("post_tool_failure", tool_result_error=error, attempt=self.attempts)
         after = _retry_delay(result, self.attempts)
         if after is None:
             self._note(answer)
-        return self._outcome(error, error=error, exception=exception), after
+        if answer.output is not None:
+            error = str(answer.output)
+            exception = ToolFailed(error)
+        return self._outcome(error, error=error, exception=exception, output=answer.output), after
 
     async def _resume(self, decision: Mapping[str, object]) -> str | None:
         """Do as `_before` for a call that was decided: its hooks have run."""
@@ -258,28 +309,33 @@ class CallEvents:
             log.exception("hookrun: the user could not be asked about %s, so it is blocked", self.name)
             return False
 
-    async def _attempt(self) -> tuple[object, Exception | None]:
+    async def _attempt(self, call: Callable[..., object]) -> tuple[object, Exception | None]:
         try:
-            return await self._settled(self.call(**self.args)), None
+            return await self._settled(call(**self.args)), None
         except self.through:
             raise
         except Exception as error:
             return None, error
 
-    async def succeeded(self, value: object) -> ToolOutcome:
+    async def _succeeded(self, value: object) -> ToolOutcome:
         """Fire what comes after the tool, and return the outcome."""
         try:
             output = as_text(self.text(value))
         except Exception:  # the program's `text` failed, but the tool has run
             log.exception("hookrun: the program's `text` could not convert the result of %s", self.name)
             output = as_text(value)
-        await self._tell("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        answer, _ = await self._fire("post_tool_use", tool_result_output=output, attempt=self.attempts)
+        self._note(answer)
+        result = value
+        if answer.output is not None:
+            output = str(answer.output)
+            result = _replaced(value, output)
         message = message_of_program(context := self._context())
         for fields in [context] if message is None else [call.fields for call in message.calls]:
             path = string_in(plain(fields["tool_args"]), "file_path")
             if path and fields["tool_name"] in CHANGES_FILES:
                 await self._tell("file_changed", file_path=path)
-        return self._outcome(output, result=value)
+        return self._outcome(output, result=result, returned=value, output=answer.output)
 
     async def _fire(self, event: str, **more: object) -> tuple[Reply, Result]:
         result = await fire(self.engine, event, self._context(**more), self.on_error, sync=self.sync)
@@ -351,6 +407,17 @@ def _retry_delay(result: Result, attempts: int) -> float | None:
     return float(max(0, after))
 
 
+def _replaced(value: object, text: str) -> object:
+    """Return what stands for a tool's result whose text a hook has replaced."""
+    if isinstance(value, (dict, list, int, float)):
+        try:
+            new = json.loads(text)
+        except ValueError:
+            return text
+        return new if type(new) is type(value) else text
+    return text
+
+
 def _not_given(reason: str | None) -> str:
     return f"{approval_needed(reason)} (it was not given)"
 
@@ -361,29 +428,3 @@ def why(error: Exception) -> str:
     if text is None:
         return type(error).__name__
     return text if isinstance(error, ToolFailed) else f"{type(error).__name__}: {text}"
-
-
-def safe_str(value: object) -> str | None:
-    """Return `str(value)`, or None if that raises."""
-    try:
-        return str(value)
-    except Exception:
-        return None
-
-
-def as_text(value: object) -> str:
-    """Return a tool's result as text: strings as they are, None as "", everything else as JSON.
-
-    A value that is not JSON is converted with `str`, or named by its type if that fails.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str)
-    except Exception:  # keys that are not strings, a cycle, a `__str__` that raises, ...
-        text = safe_str(value)
-        return f"({type(value).__name__} that cannot be converted to text)" if text is None else text

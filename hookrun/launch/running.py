@@ -1,4 +1,4 @@
-"""Find the servers of a home: for `hookrun serve --status` and `--stop`, `status` and `doctor`."""
+"""Find the servers of a home: for `hookrun serve`, `status` and `doctor`."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from hookrun.core.context import answer
 from hookrun.core.model import (
     PRECEDENCE,
     TERMINAL_ACTIONS,
@@ -17,7 +18,6 @@ from hookrun.core.model import (
     Hook,
     HookResult,
     Verdict,
-    answer,
 )
 from hookrun.core.refusals import as_text
 from hookrun.core.text import HookrunError
@@ -93,13 +93,16 @@ class Result(AnyVerdict):
     ended_by: str | None = None
     request_id = ""
     ms = 0.0
-    context_after: Callable[[], Context] | None = None
+    after: tuple[type[Context], dict[str, object], object] | None = None
     unjudged: Result | None = None
 
     @property
     def context(self) -> Context | None:
         """The context after the chain, with changed arguments and all `metadata`; None if no hook ran."""
-        return self.context_after() if self.context_after is not None else None
+        if self.after is None:
+            return None
+        made, data, state = self.after
+        return made.of(data, state)
 
     @property
     def go_on(self) -> bool:
@@ -142,7 +145,7 @@ class Result(AnyVerdict):
 
     def to_json(self) -> str:
         """Return that object as JSON. Raises ValueError for changed arguments that have none."""
-        from hookrun.library.fire_context import dumps
+        from hookrun.library.encoding import dumps
 
         return dumps(self.to_dict()).decode()
 
@@ -151,7 +154,7 @@ class Result(AnyVerdict):
 
     def __getstate__(self) -> object:
         # Without its `context`, whose state may be anything.
-        return {**vars(self), "context_after": None}, {name: getattr(self, name) for name in AnyVerdict.__slots__}
+        return {**vars(self), "after": None}, {name: getattr(self, name) for name in AnyVerdict.__slots__}
 
 
 Answer = Verdict | Skip | Abort | dict[str, Any] | None

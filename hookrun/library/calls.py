@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from inspect import CORO_CREATED, getcoroutinestate
+from collections.abc import Coroutine
+from inspect import CORO_CREATED, getcoroutinelocals, getcoroutinestate
 from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,14 +17,12 @@ from hookrun.library import Abort, Skip
 from hookrun.library.event_contexts import Context, deep_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
+    import asyncio
 
     from hookrun.library import Handler
+    from hookrun.library.awaiting import TimeLimited
 
 Value = TypeVar("Value")
-
-# Seconds of cleanup for a cancelled coroutine; then it is closed, wherever it waits.
-CANCEL_GRACE = 1.0
 
 FOREVER = float("inf")
 
@@ -41,6 +39,8 @@ class NotAsyncioError(HookrunError, RuntimeError):
 
 def current_task() -> asyncio.Task[Any] | None:
     """Return the task of the caller. Raises NotAsyncioError."""
+    import asyncio  # here and below: not for a program without a loop
+
     try:
         return asyncio.current_task()
     except RuntimeError:
@@ -58,10 +58,12 @@ SHOWN = 80
 class HandlerCall:
     """One call of a handler. `outcome` is complete when the call has finished.
 
-    `deadline` is the fire's (monotonic); `before` counts earlier cancellations of its task (see `TimeLimited`).
+    `deadline` is the fire's (monotonic); `before` counts earlier cancellations of its task (see `TimeLimited`). With
+    `clone_state` the handler gets a clone of the state.
     """
 
-    __slots__ = ("_before", "_clone_state", "_context", "_deadline", "_started", "handler", "outcome")
+    clone_state = False
+    _started = 0.0
 
     def __init__(
         self,
@@ -69,16 +71,14 @@ class HandlerCall:
         context: Context,
         deadline: float = FOREVER,
         before: int | None = None,
-        *,
-        clone_state: bool = False,
     ) -> None:
         self.outcome = Outcome()
         self.handler = handler
         self._context = context
         self._deadline = deadline
-        self._started = monotonic() if handler.thread else 0.0  # time runs while it waits for a thread
         self._before = before
-        self._clone_state = clone_state
+        if handler.thread:
+            self._started = monotonic()  # time runs while it waits for a thread
 
     def begin(self) -> Any:
         """Call the function; return its awaitable, or None if it has finished."""
@@ -89,31 +89,47 @@ class HandlerCall:
             self.outcome.failure = Failure("timeout", f"the {which} passed before the hook could start")
             return None
         try:
-            if self._clone_state:
+            if self.clone_state:
                 self._context.state = self._context.clone().state
             value: Any = self.handler.function(self._context)
         except BaseException as error:
             self._raised(error)
         else:
-            if value is None:
-                self.outcome.answer = NO_OBJECTION
-            elif is_awaitable(value):
+            if value is not None and is_awaitable(value):
                 return value
-            else:
-                self._answered(value)
+            self._answered(value)
         self._over()
         return None
 
-    async def await_result(self, wanted: Any) -> None:
-        """Await the function's awaitable. Raises CancelledError if the task is cancelled."""
+    def start(self) -> Coroutine[Any, Any, None] | None:
+        """Call the function in a task; return what must be awaited before it has finished, or None."""
+        wanted = self.begin()
+        left = None if wanted is None else self.step(wanted)
+        return None if left is None else self.finish(left)
+
+    def step(self, wanted: Any) -> TimeLimited | None:
+        """Run the function's awaitable until it waits; return what is left of it, None if it has finished."""
         until = min(self._started + self.handler.timeout, self._deadline)
-        value, error, limit = await within_limit(wanted, until, self._before)
-        expired = limit is not None and limit.expired
-        if error is None and not (limit is not None and limit.closed):
-            self._answered(value)
-        elif error is not None and not (expired and isinstance(error, asyncio.CancelledError)):
+        value, error, left = first_step(wanted, until, self._before)
+        if left is None:
+            self._ended(value, error)
+        return left
+
+    async def finish(self, left: TimeLimited) -> None:
+        """Await the rest. Raises CancelledError if the task is cancelled."""
+        self._ended(*await left.outcome(), left)
+
+    async def await_result(self, wanted: Any) -> None:
+        """Do both, in one task."""
+        if (left := self.step(wanted)) is not None:
+            await self.finish(left)
+
+    def _ended(self, value: object, error: BaseException | None, limit: TimeLimited | None = None) -> None:
+        if error is not None:
             self._raised(error)
-        if limit is not None and expired:
+        elif limit is None or not limit.unanswered:
+            self._answered(value)
+        if limit is not None and limit.expired:
             end = "; it did not end when cancelled, and was closed" if limit.closed else ""
             self.outcome.failure = Failure("timeout", f"no answer {self._when()}{end}")
         self._over()
@@ -165,6 +181,9 @@ class HandlerCall:
         return "" if self.handler.thread else ": it blocks the calling thread, register it with thread=True"
 
     def _answered(self, value: object) -> None:
+        if value is None:
+            self.outcome.answer = NO_OBJECTION
+            return
         try:
             self._take(value)
         except KeyboardInterrupt:
@@ -179,10 +198,8 @@ class HandlerCall:
 
     def _take(self, value: object) -> None:
         outcome = self.outcome
-        if value is None:
-            outcome.answer = NO_OBJECTION
-        elif isinstance(value, AnyVerdict):  # its own, or the result of a fire
-            if isinstance(value, Verdict) and value.modified_args is value.args_patch is value.modified_context is None:
+        if isinstance(value, AnyVerdict):  # its own, or the result of a fire
+            if isinstance(value, Verdict) and all(getattr(value, each) is None for each in VERDICT_OBJECTS):
                 outcome.answer = value
             else:
                 outcome.answer = deep_copy(AnyVerdict.to_dict(value))
@@ -227,9 +244,35 @@ def close_awaitable(value: Any) -> bool:
 
 
 def close_unstarted(wanted: Any) -> None:
-    """Close a coroutine that was never started."""
-    if asyncio.iscoroutine(wanted) and getcoroutinestate(wanted) == CORO_CREATED:
+    """Close a coroutine that was never started, and what it was given to await."""
+    if isinstance(wanted, CoroutineType) and getcoroutinestate(wanted) == CORO_CREATED:
+        given = getcoroutinelocals(wanted)
         wanted.close()
+        for each in given.values():
+            close_unstarted(each)
+
+
+async def _awaited(wanted: Any) -> Any:
+    return await wanted
+
+
+def first_step(
+    wanted: Any, deadline: float, before: int | None
+) -> tuple[Any, BaseException | None, TimeLimited | None]:
+    """Run any awaitable until it first waits; return its value, what it raised, and what is left if it waits.
+
+    What never waits needs no limit, and most handlers do not.
+    """
+    coroutine = wanted if type(wanted) is CoroutineType or isinstance(wanted, Coroutine) else _awaited(wanted)
+    try:
+        first = coroutine.send(None)
+    except StopIteration as end:
+        return end.value, None, None
+    except BaseException as error:
+        return None, error, None
+    from hookrun.library.awaiting import TimeLimited
+
+    return None, None, TimeLimited(coroutine, first, deadline, before)
 
 
 # Field of the context -> the key of a verdict that changes it.
@@ -246,32 +289,6 @@ def _says(answer: Verdict | dict[str, object] | None, name: str, keys: set[objec
     return isinstance(change, dict) and keys <= change.keys()
 
 
-async def _awaited(wanted: Any) -> Any:
-    return await wanted
-
-
-async def within_limit(
-    wanted: Any, deadline: float, before: int | None = None
-) -> tuple[Any, BaseException | None, TimeLimited | None]:
-    """Await any awaitable; return its value, what it raised, and its time limit: None if it has not waited.
-
-    Raises only what is not its own: CancelledError if the task is cancelled, GeneratorExit if it is no longer awaited.
-    """
-    limit = None
-    try:
-        is_coroutine = type(wanted) is CoroutineType or asyncio.iscoroutine(wanted)
-        coroutine = wanted if is_coroutine else _awaited(wanted)
-        first = coroutine.send(None)
-        limit = TimeLimited(coroutine, first, deadline, before)
-        return await limit, None, limit
-    except StopIteration as end:  # it has finished without waiting
-        return end.value, None, None
-    except BaseException as error:
-        if limit is not None and (limit.dropped or (isinstance(error, asyncio.CancelledError) and limit.cancelled)):
-            raise
-        return None, error, limit
-
-
 def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:
     """Return the result of a coroutine that never waits, so that tasks and threads share a function."""
     try:
@@ -281,134 +298,3 @@ def result_at_once(coroutine: Coroutine[Any, Any, Value]) -> Value:
         return result
     coroutine.close()
     raise RuntimeError("a synchronous run has waited")
-
-
-class TimeLimited:
-    """Await a coroutine that waits for `first`, until `deadline` (monotonic); returns or raises as it does.
-
-    At its deadline it is cancelled, and `expired` is true; its result or exception still counts. If it outlasts
-    CANCEL_GRACE it is closed: `closed` is true, and None is returned. A cancellation of the task is passed to it and
-    on: a coroutine can neither swallow nor outlast it. `before` is the task's number of cancellations when the fire
-    began (`Task.cancelling`); None ignores those until now.
-
-    It is not a task, so that what a coroutine needs of its task (`asyncio.timeout`, context variables) works as in a
-    direct call. The creator has called `coroutine.send(None)` in the same task, which returned `first`: a coroutine
-    that never waits needs none of this.
-    """
-
-    _task: asyncio.Task[Any]
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], first: Any, deadline: float = FOREVER, before: int | None = None
-    ) -> None:
-        self.expired = False
-        self.closed = False
-        self.dropped = False
-        self._coroutine = coroutine
-        self._first = first
-        self._deadline = deadline
-        self._before = before
-        self._timer: asyncio.TimerHandle | None = None
-        self._grace: asyncio.TimerHandle | None = None
-        self._ours = 0
-        self._undelivered = False
-        self._over = False
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        coroutine, waits_for = self._coroutine, self._first
-        self._begin()
-        try:
-            while True:
-                try:
-                    sent = yield waits_for
-                except GeneratorExit:
-                    self.dropped = True
-                    coroutine.close()
-                    raise
-                except BaseException as error:
-                    if isinstance(error, asyncio.CancelledError) and self._is_over():
-                        return self._close()
-                    waits_for = coroutine.throw(error)
-                else:
-                    waits_for = coroutine.send(sent)
-        except StopIteration as end:
-            self._pass_on_cancellation()
-            return end.value
-        except Exception:
-            self._pass_on_cancellation()
-            raise
-        finally:
-            self._end()
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the task was cancelled from outside since the fire began."""
-        return self._task.cancelling() - self._ours > (self._before or 0)
-
-    def _begin(self) -> None:
-        """Start the timer when the coroutine first waits."""
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("an async handler that waits needs an asyncio task")
-        self._task = task
-        if self._before is None:
-            self._before = task.cancelling()
-        if self._deadline < FOREVER:
-            left = max(0.0, self._deadline - monotonic())
-            self._timer = task.get_loop().call_later(left, self._expire)
-
-    def _expire(self) -> None:
-        self.expired = True
-        self._cancel()
-        self._give_grace()
-
-    def _cancel(self) -> None:
-        """Cancel the task, so that nested awaits see it; `_end` undoes the cancellation."""
-        self._ours += 1
-        self._undelivered = True
-        self._task.cancel()
-
-    def _is_over(self) -> bool:
-        """Return, at a cancellation, whether the coroutine had its chance to end by itself."""
-        if self._undelivered:
-            self._undelivered = False
-            return self.closed
-        self._give_grace()
-        return False
-
-    def _give_grace(self) -> None:
-        if self._grace is None:
-            self._grace = self._task.get_loop().call_later(CANCEL_GRACE, self._end_grace)
-
-    def _end_grace(self) -> None:
-        """Close the coroutine, unless finished code within it (`asyncio.timeout`) cancelled it."""
-        self._grace = None
-        if self.expired:
-            self._give_up()
-        elif self.cancelled:  # or its own is on the way: visible one turn later
-            self._task.get_loop().call_soon(lambda: self._give_up() if self.cancelled and not self._over else None)
-
-    def _give_up(self) -> None:
-        self.closed = True
-        self._cancel()
-
-    def _end(self) -> None:
-        self._over = True
-        for timer in (self._timer, self._grace):
-            if timer is not None:
-                timer.cancel()
-        for _ in range(self._ours):
-            self._task.uncancel()
-        self._ours = 0
-
-    def _close(self) -> None:
-        try:
-            self._coroutine.close()
-        except RuntimeError:  # it ignores GeneratorExit
-            pass
-        self._pass_on_cancellation()
-
-    def _pass_on_cancellation(self) -> None:
-        """Raise CancelledError for an outside cancellation, even if the coroutine swallowed it."""
-        if self.cancelled:
-            raise asyncio.CancelledError

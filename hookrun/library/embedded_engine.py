@@ -24,14 +24,14 @@ from hookrun.library.engine_session import EngineSession, State
 from hookrun.library.engine_state import EngineState
 from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, checked, known_fields
-from hookrun.library.fire_fields import FireFields
-from hookrun.library.handlers import TableCandidates
 from hookrun.library.registration import HandlerRegistration
+from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from hookrun.core.literals import EventName
+    from hookrun.library.fire_fields import FireFields
 
 LOG = logging.getLogger("hookrun")
 # Seconds for background work, such as a session's last message, to finish when the engine is closed.
@@ -164,7 +164,6 @@ class Engine(HandlerRegistration):
         services.take_settings(compiled.settings if compiled is not None else {})
         services.project = found.project_root(compiled.root if compiled is not None else None)
         self._declared_events = own_events
-        self._names = {}
         self._registry.declare([*self._given, *hooks])
 
     def __repr__(self) -> str:
@@ -202,7 +201,7 @@ class Engine(HandlerRegistration):
         >>> asyncio.run(engine.fire("user_prompt_submit", user_prompt="use sk-123")).message
         'Take the key out first.'
         """
-        fire = self._begin(event, context, {**fields}, state, deadline)
+        fire = self._begin(event, context, fields, state, deadline)
         if isinstance(fire, Result):
             return fire
         with fire:
@@ -232,7 +231,7 @@ class Engine(HandlerRegistration):
         (False, 'no')
         >>> engine.close_sync()
         """
-        fire = self._begin(event, context, {**fields}, state, deadline)
+        fire = self._begin(event, context, fields, state, deadline)
         return fire if isinstance(fire, Result) else fire.run_sync()
 
     @overload
@@ -263,7 +262,7 @@ class Engine(HandlerRegistration):
         self,
         given: EventName | Context,
         context: Mapping[str, object] | None,
-        fields: dict[str, object],
+        fields: Mapping[str, object],
         state: object,
         deadline: float | None,
     ) -> EngineFire | Result:
@@ -286,33 +285,31 @@ class Engine(HandlerRegistration):
         data: Mapping[str, object] = fields
         if context is not None:
             data = {**context, **fields} if fields or type(context) is not dict else context  # it is only read
-        name, known, cls = self._names.get(event) or self._resolve(event, own)
-        data = checked(data, name, known)
+        table = self._registry.tables.get(event) or self._table(event, own)
+        data = checked(data, table.event, table.known)
         new_fire: Callable[..., EngineFire] = EngineFire
         if data.get("tool_name", "bash") not in TOOLS and (canonical := with_canonical_tool(data)) is not data:
             new_fire, data = partial(AgentNamedFire, data["tool_name"]), canonical
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
-        table = self._registry.tables.get(name) or self._registry.table(name)
         candidates = table.candidates_for(data)
         if deadline is not None:
             check_deadline(deadline)
-        if not candidates.count and not (self._services.unread and name in GATES):
+        if not candidates.count and not (self._services.unread and table.event in GATES):
             result = Result()
             result.problems = self._services.problems
             return result
-        fire = new_fire(self._services, name, data, candidates, state)
-        fire.context_class = cls
+        fire = new_fire(self._services, table.event, data, candidates, state)
+        fire.context_class = table.context_class
         if deadline is not None:
             fire.deadline = monotonic() + deadline
         return fire
 
-    def _resolve(self, event: str, given: type[Context]) -> tuple[str, frozenset[str], type[Context]]:
-        """Return an event's canonical name, its context's known fields and class. Raises UnknownEventError."""
+    def _table(self, event: str, given: type[Context]) -> HookTable:
+        """Return an event's hooks, by any of its names. Raises RegistrationError for an unknown one."""
         name = handlers.event_name(event, self._known_events(given), "fire")
         cls = CLASSES.get(name) or self._own_classes.get(name, Context)
-        found = self._names[event] = name, KNOWN.get(name) or known_fields(cls), cls
-        return found
+        return self._registry.table(name, event, KNOWN.get(name) or known_fields(cls), cls)
 
     def refuses_unjudged(self, event: str, fields: Mapping[str, object] | None = None, on_error: object = None) -> bool:
         """Return whether a call is refused that could not be judged, as after an exception of `fire`.

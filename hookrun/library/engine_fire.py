@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import copy
 import logging
-from functools import partial
 from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,18 +19,17 @@ from hookrun.core.model import UNTRUSTED_LAYERS, AnyHook, Failure, Hook, HookRes
 from hookrun.core.nesting import MAX_NESTING, nesting_depth
 from hookrun.core.text import HookrunError, describe_exception
 from hookrun.library import Handler, Result
-from hookrun.library.calls import FOREVER, HandlerCall, close_unstarted, current_task, is_awaitable, within_limit
+from hookrun.library.calls import FOREVER, HandlerCall, current_task, first_step, is_awaitable
 from hookrun.library.event_contexts import Context
-from hookrun.library.fire_context import dumps
-from hookrun.library.group import ParallelGroup, Processes
-from hookrun.process.prepare import HookEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from hookrun.agents.base import Message
     from hookrun.library.engine_state import EngineState
-    from hookrun.library.handlers import TableCandidates
+    from hookrun.library.processes import Processes
+    from hookrun.library.tables import TableCandidates
+    from hookrun.process.prepare import HookEnvironment
 
 T = TypeVar("T")
 
@@ -52,12 +50,11 @@ class EngineFire(HookChain):
     The fields of `data` have been checked.
     """
 
-    encode = staticmethod(dumps)
     encodes_changes = False
     deadline = FOREVER
     context_class: type[Context] = Context
     blind: type[AnyHook] = AnyHook  # those that lack arguments that were cut off
-    new_environment: Callable[..., HookEnvironment] = HookEnvironment
+    new_environment: Callable[..., HookEnvironment] | None = None
     candidates: TableCandidates
     _processes: Processes | None = None
     _failed: Sequence[tuple[HookResult, str]] = ()
@@ -76,6 +73,13 @@ class EngineFire(HookChain):
         super().__init__(event, contexts.with_defaults(data, event, request_id, services.directory), candidates)
         self.services = services
         self._state = state
+
+    @staticmethod
+    def encode(context: Mapping[str, object]) -> bytes:
+        """Return a context as JSON."""
+        from hookrun.library.encoding import dumps  # for configured hooks and the audit
+
+        return dumps(context)
 
     def __enter__(self) -> None:
         nesting = NESTING.get()
@@ -117,30 +121,34 @@ class EngineFire(HookChain):
             hook = hooks[0]
             if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                 call = HandlerCall(hook, self.context_for(hook), self.deadline, before)
-                wanted = call.begin()
-                if wanted is not None:
-                    try:
-                        yield call.await_result(wanted)
-                    finally:
-                        if sync:
-                            close_unstarted(wanted)
+                if not sync:
+                    if (waits_for := call.start()) is not None:
+                        yield waits_for
+                elif (wanted := call.begin()) is not None:
+                    yield call.await_result(wanted)
                 outcomes = [call.outcome]
             elif sync and not any(isinstance(each, Handler) for each in hooks):
                 outcomes = self.processes.run(hooks)
             else:
+                from hookrun.library.group import ParallelGroup  # needs asyncio
+
                 group = ParallelGroup(self, hooks)
                 if sync:
                     group.run_sync()
                 else:
                     yield group.run()
                 outcomes = group.outcomes
-            noted = self.record(hooks, outcomes)
-            for run in noted:
-                self.log_result(run)
-            for run in noted:
-                wanted = self._begin_report(run)
-                if wanted is not None:
-                    yield _finish_report(run, wanted, self.deadline, before)
+            if noted := self.record(hooks, outcomes):
+                yield from self._report(noted, before)
+
+    def _report(self, noted: Sequence[HookResult], before: int | None) -> Iterator[Coroutine[Any, Any, None]]:
+        """Tell of failures and notes, as `drive` does."""
+        for run in noted:
+            self.log_result(run)
+        for run in noted:
+            wanted = self._begin_report(run)
+            if wanted is not None:
+                yield _finish_report(run, wanted, self.deadline, before)
 
     # --- in a task or a thread
 
@@ -163,6 +171,8 @@ class EngineFire(HookChain):
     def processes(self) -> Processes:
         """Runs the configured hooks; made for the first of them."""
         if self._processes is None:
+            from hookrun.library.processes import Processes
+
             self._processes = Processes(self)
         return self._processes
 
@@ -183,9 +193,7 @@ class EngineFire(HookChain):
 
     def context_for(self, handler: Handler) -> Context:
         """Return the current context, as the handler gets it."""
-        data = self.context.copy()
-        data["hook"] = handler.name
-        return self.context_class.of(data, self._state, (self, handler))
+        return self.context_class.of({**self.context, "hook": handler.name}, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, as no fire waits for it."""
@@ -229,13 +237,14 @@ class EngineFire(HookChain):
             self.combine_into(result)
         result.runs = self.runs
         result.ended_by = self.ended_by
-        result.context_after = partial(self.context_class.of, self.context, self._state)
+        result.after = self.context_class, self.context, self._state
         result.problems = services.problems
         result.request_id = self.request_id
         result.ms = (monotonic() - self._started) * 1000
         if (services.unread or "arguments_cut_off" in self.context) and self.event in GATES and result.go_on:
             self._refuse_if_guarded(result)
-        self._log_failures()
+        if self._failed:
+            self._log_failures()
         if services.journal is not None:
             self._audit(self.runs, action=result.action, switched_off=switched_off)
         return result
@@ -293,7 +302,7 @@ class EngineFire(HookChain):
         if journal is None:
             return
         try:
-            error = journal.append(b"".join([dumps(record) + b"\n" for record in records()]))
+            error = journal.append(b"".join([self.encode(record) + b"\n" for record in records()]))
         except Exception as mistake:  # a program's context may not be valid JSON
             error = describe_exception(mistake)
         if error is not None:
@@ -369,10 +378,12 @@ def new_id() -> str:
 async def _finish_report(run: HookResult, wanted: Any, deadline: float = FOREVER, before: int | None = None) -> None:
     """Await an `on_error`'s result, within the time limits of hook and fire."""
     until = monotonic() + run.hook.timeout
-    _, error, limit = await within_limit(wanted, min(until, deadline), before)
+    _, error, left = first_step(wanted, min(until, deadline), before)
+    if left is not None:
+        _, error = await left.outcome()
     if isinstance(error, KeyboardInterrupt):
         raise error
-    if limit is not None and limit.expired:
+    if left is not None and left.expired:
         when = "by the deadline" if deadline < until else f"after {run.hook.timeout:g} s"
         error = TimeoutError(f"not finished {when}")
     if error is not None:

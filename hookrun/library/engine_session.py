@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hookrun.library.engine_fire import new_id
-from hookrun.library.fire_fields import FireFields, Id
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from hookrun.core.literals import EventName
     from hookrun.integrations.tool_loop import ToolOutcome
     from hookrun.library import Result
     from hookrun.library.embedded_engine import Engine
     from hookrun.library.event_contexts import Context
+    from hookrun.library.fire_fields import FireFields, Id
 
 State = TypeVar("State")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import copy
 import inspect
@@ -13,17 +12,20 @@ from concurrent.futures import Future, wait as wait_for
 from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hookrun.core import audit
 from hookrun.core.model import Failure
 from hookrun.core.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.core.text import describe_exception
-from hookrun.library.calls import close_awaitable
-from hookrun.library.threads import DaemonThreadPool, LoopThread, Work, settle
+from hookrun.library.calls import close_awaitable, close_unstarted
+from hookrun.library.threads import DaemonThreadPool, LoopThread, settle
 from hookrun.process.pool import ClosedError, Pool
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
+
+if TYPE_CHECKING:
+    from hookrun.library.awaiting import Work
 
 OnFailed = Callable[[Failure], Coroutine[Any, Any, None] | None]
 
@@ -119,7 +121,12 @@ class EngineState:
                 if here or not sync:
                     await background.wait(CLOSE_WAIT, tasks_only=True, sync=sync)
             finally:
-                self._end() if sync else await asyncio.to_thread(self._end)
+                if sync:
+                    self._end()
+                else:
+                    import asyncio  # here and below: not for programs without a loop
+
+                    await asyncio.to_thread(self._end)
 
     def _end(self) -> None:
         self.pool.close()
@@ -163,12 +170,12 @@ class Background:
         if callable(work) and inspect.iscoroutinefunction(work):
             work = work()
         if self._closed:
-            if asyncio.iscoroutine(work):
+            if isinstance(work, Coroutine):
                 work.close()
             raise ClosedError(f"the engine is closed and starts no background work ({label})")
         within = WITHIN.set((*WITHIN.get(), self) if self not in WITHIN.get() else WITHIN.get())
         try:
-            if asyncio.iscoroutine(work):
+            if isinstance(work, Coroutine):
                 self._start_task(work, label, failed)
                 return
             future: Future[Any] = Future()
@@ -182,7 +189,7 @@ class Background:
         try:
             task = self._loop_thread.submit(coroutine, contextvars.copy_context())
         except ClosedError:
-            coroutine.close()
+            close_unstarted(coroutine)
             raise
         self._track(task.done, label, task, failed)
 
@@ -193,9 +200,16 @@ class Background:
     def _over(self, future: Future[Any], failed: OnFailed | None) -> None:
         label = self._running.get(future, ("background work", None))[0]
         error = future.exception()
+        if error is not None:
+            self._failed(label, error, failed)
+        self._running.pop(future, None)
+
+    def _failed(self, label: str, error: BaseException, failed: OnFailed | None) -> None:
+        import asyncio
+
         if isinstance(error, asyncio.CancelledError):
             LOG.warning("hook %s was cancelled before it finished", label)
-        elif error is not None:
+        else:
             message = describe_exception(error)
             LOG.error("hook %s failed in the background: %s", label, message)
             if failed is not None:
@@ -203,7 +217,6 @@ class Background:
                 if wanted is not None:
                     with suppress(ClosedError):
                         self._start_task(wanted, label, None)
-        self._running.pop(future, None)
 
     def close(self) -> None:
         """Accept no more work."""
@@ -257,6 +270,8 @@ class Background:
 
 async def _ended(running: list[Future[Any]], seconds: float | None) -> None:
     """Wait until all have ended, for at most `seconds`; errors are logged elsewhere."""
+    import asyncio
+
     waited = [asyncio.wrap_future(future) for future in running]
     for each in waited:
         each.add_done_callback(lambda end: end.cancelled() or end.exception())

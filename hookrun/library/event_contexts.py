@@ -255,9 +255,9 @@ class Context(TypedFields, Mapping[str, object]):
 
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
-        changed: dict[str, set[Any]] = {}
         if self._copies is None:
-            return changed
+            return {}
+        changed: dict[str, set[Any]] = {}
         for name, copied in self._copies.items():
             was = self._data.get(name) or {}
             if _differs(copied, was) and isinstance(was, dict):

@@ -1,25 +1,18 @@
-"""Check a program's context, and encode it as JSON for configured hooks.
+"""Check a program's context.
 
 A misspelled field is an error: matchers and conditions would silently miss it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections.abc import Iterator, Mapping
-from datetime import date, time
-from enum import Enum
 from functools import lru_cache
-from typing import Any
-from uuid import UUID
 
-import orjson
-
+from hookrun.agents.known_tools import canonical_tools
 from hookrun.config.schema import CONTEXT_FIELDS
-from hookrun.core import context as contexts, fastjson
+from hookrun.core import context as contexts
 from hookrun.core.context import FIELDS, MISNAMED, ContextError
-from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.events import ALIASES, TOOLS, WITH_TOOL
 from hookrun.core.text import closest, quote, suggest
 from hookrun.events import CLASSES
 from hookrun.library.event_contexts import Context, ContextField
@@ -52,6 +45,9 @@ KNOWN_IN_ANY = KNOWN_ANYWHERE.union(*KNOWN.values())
 def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOWN_ANYWHERE) -> Mapping[str, object]:
     """Return the fields, with paths, UUIDs, dates, enumerations and numbers as text in those that are strings.
 
+    A tool's result that is another JSON value is its JSON; arguments of a tool of the program's own that are no object
+    are `{"value": ...}`, so that every hook can read them.
+
     Raises ContextError for a field of the wrong type, or one that is probably a misspelling of a known one. A field
     counts as the program's own if it resembles no known field, if that field is given too (even null), or if its value
     would be invalid for that field.
@@ -65,10 +61,11 @@ def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOW
     fire pre_tool_use: unknown field "tool_nam": did you mean "tool_name"
     """
     for name, value in data.items():
-        if value is not None and (type_ := FIELDS.get(name)) is not None and not isinstance(value, type_):
-            text = plain(value)
-            if type_ is str and type(text) in (str, int, float):
-                return checked({**data, name: str(text)}, event, known)
+        type_ = FIELDS.get(name)
+        if type_ is not type(value) and type_ is not None and value is not None and not isinstance(value, type_):
+            as_field = _in_the_type_of(name, value, data)
+            if as_field is not None:
+                return checked({**data, name: as_field}, event, known)
             if type(value) in JSON_TYPES:
                 contexts.check({name: value}, f"fire {event}")
             expected = "a str" if type_ is str else "a dict"
@@ -83,31 +80,21 @@ def checked(data: Mapping[str, object], event: str, known: frozenset[str] = KNOW
     return data
 
 
-# Types that need no look: they are JSON as they are.
-SCALARS = frozenset({str, int, float, bool, type(None)})
+def _in_the_type_of(name: str, value: object, data: Mapping[str, object]) -> object:
+    """Return a value as the string or object that a field holds, None if it is none."""
+    from hookrun.library.encoding import as_text, plain  # rarely needed
+
+    value = plain(value)
+    if name == "tool_args" and type(value) in JSON_TYPES and _is_own_tool(data.get("tool_name")):
+        return {"value": value}
+    if name == "tool_result_output" and type(value) in (bool, list, dict):
+        return as_text(value)
+    return str(value) if FIELDS[name] is str and type(value) in (str, int, float) else None
 
 
-def plain(value: Any, levels: int = fastjson.MAX_DEPTH) -> Any:
-    """Return a value with paths, UUIDs, dates and enumerations in it, also in objects and lists, as JSON has them.
-
-    Conditions read it so: on such an object they would never match, and the hook would not be asked. Hooks of the
-    program get the objects themselves. What is nested deeper than `levels`, or holds itself, is left as it is there.
-
-    >>> plain({"id": UUID(int=5), "days": (date(2026, 1, 2),), "other": b"x"})
-    {'id': '00000000-0000-0000-0000-000000000005', 'days': ['2026-01-02'], 'other': b'x'}
-    """
-    if type(value) in SCALARS or levels < 0:
-        return value
-    if isinstance(value, Enum):
-        return plain(value.value, levels)
-    if isinstance(value, (date, time, UUID)):
-        return str(value) if isinstance(value, UUID) else value.isoformat()
-    if isinstance(value, os.PathLike):
-        return os.fsdecode(value)
-    if isinstance(value, Mapping):
-        return {key: plain(each, levels - 1) for key, each in value.items()}
-    listed = isinstance(value, (list, tuple, set, frozenset))
-    return [plain(each, levels - 1) for each in value] if listed else value
+def _is_own_tool(tool: object) -> bool:
+    """Return whether no agent has a tool of this name: what hooks read of theirs are the arguments of an object."""
+    return isinstance(tool, str) and tool not in TOOLS and not canonical_tools(tool)
 
 
 def without_misspelled(fields: Mapping[str, object], event: str) -> Mapping[str, object]:
@@ -151,61 +138,3 @@ def _letters(name: str) -> str:
 def _fits(value: object, field: str, event: str) -> bool:
     expected = FIELDS.get(field) or _fields(CLASSES.get(event, Context)).get(field) or ARGUMENTS_OF_FIRE.get(field)
     return value is None or expected is None or isinstance(value, (expected, int) if expected is float else expected)
-
-
-def dumps(data: Mapping[str, object]) -> bytes:
-    """Return the context as JSON in UTF-8, as a configured hook reads it.
-
-    Dates, UUIDs, enumerations and dataclasses are encoded as by orjson, paths as strings, pydantic models by their
-    fields; NaN and infinities become null, as in JavaScript. Raises ValueError for anything else.
-    """
-    try:
-        return orjson.dumps(data, default=_plain, option=orjson.OPT_NON_STR_KEYS)
-    except TypeError as error:
-        try:
-            return fastjson.dumps(_simple(data)).encode("ascii")  # integers beyond 64 bits, lone surrogates
-        except (TypeError, RecursionError):
-            raise ValueError(str(error.__cause__ or error)) from error
-
-
-def _simple(value: Any, levels: int = fastjson.MAX_DEPTH) -> Any:
-    """Return the value for the hot path's encoder, in orjson's form. Raises TypeError, ValueError if it is too deep."""
-    if levels < 0:  # said here: on a stack that is full no `__del__` of the program's would run
-        raise ValueError(f"nested more than {fastjson.MAX_DEPTH} deep")
-    try:
-        return orjson.loads(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS))
-    except TypeError:  # for the value, or for a part of it
-        pass
-    if isinstance(value, Enum):
-        return _simple(value.value, levels)
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
-        return {name: _simple(getattr(value, name), levels - 1) for name in names}
-    if isinstance(value, dict):
-        return {_key(key): _simple(each, levels - 1) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_simple(each, levels - 1) for each in value]
-    return value if isinstance(value, (str, int)) else _simple(_plain(value), levels - 1)
-
-
-def _key(key: Any) -> str:
-    try:
-        (text,) = orjson.loads(orjson.dumps({key: None}, option=orjson.OPT_NON_STR_KEYS))
-    except TypeError:
-        if isinstance(key, Enum):
-            return _key(key.value)
-        if not isinstance(key, (str, int)):
-            raise
-        return str(key)
-    return str(text)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, (set, frozenset, tuple)):
-        return list(value)
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
-    raise TypeError(f"a value of type {type(value).__name__} cannot be encoded as JSON")

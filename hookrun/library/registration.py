@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from hookrun.core.events import EVENTS
 from hookrun.core.model import AnyHook
 from hookrun.library import Answer, Bundle, Function, Handler, handlers
 from hookrun.library.event_contexts import Context
-from hookrun.library.handlers import Event, Options, RegistrationError, Registry
+from hookrun.library.handlers import Event, Options, RegistrationError
+from hookrun.library.tables import Registry
 
 if TYPE_CHECKING:
     from hookrun.core.literals import EventName
@@ -18,6 +19,7 @@ C = TypeVar("C", bound=Context)
 D = TypeVar("D", bound=Context)
 Returned = TypeVar("Returned", bound=Answer | Awaitable[Answer])
 Given = TypeVar("Given", bound=Function)
+TakesAny = TypeVar("TakesAny", bound=Callable[[Context], Answer | Awaitable[Answer]])
 Decorator = Callable[[Callable[[C], Returned]], Callable[[C], Returned]]
 
 
@@ -29,9 +31,10 @@ class HandlerRegistration:
         self._own_events = set(own_events)
         self._own_classes: dict[str, type[Context]] = {}
         self._declared_events: set[str] = set()
-        self._names: dict[str, tuple[str, frozenset[str], type[Context]]] = {}
         self._strict = strict
 
+    @overload
+    def on(self, event: Literal["*"], /, **options: Unpack[Options]) -> Callable[[TakesAny], TakesAny]: ...
     @overload
     def on(self, event: type[C], /, **options: Unpack[Options]) -> Decorator[C, Returned]: ...
     @overload
@@ -48,6 +51,8 @@ class HandlerRegistration:
     ) -> Callable[[Given], Given]: ...
     def on(self, *events: Event, **options: Unpack[Options]) -> Callable[[Any], Any]:
         """Return a decorator that registers a function for these events and returns it unchanged; see `register`.
+
+        `*`, alone, is every event, also those of the program and those that it declares later.
 
         >>> from hookrun import Engine
         >>> from hookrun.events import PostToolUse
@@ -67,6 +72,13 @@ class HandlerRegistration:
 
     @overload
     def register(
+        self,
+        events: Literal["*"],
+        function: Callable[[Context], Answer | Awaitable[Answer]],
+        **options: Unpack[Options],
+    ) -> Handler: ...
+    @overload
+    def register(
         self, events: type[C], function: Callable[[C], Answer | Awaitable[Answer]], **options: Unpack[Options]
     ) -> Handler: ...
     @overload
@@ -76,7 +88,8 @@ class HandlerRegistration:
     def register(self, events: Event | Iterable[Event], function: Function, **options: Unpack[Options]) -> Handler:
         """Register a function as a hook of one event or several, and return its handler.
 
-        An event is any of its names or its context class; a class of your own declares its event. A handler of the same
+        An event is any of its names or its context class; a class of your own declares its event. `*` is every one, and
+        its handler takes a `Context`. A handler of the same
         name is replaced, and the new one has its own priority. Raises RegistrationError (a ValueError) for invalid
         options, for a function that cannot be called with the context alone or is annotated for another event, and if
         the replaced handler serves an event that the new one does not, unless `replace=True`.
@@ -140,5 +153,5 @@ class HandlerRegistration:
                         "give one of the two another event"
                     )
                 self._own_events.add(each.event_name)
-                self._names.pop(each.event_name, None)
+                self._registry.tables.pop(each.event_name, None)  # of another class
         return self._own_events | self._declared_events

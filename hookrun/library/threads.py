@@ -5,18 +5,24 @@ Not by `concurrent.futures`: its threads are joined at exit, so a hanging handle
 
 from __future__ import annotations
 
-import asyncio
 import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
-from contextvars import Context as Variables, ContextVar, copy_context
+from contextvars import ContextVar, copy_context
 from threading import Lock, Thread, current_thread, local
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hookrun.library.calls import close_unstarted
 from hookrun.process.pool import ClosedError
+
+if TYPE_CHECKING:
+    import asyncio
+    from contextvars import Context as Variables
+
+    from hookrun.library.awaiting import Work
 
 # Seconds to wait for a cancelled handler, longer than it may take.
 ENDING = 3.0
@@ -162,11 +168,15 @@ class LoopThread:
                 variables.run(BLOCKED.set, (*BLOCKED.get(), served))
             return self.submit(coroutine, variables)
         except BaseException:
-            coroutine.close()
+            close_unstarted(coroutine)
             raise
 
     def submit(self, coroutine: Coroutine[Any, Any, Any], variables: Variables) -> Work:
         """Run a coroutine in the loop, with these context variables. Raises ClosedError."""
+        import asyncio  # here and below: only for programs with async handlers
+
+        from hookrun.library.awaiting import Work
+
         with self._lock:
             if self._closed:
                 raise ClosedError("the engine is closed")
@@ -187,7 +197,11 @@ class LoopThread:
             thread, self._thread = self._thread, None
         if loop is None or thread is None or self._pid != os.getpid():
             return
-        ending = asyncio.run_coroutine_threadsafe(_end_all(), loop)
+        import asyncio
+
+        from hookrun.library.awaiting import end_all
+
+        ending = asyncio.run_coroutine_threadsafe(end_all(), loop)
         if thread is current_thread():
             ending.add_done_callback(lambda _: _stop(loop))
             return
@@ -213,69 +227,6 @@ def _serve(loop: asyncio.AbstractEventLoop, owner: weakref.ref[LoopThread]) -> N
 def _stop(loop: asyncio.AbstractEventLoop) -> None:
     if not loop.is_closed():
         loop.call_soon_threadsafe(loop.stop)
-
-
-async def _end_all() -> None:
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_asyncgens()
-
-
-class Work:
-    """A coroutine that runs as a task of a loop in any thread. `done` is set at its end."""
-
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], variables: Variables
-    ) -> None:
-        self.done: Future[Any] = Future()
-        self._loop = loop
-        self._coroutine = coroutine
-        self._variables = variables
-        self._task: asyncio.Task[Any] | None = None
-        self._unwanted = False
-        loop.call_soon_threadsafe(self._begin)
-
-    def _begin(self) -> None:
-        if self._unwanted:
-            self._coroutine.close()
-            self.done.set_exception(asyncio.CancelledError())
-            return
-        self._task = self._loop.create_task(self._run(), context=self._variables)
-        self._task.add_done_callback(self._over)
-
-    async def _run(self) -> None:
-        """Run it. All exceptions go to `done`, even KeyboardInterrupt and SystemExit, which would end the loop."""
-        try:
-            result = await self._coroutine
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
-            self.done.set_exception(error)
-        else:
-            self.done.set_result(result)
-
-    def _over(self, _: asyncio.Task[Any]) -> None:
-        if not self.done.done():
-            self._coroutine.close()
-            self.done.set_exception(asyncio.CancelledError())
-
-    def cancel(self) -> None:
-        """Cancel the task."""
-        self._unwanted = True
-        try:
-            self._loop.call_soon_threadsafe(lambda: self._task.cancel() if self._task is not None else None)
-        except RuntimeError:  # the loop is closed, with all its tasks
-            if not self.done.done():
-                self.done.set_exception(asyncio.CancelledError())
-
-    def wait(self) -> None:
-        """Wait for it from another thread. Raises its exception; ClosedError if closing the engine cancelled it."""
-        try:
-            self.done.result()
-        except asyncio.CancelledError:
-            raise ClosedError("the engine was closed meanwhile") from None
 
 
 def settle(future: Future[Any], function: Callable[[], object]) -> None:

@@ -147,8 +147,14 @@ class HookEnvironment:
         for name in hook.allowed_env:  # for the headers of a URL
             if (granted := self._inherited("inherit").get(os.fsencode(name))) is not None:
                 own.setdefault(os.fsencode(name), granted)
-        if hook.dialect == "claude":
-            own[CLAUDE_PROJECT.encode()] = os.fsencode(self.project)
+        if hook.dialect != "hookrun":
+            names: tuple[str, ...] = (CLAUDE_PROJECT,)
+            if hook.dialect != "claude":
+                from hookrun.agents.dialects import dialect
+
+                names += dialect(hook.dialect).variables
+            for name in names:
+                own[name.encode()] = os.fsencode(self.project)
             if hook.claude is not None and hook.claude.plugin_root is not None:
                 own[CLAUDE_PLUGIN.encode()] = os.fsencode(hook.claude.plugin_root)
         return own
@@ -168,9 +174,9 @@ class HookEnvironment:
     def env_policy(self, hook: Hook) -> str:
         """Return the hook's environment policy: as configured, for a project's hook at least the user's limit.
 
-        A project's default is `scrub`, except in Claude's dialect: Claude passes hooks the whole environment.
+        A project's default is `scrub`, except in an agent's dialect: agents pass hooks the whole environment.
         """
-        floor = self._project_env_policy or ("inherit" if hook.dialect == "claude" else "scrub")
+        floor = self._project_env_policy or ("scrub" if hook.dialect == "hookrun" else "inherit")
         if hook.layer not in UNTRUSTED_LAYERS or floor not in POLICIES:
             return hook.env_policy
         return max(hook.env_policy, str(floor), key=POLICIES.index)

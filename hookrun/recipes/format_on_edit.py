@@ -18,7 +18,7 @@ from hookrun import Context, Verdict
 from hookrun.core.text import escape, printable_lines
 from hookrun.events import FileChanged, PostToolUse
 from hookrun.process.program import ProgramError, run_program
-from hookrun.recipes import recipe_state
+from hookrun.recipes import recipe_state, turn_files
 from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, known_words, number, yes
 
@@ -100,6 +100,7 @@ RECIPE = Recipe(
         ),
         Option("fixes", "no", "With `yes`, ruff also applies its safe fixes, such as removing unused imports.", yes),
         Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
+        turn_files.AT,
         PROJECT_TOOLS,
     ),
     catches="""
@@ -107,6 +108,7 @@ RECIPE = Recipe(
         - Restores a file that a failed formatter truncated, and reports the failure to the model. If the file has new
           text, which you may have saved meanwhile, it stays and the earlier content is saved as `.NAME.*.before`.
         - Notifies you once per session if no formatter is installed for a file type.
+        - With `at=stop`, each file once at the end of the turn that edited it; then you get the messages.
     """,
     misses="""
         - Files written by shell commands.
@@ -313,7 +315,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     formatting = FormatOnEdit(chosen, number(RECIPE, "seconds"), project_tools=project_tools)
     given = Context.of(dict(context))
     file = edited_file(given)
-    if file is None:
+    if file is None or turn_files.is_kept(RECIPE, context, file.path):
         return None
     before = _lines_of(file.path)
     try:
@@ -329,6 +331,20 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         )
     message = verdict.additional_context or ""
     return {"action": "continue", "additional_context": message + _changed(before, _lines_of(file.path))}
+
+
+@RECIPE.hook(
+    "stop",
+    "Format the files that the turn has edited",
+    name="format-on-edit-at-stop",
+    priority=100,
+    timeout=turn_files.TIMEOUT,
+    exclusive=True,
+    on_failure="continue",
+)
+def check_turn(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Format the files that were left to the end of the turn; return the messages for the user, if any."""
+    return turn_files.handle(RECIPE, context, check)
 
 
 def _lines_of(path: str) -> list[bytes]:

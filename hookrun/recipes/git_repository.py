@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from hookrun.core.files import read_or_none
+from hookrun.core.files import read_or_none, upwards
 from hookrun.process.git_query import run
-from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, parse, project_directory
+from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, line_directory, parse, project_directory
 from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
-from hookrun.shell.words import UNKNOWN
+from hookrun.shell.simple_command import not_options
+from hookrun.shell.words import UNKNOWN, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,18 @@ MAX_ALIASES = 3
 READ = ("alias.", "branch.", "push.", "remote.")
 # Bytes read of the file with a repository's packed branches.
 MAX_PACKED = 1 << 24
-
+# Digits of a commit's name in HEAD, at least.
+SHORTEST_ID = 40
+# Options that create a branch and check it out.
+CREATING = ("-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan")
+# Git's commands that may check out a branch without naming it, and what says that they do so; None: they always do.
+LEAVING: dict[str, frozenset[str] | None] = {
+    "bisect": None,
+    "clone": None,
+    "rebase": frozenset({"--abort", "--continue", "--quit", "--skip"}),
+    "stash": frozenset({"branch"}),
+    "symbolic-ref": frozenset({"HEAD"}),
+}
 
 _SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
 
@@ -89,7 +101,7 @@ def calls(
         if git is not None:
             configuration.learn(git)
             if git.line is not None and depth < MAX_ALIASES:
-                inner = parse({**context, "working_dir": git.directory or context.get("working_dir")}, git.line)
+                inner = parse({"working_dir": git.directory or line_directory(context)}, git.line)
                 yield from calls(context, inner, configuration, depth + 1)
                 parsed.problem = parsed.problem or inner.problem
                 parsed.unparsed += inner.unparsed
@@ -101,12 +113,21 @@ def calls(
 
 def branch(directory: str) -> str | None:
     """Return a directory's checked-out branch, None without one. Reads files, without git."""
-    own = git_directory(directory)
-    head = first_line(os.path.join(own, "HEAD")) if own is not None else ""
-    start = "ref: refs/heads/"
+    head, start = _head(directory), "ref: refs/heads/"
     if head == f"{start}.invalid":  # the format reftable has it elsewhere
         return (run(directory, "symbolic-ref", "-q", "--short", "HEAD") or "").strip() or None
     return head[len(start) :] if head.startswith(start) else None
+
+
+def is_detached(directory: str) -> bool:
+    """Return whether a commit is checked out instead of a branch."""
+    head = _head(directory)
+    return len(head) >= SHORTEST_ID and head.isalnum()
+
+
+def _head(directory: str) -> str:
+    own = git_directory(directory)
+    return first_line(os.path.join(own, "HEAD")) if own is not None else ""
 
 
 def has_branch(directory: str, name: str) -> bool:
@@ -120,3 +141,77 @@ def has_branch(directory: str, name: str) -> bool:
     if text is None or len(text) == MAX_PACKED:
         return os.path.lexists(packed)  # it may be in what cannot be read
     return f" refs/heads/{name}\n".encode() in text
+
+
+class Branches:
+    """The branches that are checked out, as a line changes them."""
+
+    def __init__(self) -> None:
+        self._by_root: dict[str, list[str]] = {}
+
+    def at(self, directory: str | None) -> str:
+        """Return the branch in a directory, UNKNOWN if it is not known; "" for none, or one without a commit."""
+        return self.so_far(directory)[-1]
+
+    def so_far(self, directory: str | None) -> list[str]:
+        """Return all that the branch may have been in the line, which need not run every command; the last is `at`."""
+        root = self._root(directory)
+        if root not in self._by_root:
+            on = branch(root)
+            is_none = on is None or not has_branch(root, on)  # none yet, if HEAD is not detached
+            self._by_root[root] = [*([] if is_detached(root) else [on or UNKNOWN]), *([""] if is_none else [])]
+        return self._by_root[root]
+
+    def _root(self, directory: str | None) -> str:
+        start = directory or project_directory()
+        known = (each for each in upwards(start, os.sep) if each in self._by_root or os.path.lexists(f"{each}/.git"))
+        return next(known, start)
+
+    def follow(self, git: GitCall) -> None:
+        """Take over what a call checks out."""
+        given, seen, says = not_options(git.texts), self.so_far(git.directory), LEAVING.get(git.command, frozenset())
+        if git.command in {"checkout", "switch"}:
+            seen.append(_checked_out(git, given, seen[-1]))
+        elif git.command == "branch" and len(given) == 1 and not {"-m", "-M", "--move"}.isdisjoint(git.texts):
+            seen.append(given[0])
+        elif git.command == "worktree" and given[:1] == ["add"]:
+            created = _created(git.texts)
+            where = [each for each in given[1:] if each != created]
+            path = absolute(where[0], git.directory) if where else None
+            if path is not None:
+                self._by_root[path] = [created or where[-1].rpartition("/" if len(where) == 1 else "\0")[2]]
+        elif git.command == "init":
+            path = absolute(given[0] if given else ".", git.directory)
+            if path is not None and not os.path.lexists(f"{path}/.git"):
+                self._by_root[path] = [UNKNOWN, ""]
+        elif says is None or not says.isdisjoint(git.texts) or (git.command == "rebase" and len(given) > 1):
+            seen.insert(0, UNKNOWN)
+
+
+def _created(texts: list[str]) -> str:
+    """Return the branch that a call creates, "" if none."""
+    for at, text in enumerate(texts):
+        option, _, value = text.partition("=")
+        if option in CREATING:
+            return value or "".join(texts[at + 1 : at + 2])
+        if text[:2] in CREATING and text[2:]:
+            return text[2:]
+    return ""
+
+
+def _checked_out(git: GitCall, given: list[str], before: str) -> str:
+    """Return the branch after `git checkout` or `git switch`."""
+    if created := _created(git.texts):
+        return "" if UNKNOWN in created else created  # a new one, and main is there
+    if not {"--detach", "-d"}.isdisjoint(git.texts):
+        return ""
+    where = git.directory or project_directory()
+    after = git.texts[git.texts.index("--") + 1 :] if "--" in git.texts else []
+    if after or len(given) != 1:
+        return before  # files of another commit
+    name = given[0]
+    if not {"-t", "--track"}.isdisjoint(git.texts):
+        return name.partition("/")[2]
+    if git.command == "checkout" and os.path.lexists(os.path.join(where, name)) and not has_branch(where, name):
+        return before
+    return UNKNOWN if name in {"-", "@{-1}"} else name

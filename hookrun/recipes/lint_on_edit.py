@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hookrun import Context
 from hookrun.process.program import ProgramError, run_program
-from hookrun.recipes import recipe_state
+from hookrun.recipes import recipe_state, turn_files
 from hookrun.recipes.output_excerpt import first_lines
 from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
@@ -68,6 +68,7 @@ RECIPE = Recipe(
         ),
         Option("lines", "20", "Maximum number of lines of linter output for the model.", count),
         Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
+        turn_files.AT,
         PROJECT_TOOLS,
     ),
     catches="""
@@ -75,11 +76,13 @@ RECIPE = Recipe(
           the problems as a block right after the edit.
         - Notifies you once per session if a linter crashes, times out or cannot read its config, or if none is
           installed for a file type.
+        - With `at=stop`, each file once at the end of the turn that edited it: problems keep the model working.
     """,
     misses="""
         - Files written by shell commands.
         - Problems that only show across files (types, unused exports): each file is checked alone.
         - Edits are not undone.
+        - With `at=stop`, agents that cannot be kept working: they end their turn without the problems.
         - A linter's config can be code (`eslint.config.js`) and belongs to the project.
     """,
 )
@@ -99,6 +102,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     file = edited_file(Context.of(dict(context)))
     if file is None or context.get("tool_result_error") or not os.path.isfile(file.path):
         return None
+    if turn_files.is_kept(RECIPE, context, file.path):
+        return None
     known = {each.name: each for each in LINTERS}
     fitting = [known[name] for name in known_words(RECIPE, "linters") if file.ending in known[name].endings]
     if not fitting:
@@ -112,6 +117,19 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     hint = "" if project_tools else " (the project's own programs do not run: see the option `project_tools`)"
     missing = f"lint-on-edit: {file.ending} files are not linted: {names} was not found{hint}"
     return recipe_state.once(context, f"lint-on-edit {file.ending}", missing)
+
+
+@RECIPE.hook(
+    "stop",
+    "Lint the files that the turn has edited",
+    name="lint-on-edit-at-stop",
+    priority=200,
+    timeout=turn_files.TIMEOUT,
+    on_failure="continue",
+)
+def check_turn(context: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the block with the problems of files that were left to the end of the turn, if any."""
+    return turn_files.handle(RECIPE, context, check)
 
 
 def _checked(context: Mapping[str, object], file: EditedFile, linter: Linter, program: str) -> dict[str, object] | None:

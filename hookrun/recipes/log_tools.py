@@ -45,6 +45,8 @@ RECIPE = Recipe(
         - A line when a call is requested (`pre_tool`) and one when it has finished (`post_tool`, with output and
           error), with time, session and agent. A blocked call has only the first.
         - Parallel calls: each line is one append.
+        - The result as other hooks have left it: an output that they redacted is logged redacted. With `priority: 0` in
+          its config entry, log-tools sees the original.
         - If the log cannot be written, you get a warning and the call continues.
     """,
     misses="""

@@ -9,14 +9,13 @@ from hookrun.recipes import unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import SHELL_TOOLS, block_line, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
-from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hookrun.recipes.git_repository import Configuration
+    from hookrun.recipes.git_repository import Branches, Configuration
     from hookrun.shell.git_call import GitCall
     from hookrun.shell.simple_command import SimpleCommand
 
@@ -70,9 +69,8 @@ SHORT = {"f": "force", "d": "delete", "n": "dry-run"}
 ADVICE = "Push without force (rebase or merge first), push to another branch, or ask the user to do it."
 
 
-# Git's commands that push, and those after which any branch may be checked out.
+# Git's commands that push.
 PUSHING = ("push", "send-pack")
-SWITCHING = frozenset({"bisect", "checkout", "clone", "init", "switch"})
 HEAD = "HEAD"
 
 
@@ -92,52 +90,34 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:
-    from hookrun.recipes.git_repository import Configuration, calls
+    from hookrun.recipes.git_repository import Branches, Configuration, calls
 
     parsed = parse(context, line)
-    configuration = Configuration()
-    before: list[GitCall] = []
+    configuration, branches = Configuration(), Branches()
     for command, git in calls(context, parsed, configuration):
         if git is not None and git.command in PUSHING:
-            heads = _heads(git, before, configuration)
+            heads = _heads(git, branches, configuration)
             reasons = _of_push(git, command, configuration, heads)
             yield from (f"{reason}{command.place}. {ADVICE}" for reason in reasons)
         elif git is not None:
-            before.append(git)
+            branches.follow(git)
     yield from unreadable(parsed, DANGER)
     yield from unseen_code.refusal(RECIPE, context, parsed)
 
 
-def _heads(git: GitCall, before: list[GitCall], configuration: Configuration) -> list[str]:
+def _heads(git: GitCall, branches: Branches, configuration: Configuration) -> list[str]:
     """Return the branches of which a push that names none may push one: by HEAD, or after the line's switches.
 
-    UNKNOWN is among them if it may be any: git cannot say, HEAD is detached, or settings choose another one.
+    UNKNOWN is among them if it may be any: git cannot say, or settings choose another one. A detached HEAD is none.
     """
-    from hookrun.recipes.git_repository import branch
-
     where = git.directory
     if where is None or git.elsewhere or not os.path.isdir(where) or not configuration.is_known(where):
         return [UNKNOWN]
-    here = branch(where)
-    settings = {**configuration(where), **git.settings}
+    seen = branches.so_far(where)
+    here, settings = seen[-1], {**configuration(where), **git.settings}
     upstream = target_of(settings.get(f"branch.{here}.merge", ""))
     targets = {"simple": here, "current": here, "upstream": upstream, "tracking": upstream}
-    heads = [here, targets.get(settings.get("push.default", "simple")), *map(_switched, before)]
-    return [each or UNKNOWN for each in heads if each != HEAD]
-
-
-def _switched(git: GitCall) -> str | None:
-    """Return the branch that a call checks out, HEAD if it changes none, None if unknown."""
-    words, names = git.texts, not_options(git.texts)
-    if git.command in {"checkout", "switch"} and git.directory is not None:
-        if "--" in words:
-            return HEAD
-        creates = words[:1] in (["-b"], ["-B"], ["-c"], ["-C"])
-        is_file = bool(names) and os.path.lexists(os.path.join(git.directory, names[0]))
-        return names[0] if (creates or len(names) == 1) and not is_file and names[0] != "-" else None
-    moves = {"branch": bool({"-m", "-M", "--move"} & {*words}), "rebase": len(names) > 1}
-    moves |= {"symbolic-ref": len(names) > 1, "stash": names[:1] == ["branch"]}
-    return None if moves.get(git.command, git.command in SWITCHING) else HEAD
+    return [each for each in (*seen, targets.get(settings.get("push.default", "simple"), UNKNOWN)) if each]
 
 
 class Push:

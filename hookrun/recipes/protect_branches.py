@@ -18,12 +18,11 @@ from hookrun.recipes.shell_recipe import (
     mcp_tool,
     named_paths,
     parse,
-    project_directory,
     unreadable,
 )
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.simple_command import not_options
-from hookrun.shell.words import UNKNOWN, absolute
+from hookrun.shell.words import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +63,7 @@ COMMITTING = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "a
 HARMLESS = frozenset({"--abort", "--quit", "--dry-run", "--show-current-patch", "-h", "--help"})
 # Names of the branch's own upstream.
 UPSTREAM = frozenset({"@{u}", "@{upstream}", "FETCH_HEAD"})
-# Options that create a branch and check it out, or move or delete one.
-CREATING = ("-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan")
+# Options that move or delete a branch.
 MOVING = frozenset({"-d", "-D", "-f", "--delete", "--force", "-df", "-fd"})
 
 DANGER = r"(?s)\bgit\b.*\b(?:commit|merge|rebase|cherry-pick|revert|am|push)\b"
@@ -96,6 +94,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _of_edits(context: Mapping[str, object]) -> Iterator[str]:
+    from hookrun.recipes.git_repository import Branches
+
     branches = Branches()
     for path in dict.fromkeys(named_paths(context)) if yes(RECIPE, "edits") and not mcp_tool(context) else ():
         full = os.path.realpath(os.path.join(line_directory(context), os.path.expanduser(path)))
@@ -106,7 +106,7 @@ def _of_edits(context: Mapping[str, object]) -> Iterator[str]:
 
 
 def _of_line(context: Mapping[str, object], line: str) -> Iterator[str]:
-    from hookrun.recipes.git_repository import Configuration, calls
+    from hookrun.recipes.git_repository import Branches, Configuration, calls
 
     parsed = parse(context, line)
     configuration, branches = Configuration(), Branches()
@@ -153,77 +153,6 @@ def _changes(git: GitCall, on: str, configuration: Configuration) -> Iterator[st
     elif git.command == "update-ref":
         names = [each.removeprefix("refs/heads/") for each in git.texts if each.startswith("refs/heads/")]
         yield from (f"delete or move the branch {each}" for each in names if _is_protected(each))
-
-
-class Branches:
-    """The branches that are checked out, as a line changes them."""
-
-    def __init__(self) -> None:
-        self._by_root: dict[str, str] = {}
-
-    def at(self, directory: str | None) -> str:
-        """Return the branch in a directory, UNKNOWN if it is not known; "" for none, or one without a commit."""
-        from hookrun.recipes.git_repository import branch, has_branch
-
-        root = self._root(directory)
-        if root not in self._by_root:
-            on = branch(root) or ""
-            self._by_root[root] = on if on and has_branch(root, on) else ""
-        return self._by_root[root]
-
-    def _root(self, directory: str | None) -> str:
-        start = directory or project_directory()
-        known = (each for each in upwards(start, os.sep) if each in self._by_root or os.path.lexists(f"{each}/.git"))
-        return next(known, start)
-
-    def follow(self, git: GitCall) -> None:
-        """Take over what a call checks out."""
-        given, root = not_options(git.texts), self._root(git.directory)
-        if git.command in {"checkout", "switch"}:
-            self._by_root[root] = _checked_out(git, given, self.at(git.directory))
-        elif git.command == "branch" and len(given) == 1 and not {"-m", "-M", "--move"}.isdisjoint(git.texts):
-            self._by_root[root] = given[0]
-        elif git.command == "worktree" and given[:1] == ["add"]:
-            created = _created(git.texts)
-            where = [each for each in given[1:] if each != created]
-            path = absolute(where[0], git.directory) if where else None
-            if path is not None:
-                self._by_root[path] = created or where[-1].rpartition("/" if len(where) == 1 else "\0")[2]
-        elif git.command == "init":
-            path = absolute(given[0] if given else ".", git.directory)
-            if path is not None and not os.path.lexists(f"{path}/.git"):
-                self._by_root[path] = ""
-
-
-def _created(texts: list[str]) -> str:
-    """Return the branch that a call creates, "" if none."""
-    for at, text in enumerate(texts):
-        option_, _, value = text.partition("=")
-        if option_ in CREATING:
-            return value or "".join(texts[at + 1 : at + 2])
-        if text[:2] in CREATING and text[2:]:
-            return text[2:]
-    return ""
-
-
-def _checked_out(git: GitCall, given: list[str], before: str) -> str:
-    """Return the branch after `git checkout` or `git switch`."""
-    from hookrun.recipes.git_repository import has_branch
-
-    if created := _created(git.texts):
-        return "" if UNKNOWN in created else created  # a new one, and main is there
-    if not {"--detach", "-d"}.isdisjoint(git.texts):
-        return ""
-    where = git.directory or project_directory()
-    after = git.texts[git.texts.index("--") + 1 :] if "--" in git.texts else []
-    if after or len(given) != 1:
-        return before  # files of another commit
-    name = given[0]
-    if not {"-t", "--track"}.isdisjoint(git.texts):
-        return name.partition("/")[2]
-    if git.command == "checkout" and os.path.lexists(os.path.join(where, name)) and not has_branch(where, name):
-        return before
-    return UNKNOWN if name in {"-", "@{-1}"} else name
 
 
 def _is_protected(branch: str) -> bool:

@@ -23,7 +23,12 @@ RECIPE = Recipe(
             choices=SCANS,
         ),
         Option("arguments", "block", "The same for tool arguments.", choices=SCANS),
-        Option("output", "block", "The same for tool output; `block` tells the model not to repeat it.", choices=SCANS),
+        Option(
+            "output",
+            "redact",
+            "The same for tool output: `redact` replaces it by `[redacted]`, `block` tells the model not to repeat it.",
+            choices=("redact", *SCANS),
+        ),
         Option("places", "no", "With `yes`, also detect `PASSWORD=...` and `user:...@host`.", yes),
         Option("allow", "", "Globs of credentials to ignore, such as those of a test account."),
     ),
@@ -32,11 +37,11 @@ RECIPE = Recipe(
           GitLab, Google, Hugging Face, Linear, npm, PyPI, SendGrid, Shopify, Slack, Stripe, Telegram, Vault, webhooks
           of Slack and Discord, private keys, signed tokens (JWT).
         - Blocks a prompt that contains one before the model gets it, and a call of any tool that contains one.
-        - If tool output contains one, tells the model not to repeat it and you to replace it.
+        - If tool output contains one, the model gets `[redacted]` in its place, and tells you to replace it.
     """,
     misses="""
-        - Output has already reached the model: hooks run after the tool. Use `protect-files` to keep files from being
-          read.
+        - Where the agent cannot change a tool's output (see the tables of agents), and for tools that fail, the model
+          gets it. Use `protect-files` to keep files from being read.
         - Passwords and keys without a form of their own (except with `places`), encoded or truncated ones, and those in
           files that a command names.
         - Placeholders: `EXAMPLE`, `your-key`, `xxxx`, one character repeated.
@@ -60,6 +65,7 @@ MESSAGES = {
     "arguments": "This call contains {what}. Use an environment variable or a file that is not committed instead.",
     "prompt": "The prompt contains {what} and was not sent. Remove it, and replace the credential if others saw it.",
     "output": "The output contains {what}. Do not repeat, store or use it; tell the user to replace it.",
+    "redact": "The output contained {what}, which is redacted. Tell the user to replace it.",
 }
 
 
@@ -76,7 +82,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 @RECIPE.hook(
     "post_tool_use",
-    "Tell the model not to repeat a credential in tool output",
+    "Redact credentials in tool output",
     name="secret-scan-output",
     timeout=10,
     on_failure="continue",
@@ -104,18 +110,23 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     action = one_of(RECIPE, source)
     if action == "off" or not concerns(context):
         return None
-    from hookrun.core.credentials import find_secrets
+    from hookrun.core.credentials import HIDDEN, find_secrets
 
     allowed = option(RECIPE, "allow").split()
     by_place = yes(RECIPE, "places")
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for text in _texts(context, source):
         for each in find_secrets(text[:MAX_SCANNED], by_place=by_place):
             if not any(glob(pattern, each.value) for pattern in allowed):
-                found[each.shown] = None
+                found[each.value] = each.shown
     if not found:
         return None
-    message = MESSAGES[source].format(what=" and ".join(found))
+    message = MESSAGES.get(action, MESSAGES[source]).format(what=" and ".join(dict.fromkeys(found.values())))
+    if action == "redact":
+        output = str(context.get("tool_result_output") or "")
+        for value in sorted(found, key=len, reverse=True):
+            output = output.replace(value, HIDDEN)
+        return {"action": "modify", "modified_output": output, "message": message}
     if action == "tell":
         return {"action": "continue", "system_message": f"secret-scan: {message}"}
     return {"action": "block", "message": message}

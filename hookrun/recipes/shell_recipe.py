@@ -26,6 +26,8 @@ PATH_ARGUMENTS = ("file_path", "path", "notebook_path")
 # Arguments of MCP tools with a shell line, and those with its further words.
 LINE_ARGUMENTS = ("command", "cmd", "cli_command", "commandLine", "command_line", "script")
 WORD_ARGUMENTS = ("args", "arguments", "argv")
+# Arguments of MCP tools with the directory in which the line runs.
+DIRECTORY_ARGUMENTS = ("cwd", "workdir", "working_dir", "working_directory", "workingDirectory", "repo_path")
 MCP = "mcp__"
 # What is in the names of an MCP tool's arguments that name files.
 NAMING = ("dest", "file", "path", "source", "target", "uri")
@@ -94,9 +96,13 @@ def reads_only(context: Mapping[str, object]) -> bool:
 
 
 def line_directory(context: Mapping[str, object]) -> str:
-    """Return the directory in which the line runs."""
-    working = context.get("working_dir")
-    return working if isinstance(working, str) and working.startswith("/") else project_directory()
+    """Return the directory in which the line runs: that of the agent, or an argument of an MCP server's tool."""
+    working, args = context.get("working_dir"), context.get("tool_args")
+    here = working if isinstance(working, str) and working.startswith("/") else project_directory()
+    if not isinstance(args, dict) or not mcp_tool(context):
+        return here
+    given = next((args[each] for each in DIRECTORY_ARGUMENTS if isinstance(args.get(each), str)), "")
+    return os.path.join(here, os.path.expanduser(given.removeprefix("file://"))) if given else here
 
 
 def project_directory() -> str:

@@ -107,11 +107,16 @@ def _decides(context: Mapping[str, object]) -> bool:
 
 
 def _may_lose_snapshots(context: Mapping[str, object], line: str) -> bool:
-    """Return whether a line names the repository's own directory, or git's commands that remove refs and objects."""
+    """Return whether a line names the repository's own directory, or git's commands that remove refs and objects.
+
+    A path to be removed that is not known, or of which only the beginning is (`$D`, `src/$D`), may be that directory.
+    """
     for command in parse(context, line).commands:
         texts = [word.text for word in command.words] + [each.target.text for each in command.redirections]
         parts = [part for text in (*texts, command.directory or "") for part in text.split("/")]
         if any(part != UNKNOWN and glob(part.strip("*?") and part, OWN) for part in parts):
+            return True
+        if any(UNKNOWN in path for path in _paths(command)):
             return True
         if not REMOVING_REFS.isdisjoint(texts) or "refs/hookrun" in " ".join(texts):
             return True
@@ -133,6 +138,10 @@ def _endangered(context: Mapping[str, object], line: str) -> Iterator[str]:
 
 
 def _removed(command: SimpleCommand) -> list[str]:
+    return [full for each in _paths(command) if (full := absolute(each, command.directory)) is not None]
+
+
+def _paths(command: SimpleCommand) -> list[str]:
+    """Return the paths that a command removes with all below them."""
     name = command.one_of(REMOVERS)
-    paths = REMOVERS[name](command) if name is not None and command.program != UNKNOWN else []
-    return [full for each in paths if (full := absolute(each, command.directory)) is not None]
+    return REMOVERS[name](command) if name is not None and command.program != UNKNOWN else []

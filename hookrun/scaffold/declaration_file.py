@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
 from io import BytesIO
 
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
-from hookrun.config.parse import MAX_VALUES, KeyPath
+from hookrun.config.parse import MAX_VALUES, KeyPath, ParseError
 from hookrun.config.recipe_entries import explicit_names, validate_entry
 from hookrun.config.schema import schema
 from hookrun.config.validate import Scope, unique_name
@@ -26,8 +28,11 @@ from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
 from hookrun.process.prepare import inherited
 
-# The schema beside a config file that names it, so that editors need no network.
+# The schema that earlier versions wrote beside a config file, which named it.
 SCHEMA_FILE = "hookrun.schema.json"
+# How a config file names its schema: by a key, in YAML in a comment.
+SCHEMA: KeyPath = ("$schema",)
+YAML_NAME = "yaml-language-server: $schema="
 
 
 class ScaffoldError(UserError):
@@ -50,17 +55,6 @@ class DeclarationFile:
         file = load_file(path, layer) if self._now.data is not None else None
         if file is not None:
             _refuse_broken(file)
-        beside = os.path.join(self.root, SCHEMA_FILE)
-        self._schema: list[FileChange] = []
-        if self.is_new and not os.path.lexists(beside):
-            self._schema.append(
-                FileChange(
-                    beside,
-                    existing(beside),
-                    (json.dumps(schema(), separators=(",", ":")) + "\n").encode(),
-                    is_generated=True,
-                )
-            )
         self._entries_path: KeyPath = file.entries_path if file is not None else ("hooks",)
         self.defaults: Mapping[str, object] = file.defaults if file is not None else {}
         self._text = editor_for(path, self._now.text() if file is not None else _start(path))
@@ -113,8 +107,8 @@ class DeclarationFile:
             raise ScaffoldError(f"{relative_path(self.path)}: {error}\nhint: change `{setting}` by hand") from None
 
     def changes(self) -> list[FileChange]:
-        """Return the changes to show or write: the file and, before a new one, its schema."""
-        return [*self._schema, FileChange(self.path, self._now, self._now.encoded(self._text.text))]
+        """Return the change to show or write."""
+        return [FileChange(self.path, self._now, self._now.encoded(self._text.text))]
 
     def _edit(self, edit: Callable[[SpanEditor], SpanEditor], entry: Mapping[str, object] | None) -> None:
         try:
@@ -139,11 +133,48 @@ class DeclarationFile:
         return problems
 
 
+def schema_address() -> str | None:
+    """Return the address of a config's schema in the documentation that this hookrun's package names, or None."""
+    try:
+        urls = distribution("hookrun").metadata.get_all("Project-URL") or ()
+    except PackageNotFoundError:
+        return None
+    named = (url for name, _, url in (each.partition(", ") for each in urls) if name == "Documentation")
+    return next((f"{url.rstrip('/')}/schemas/config.json" for url in named), None)
+
+
 def _start(path: str) -> str:
     """Return the beginning of a new file, which names its schema for editors."""
-    if path.endswith(YAML_SUFFIXES):
-        return f"# yaml-language-server: $schema=./{SCHEMA_FILE}\n"
-    return json.dumps({"$schema": f"./{SCHEMA_FILE}"}, indent=2) + "\n"
+    address, is_yaml = schema_address(), path.endswith(YAML_SUFFIXES)
+    if is_yaml:
+        return f"# {YAML_NAME}{address}\n" if address else ""
+    return json.dumps({"$schema": address} if address else {}, indent=2) + "\n"
+
+
+def without_old_schema(root: str) -> list[FileChange]:
+    """Return the changes that remove an earlier version's schema from a directory, and its name from the configs there.
+
+    One that was changed since stays. Raises FileError.
+    """
+    found = existing(os.path.join(root, SCHEMA_FILE), root)
+    try:
+        old = json.loads(found.data or b"null")
+    except ValueError:
+        return []
+    is_as_written = found.data == (json.dumps(old, separators=(",", ":")) + "\n").encode()
+    if not is_as_written or not isinstance(old, dict) or old.get("title") != schema()["title"]:
+        return []
+    changes, address, beside = [], schema_address(), f"./{SCHEMA_FILE}"
+    for path in (os.path.join(root, name) for name in PROJECT_FILES):
+        now = existing(path, root)
+        text = now.text()
+        if path.endswith(YAML_SUFFIXES):
+            text = text.replace(f"# {YAML_NAME}{beside}\n", _start(path), 1)
+        with suppress(ParseError, EditError):  # such a file keeps the name of a schema that is gone
+            if not path.endswith(YAML_SUFFIXES) and (config := editor_for(path, text)).at(SCHEMA) == beside:
+                text = (config.put(SCHEMA, address) if address else config.remove(SCHEMA)).text
+        changes.append(FileChange(now.path, now, None if now.data is None else now.encoded(text)))
+    return [*changes, FileChange(found.path, found, None, is_generated=True)]
 
 
 def _refuse_broken(file: ConfigFile) -> None:

@@ -24,7 +24,7 @@ from hookrun.core.state import report_bug
 from hookrun.core.text import one_line
 from hookrun.library import Result
 from hookrun.library.engine_state import EngineState
-from hookrun.library.handlers import HookTable, TableCandidates
+from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
 from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool
@@ -167,8 +167,6 @@ def _work(runner: CaseRunner, share: Mapping[int, CaseRun], width: int, results:
     indices = {id(run): index for index, run in share.items()}
 
     def report(run: CaseRun) -> None:
-        if run.result is not None and isinstance(run.result.verdict, Result):
-            run.result.verdict.context_after = None  # it refers to the fire
         results.send((indices[id(run)], run.result, run.differences, run.problems, run.directory))
 
     try:

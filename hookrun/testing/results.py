@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from glob import escape as escape_glob
 from typing import TYPE_CHECKING
 
+from hookrun.core.changes import json_equal
 from hookrun.core.conditions import tool_names
 from hookrun.core.globs import glob
 from hookrun.core.model import PRECEDENCE, AnyHook, Hook, HookResult, as_object
-from hookrun.core.verdicts import json_equal
 
 if TYPE_CHECKING:
     from hookrun.agents.reply import AgentResponse

@@ -24,7 +24,7 @@ from hookrun.core.state import NoHomeError, home_directory
 from hookrun.core.text import did_you_mean, one_line
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
-from hookrun.library.handlers import TableCandidates
+from hookrun.library.tables import TableCandidates
 from hookrun.process.prepare import HookEnvironment, inherited
 from hookrun.testing.cases import WORKDIR
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from hookrun.process.prepare import HookEnvironment
     from hookrun.trust.digest import HookInspector, Inspection
     from hookrun.trust.hook_files import LocalFile
-    from hookrun.trust.store import Pause, Refused, Store
+    from hookrun.trust.store import Disabled, Store
 
 
 class UserDecisions:
-    """The user's decisions in one run: denied, disabled and paused hooks and, with `need_approval`, approvals.
+    """The user's decisions in one run: disabled hooks and, with `need_approval`, approvals.
 
     A project's hook must then be approved and stay unchanged while it runs. `given` are digests approved for this run
     only, besides the stored ones and those in the user's settings. `off` maps skipped hooks to the reason. Inspection
@@ -69,7 +69,7 @@ class UserDecisions:
         return self._inspector
 
     def why_off(self, hook: Hook) -> str | None:
-        """Return why a hook is switched off, or None. Managed hooks never are."""
+        """Return why a hook is switched off, or None."""
         why = self.reason_off(hook)
         if why is not None:
             self.off[hook.name] = why
@@ -78,24 +78,19 @@ class UserDecisions:
 
     def reason_off(self, hook: Hook) -> str | None:
         """Return the same without recording it in `off`."""
-        if hook.layer == "managed":
+        found = [each for each in self._store.disabled if each["name"] in (None, hook.name)]
+        if not found or not can_be_off(hook):
             return None
-        pause = active_pause(self._store.paused, hook.name)
-        if pause is not None:
-            return f"paused until {clock(pause['until'])}"
-        if hook.layer not in UNTRUSTED_LAYERS:
-            return None
-        if self._is_among(self._store.denied, hook):
-            return "denied"
-        if self._is_among(self._store.disabled, hook):
-            return "disabled"
-        return None
+        entry = disabling(found, hook, self.root)
+        if entry is None and hook.layer in UNTRUSTED_LAYERS:  # one of the same digest has the same name
+            entry = disabling(found, hook, self.root, self.inspector.inspect(hook).digest)
+        return None if entry is None else described(entry)
 
     def may_guard(self, layer: str) -> bool:
         """Return whether a file of a layer may have a guard that counts, if its hooks are not known."""
         if layer == "managed":
             return True
-        if active_pause(self._store.paused, "") is not None:
+        if any(each["name"] is None and is_in_force(each) for each in self._store.disabled):
             return False
         approved = self._store.approved.values()
         return (
@@ -103,13 +98,6 @@ class UserDecisions:
             or self._store_error is not None
             or any(each["root"] == self.root and each.get("guards", True) for each in approved)
         )
-
-    def _is_among(self, refused: list[Refused], hook: Hook) -> bool:
-        named = [each for each in refused if each["name"] == hook.name]  # one of the same digest has the same name
-        if not named or any(is_about(each, hook, self.root) for each in named):
-            return bool(named)
-        digest = self.inspector.inspect(hook).digest
-        return any(is_about(each, hook, self.root, digest) for each in named)
 
     def switched_off(self) -> list[str]:
         """Return `NAME: reason` of each hook that would have run."""
@@ -160,9 +148,11 @@ class UserDecisions:
         changed = self._changed(hook, examined) if examined is not None else ""
         if not changed:
             return outcome
+        from hookrun.agents.dialects import as_claudes
         from hookrun.claude import interpret
 
-        answer, _ = interpret(hook, outcome, self._environment.event, {})
+        event = self._environment.event
+        answer, _ = interpret(hook, as_claudes(hook, event, {}, outcome), event, {})
         # The output may be from whoever replaced the files.
         outcome.stdout = outcome.stderr = b""
         outcome.failure = Failure("untrusted", f"{changed} changed while it ran, so its answer was ignored")
@@ -203,29 +193,42 @@ class UserDecisions:
             self._inspector.cache.keep()
 
 
-def is_about(refused: Refused, hook: Hook, root: str, digest: str = "") -> bool:
+def can_be_off(hook: Hook) -> bool:
+    """Return whether the user may disable a hook: a managed one only if it says so."""
+    return hook.layer != "managed" or bool(getattr(hook, "overridable", False))
+
+
+def disabling(entries: Iterable[Disabled], hook: Hook, root: str, digest: str = "") -> Disabled | None:
+    """Return the entry in force that disables a hook of the project at `root`, or one of this digest; else None."""
+    return next((each for each in entries if is_about(each, hook, root, digest) and is_in_force(each)), None)
+
+
+def is_about(entry: Disabled, hook: Hook, root: str, digest: str = "") -> bool:
     """Return whether a store entry names a hook of the project at `root`, or one of this digest anywhere.
 
     By name, so that a changed script stays off; by digest, so that it is off in a second worktree too.
     """
-    if refused["name"] == hook.name and realpath(refused["root"]) == realpath(root):
+    if entry["name"] is None:
         return True
-    return digest != "" and refused["digest"] == digest
+    if hook.layer not in UNTRUSTED_LAYERS or not entry["root"]:
+        return entry["name"] == hook.name and not entry["root"] and hook.layer not in UNTRUSTED_LAYERS
+    if entry["name"] == hook.name and realpath(entry["root"]) == realpath(root):
+        return True
+    return digest != "" and entry["digest"] == digest
 
 
-def active_pause(pauses: list[Pause], name: str) -> Pause | None:
-    """Return the pause that applies to a hook now, or None.
+def is_in_force(entry: Disabled) -> bool:
+    """Return whether an entry counts now.
 
-    A pause that begins in the future has ended: the clock was set back. One longer than MAX_PAUSE is not hookrun's.
+    A time that begins in the future has ended: the clock was set back. One longer than MAX_TIME is not hookrun's.
     """
-    if not pauses:
-        return None
-    now = now_ns() / 1e9
-    for pause in pauses:
-        begin, until = pause["begin"], pause["until"]
-        if pause["hook"] in (None, name) and begin <= now < until <= begin + stores.MAX_PAUSE:
-            return pause
-    return None
+    begin, until = entry["time"], entry["until"]
+    return until is None or begin <= now_ns() / 1e9 < until <= begin + stores.MAX_TIME
+
+
+def described(entry: Disabled) -> str:
+    """Return `disabled`, and until when."""
+    return "disabled" if entry["until"] is None else f"disabled until {clock(entry['until'])}"
 
 
 def clock(seconds: float) -> str:

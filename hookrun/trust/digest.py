@@ -49,7 +49,7 @@ FROM_OTHERS = frozenset({"layer", "source", "line", "look", "words", "error"})
 IN_ANY_ORDER = frozenset({"events", "matcher", "agents", "files", "state", "allowed_env"})
 
 # Keys of `claude` that depend on the project's place, other hooks and hookrun's version.
-LABELS = frozenset({"base", "home", "own", "tools", "twins"})
+LABELS = frozenset({"base", "home", "mcp", "own", "pattern", "text", "tools", "twins"})
 
 
 class UnreadableFileError(Exception):

@@ -7,6 +7,7 @@ also looks for a tool in the message. The format is in launch/client/gate.h.
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from hookrun.agents import AGENTS, known_tools, load
 from hookrun.agents.base import installed_deadline, placeholder_message
@@ -20,7 +21,7 @@ from hookrun.core.state import report_bug
 from hookrun.launch import launcher_file
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust import store as stores
-from hookrun.trust.approvals import UserDecisions, active_pause
+from hookrun.trust.approvals import UserDecisions, can_be_off, is_about, is_in_force
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,28 +113,37 @@ def _guards(home: str) -> Iterator[LauncherGuard]:
         yield from _guards_at(root, home, store)
 
 
+def _since(store: Store, root: str, layer: str, hook: Hook | None = None) -> int:
+    """Return when a guard that is disabled for a time, or any of a layer, is in force again; 0 if it is now."""
+    if layer == "managed" and (hook is None or not can_be_off(hook)):
+        return 0
+    for each in store.disabled:
+        is_meant = each["name"] is None or (hook is not None and is_about(each, hook, root))
+        if is_meant and each["until"] is not None and is_in_force(each):
+            return int(each["until"])
+    return 0
+
+
 def _guards_at(root: str | None, home: str, store: Store) -> Iterator[LauncherGuard]:
     compiled = load_compiled(find(root, home))
     on_error = compiled.settings.get("on_error") if compiled is not None else None
     if compiled is None or not gate.refuses(on_error, lambda: True):
         return
-    place, unpaused = root or "/", stores.Store()  # a pause ends, and nothing is written then
-    unpaused.approved, unpaused.denied, unpaused.disabled = store.approved, store.denied, store.disabled
+    place, lasting = root or "/", stores.Store()  # a time ends, and nothing is written then
+    lasting.approved = store.approved
+    lasting.disabled = [each for each in store.disabled if each["until"] is None]
     environment = HookEnvironment({}, project=place, request_id="")
-    trust = UserDecisions(home, place, environment, compiled.settings, lambda *_: unpaused)
-
-    def since(layer: str, name: str) -> int:
-        pause = active_pause(store.paused, name) if layer != "managed" else None
-        return 0 if pause is None else int(pause["until"])
+    trust = UserDecisions(home, place, environment, compiled.settings, lambda *_: lasting)
+    since = partial(_since, store, place)
 
     if gate.refuses(on_error, lambda: False):  # whether there is a guard or not
-        yield GATES, "/", since("user", ""), None
+        yield GATES, "/", since("user"), None
     # A missing root may come back (a drive, a worktree): it has the guards on record, without one any.
     is_unknown = root is not None and not os.path.isdir(root) and not os.path.exists(guards_file(home, root))
     for layer in (*compiled.unread, *(["project"] if is_unknown else ())):
         if (layer in UNTRUSTED_LAYERS) == (root is not None) and trust.may_guard(layer):
-            yield GATES, place, since(layer, ""), None
+            yield GATES, place, since(layer), None
     for hook in compiled.hooks():
         is_guard = hook.enforcing and hook.on_failure == "block" and trust.reason_off(hook) is None
         if is_guard and (hook.layer in UNTRUSTED_LAYERS) == (root is not None):
-            yield hook.events, place, since(hook.layer, hook.name), hook
+            yield hook.events, place, since(hook.layer, hook), hook

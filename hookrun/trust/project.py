@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,19 +20,19 @@ from hookrun.core.files import is_within, relative_path
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import DATA_DIR, make_private_dir
 from hookrun.core.terminal import is_terminal
-from hookrun.core.text import UserError, did_you_mean, quote, shell_quoted, truncate
+from hookrun.core.text import UserError, shell_quoted, truncate
 from hookrun.launch import launcher_file
 from hookrun.process.prepare import HookEnvironment, expand
 from hookrun.shell.words import UNKNOWN
 from hookrun.trust import launcher_gate, snapshots, store as stores
 from hookrun.trust.ancestry import what_runs_this
-from hookrun.trust.approvals import active_pause, clock, is_about
+from hookrun.trust.approvals import can_be_off, described, disabling, is_about, is_in_force
 from hookrun.trust.digest import HookInspector, Inspection, declaration, sum_of_text
 from hookrun.trust.hook_files import place
 from hookrun.trust.snapshots import Texts
 
 if TYPE_CHECKING:
-    from hookrun.trust.store import Approved, Refused, Store
+    from hookrun.trust.store import Approved, Disabled, Store
 
 
 LOCK = "trust.lock"
@@ -45,10 +45,6 @@ OWN_TERMINAL = "run it yourself, in a terminal that neither an agent nor one of 
 
 class NotAllowedError(UserError):
     """Only the user may do this, in a terminal; the message says why it was denied."""
-
-
-class UnknownHookError(UserError, LookupError):
-    """The project has no such hook; the message suggests a similar name."""
 
 
 @dataclass
@@ -105,25 +101,6 @@ class Project:
         inspection = self._inspector.inspect(hook)
         return ProjectHook(hook, inspection, self._state(hook, inspection))
 
-    def named(self, name: str) -> list[ProjectHook]:
-        """Return the hooks of this name that need approval. Raises UnknownHookError if there are none."""
-        found = [hook for hook in self.untrusted_hooks if hook.name == name]
-        if not found:
-            raise self._unknown(name)
-        return [self.inspect(hook) for hook in found]
-
-    def _unknown(self, name: str) -> UnknownHookError:
-        declared = self.declarations
-        own = next((hook for hook in declared.hooks if hook.name == name), None)
-        if own is not None:  # its layer needs no approval
-            message = f"{quote(name)} is no hook of this project, but of the {own.layer} config"
-            return UnknownHookError(f"{message}\nhint: set `mode` to `off` in {relative_path(own.source)}")
-        other = "`hookrun list` lists the hooks"
-        if declared.problems:  # it may be in an unreadable file
-            other = "the config has errors: run `hookrun validate`"
-        hint = did_you_mean(name, [hook.name for hook in self.untrusted_hooks], other)
-        return UnknownHookError(f"no hook named {quote(name)} in this project\nhint: {hint}")
-
     def last_approved(self, hook: Hook) -> str | None:
         """Return the digest last approved for the hook in this project, or None."""
         return self._inspector.last_approved(hook, self.store)
@@ -171,15 +148,15 @@ class Project:
         unknown = executed(hook.kind, hook.target, hook.env, hook.dialect).unknown
         return data, [truncate(part.replace(UNKNOWN, "..."), MAX_SHOWN) for part in unknown]
 
-    def paused_until(self, hook: Hook) -> str | None:
-        """Return the local time when a hook's pause ends, or None."""
-        pause = active_pause(self.store.paused, hook.name) if hook.layer != "managed" else None
-        return clock(pause["until"]) if pause is not None else None
+    def why_off(self, hook: Hook) -> str | None:
+        """Return `disabled`, and until when, if the user has disabled the hook by its name."""
+        entry = disabling(self.store.disabled, hook, self.root) if can_be_off(hook) else None
+        return None if entry is None else described(entry)
 
     def _state(self, hook: Hook, inspection: Inspection) -> str:
-        for state in ("denied", "disabled"):
-            if any(is_about(each, hook, self.root, inspection.digest) for each in getattr(self.store, state)):
-                return state
+        lasting = [each for each in self.store.disabled if each["until"] is None]
+        if disabling(lasting, hook, self.root, inspection.digest) is not None:
+            return "disabled"
         if inspection.problem is not None:
             return "cannot be approved"
         if inspection.digest in self.store.approved or inspection.digest in self._listed:
@@ -198,30 +175,34 @@ class Project:
     def approve(self, found: ProjectHook, texts: Texts) -> None:
         """Approve a hook as inspected; `texts` is what the user saw."""
         with self.changing() as store:
-            self._lift(store, found)
+            self._lift(store, found.hook, found.digest)
             self._keep_guards({found.hook.name}, [found.hook])
             store.approved[found.digest] = approval(found.hook, self.root, self.home)
         self._inspector.cache.keep()
         snapshots.keep(self.home, found.digest, texts)
 
-    def deny(self, found: ProjectHook) -> None:
-        """Deny a hook: it never runs."""
+    def disable(self, hook: Hook | None, seconds: float | None) -> Disabled:
+        """Disable a hook, or all of them, for some time or without an end; return the entry."""
+        now = time.time()
+        is_ours = hook is not None and hook.layer in UNTRUSTED_LAYERS
+        digest = self.inspect(hook).digest if hook is not None and is_ours else ""
+        entry: Disabled = {
+            "name": None if hook is None else hook.name,
+            "root": self.root if is_ours else "",
+            "digest": digest,
+            "time": now,
+            "until": None if seconds is None else now + seconds,
+        }
         with self.changing() as store:
-            self._lift(store, found)
-            self._keep_guards({found.hook.name})
-            store.approved.pop(found.digest, None)
-            store.denied.append(self._refused(found))
+            self._lift(store, hook, digest)
+            store.disabled = [*filter(is_in_force, store.disabled), entry]
+        return entry
 
-    def disable(self, found: ProjectHook) -> None:
-        """Disable a hook for this user, approved or not."""
+    def enable(self, hook: Hook | None) -> bool:
+        """End what `disable` has done for a hook, or for all at once; return whether there was something to end."""
+        digest = self.inspect(hook).digest if hook is not None and hook.layer in UNTRUSTED_LAYERS else ""
         with self.changing() as store:
-            others = [each for each in store.disabled if not is_about(each, found.hook, self.root, found.digest)]
-            store.disabled = [*others, self._refused(found)]
-
-    def enable(self, found: ProjectHook) -> bool:
-        """Remove a denial or disabling; return whether there was one."""
-        with self.changing() as store:
-            return self._lift(store, found) > 0
+            return self._lift(store, hook, digest)
 
     @cached_property
     def _head(self) -> str:
@@ -249,13 +230,20 @@ class Project:
                 del store.approved[digest]
             is_here = os.path.realpath(self.root) in roots
             self._keep_guards([each.hook.name for each in self.guards()] if is_here else ())
-            return len(gone) + _drop(store, lambda each: is_meant(each["digest"], each["root"]))
+            others = [each for each in store.disabled if not (each["root"] and is_meant(each["digest"], each["root"]))]
+            forgotten = len(gone) + len(store.disabled) - len(others)
+            store.disabled = others
+        return forgotten
 
-    def _lift(self, store: Store, found: ProjectHook) -> int:
-        return _drop(store, lambda each: is_about(each, found.hook, self.root, found.digest))
+    def _lift(self, store: Store, hook: Hook | None, digest: str) -> bool:
+        def is_meant(each: Disabled) -> bool:
+            if each["name"] is None or hook is None:
+                return each["name"] is None and hook is None
+            return is_about(each, hook, self.root, digest)
 
-    def _refused(self, found: ProjectHook) -> Refused:
-        return {"name": found.hook.name, "root": self.root, "digest": found.digest, "time": time.time()}
+        before = len(store.disabled)
+        store.disabled = [each for each in store.disabled if not is_meant(each)]
+        return len(store.disabled) < before
 
 
 def approval(hook: Hook, root: str, home: str) -> Approved:
@@ -269,13 +257,6 @@ def approval(hook: Hook, root: str, home: str) -> Approved:
         "rule": stores.RULE,
         "guards": is_guard(hook),
     }
-
-
-def _drop(store: Store, is_meant: Callable[[Refused], bool]) -> int:
-    before = len(store.denied) + len(store.disabled)
-    store.denied = [each for each in store.denied if not is_meant(each)]
-    store.disabled = [each for each in store.disabled if not is_meant(each)]
-    return before - len(store.denied) - len(store.disabled)
 
 
 @contextmanager
@@ -310,9 +291,7 @@ def _text(store: Store) -> str:
     data = {
         "version": stores.VERSION,
         "approved": dict(newest),
-        "denied": store.denied,
         "disabled": store.disabled,
-        "paused": store.paused,
     }
     return json.dumps(data, indent=1) + "\n"
 

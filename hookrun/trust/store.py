@@ -33,20 +33,17 @@ if TYPE_CHECKING:
         rule: NotRequired[int]
         guards: NotRequired[bool]
 
-    class Refused(TypedDict):
-        """A denied or disabled hook: by name in one project, by digest in all others."""
+    class Disabled(TypedDict):
+        """A disabled hook, or all of them (`name` None), between two Unix times, `until` None without an end.
 
-        name: str
+        A project's hook has its `root`, and its digest by which it is known in all others; any other has "" for both.
+        """
+
+        name: str | None
         root: str
         digest: str
         time: float
-
-    class Pause(TypedDict):
-        """A pause of one hook, or of all (`hook` None), between two Unix times."""
-
-        hook: str | None
-        begin: float
-        until: float
+        until: float | None
 
 
 # Version of the file format.
@@ -55,8 +52,8 @@ VERSION = 1
 # Version of the rule for what an approval covers.
 RULE = 2
 
-# Limit on a pause in seconds: for longer, a hook is disabled or removed.
-MAX_PAUSE = 24 * 3600
+# Limit in seconds on a time for which hooks are disabled: for longer, a hook is disabled without an end, or removed.
+MAX_TIME = 24 * 3600
 
 # Limit on links in a path, as in path_resolution(7).
 MOST_LINKS = 40
@@ -70,15 +67,13 @@ class StoreError(UserError):
 
 
 class Store:
-    """The decisions: `approved` by digest; the others are lists, the oldest first."""
+    """The decisions: `approved` by digest, and `disabled`, the oldest first."""
 
-    __slots__ = ("approved", "denied", "disabled", "paused")
+    __slots__ = ("approved", "disabled")
 
     def __init__(self) -> None:
         self.approved: dict[str, Approved] = {}
-        self.denied: list[Refused] = []
-        self.disabled: list[Refused] = []
-        self.paused: list[Pause] = []
+        self.disabled: list[Disabled] = []
 
 
 def load(home: str, owners: Iterable[int] = ()) -> Store:
@@ -165,20 +160,18 @@ def _store(data: object) -> Store:
             "rule": int(each.get("rule", 1)),
             "guards": bool(each.get("guards", True)),
         }
-    store.denied = [_refused(each) for each in data["denied"]]
-    store.disabled = [_refused(each) for each in data["disabled"]]
-    for each in data["paused"]:
-        hook = None if each["hook"] is None else _text_of(each["hook"])
-        store.paused.append({"hook": hook, "begin": float(each["begin"]), "until": float(each["until"])})
+    store.disabled = [_disabled(each) for each in (*data.get("denied", ()), *data["disabled"])]  # older versions denied
     return store
 
 
-def _refused(each: dict[str, str | float]) -> Refused:
+def _disabled(each: dict[str, str | float | None]) -> Disabled:
+    until = each.get("until")
     return {
-        "name": _text_of(each["name"]),
+        "name": None if each["name"] is None else _text_of(each["name"]),
         "root": _text_of(each["root"]),
         "digest": _text_of(each["digest"]),
-        "time": float(each["time"]),
+        "time": float(each["time"] or 0),
+        "until": None if until is None else float(until),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS, load
 from hookrun.edit import file_change
-from hookrun.edit.file_change import FileChange, existing, missing_directories
-from hookrun.wiring.plan import answer_when_missing
-from hookrun.wiring.wired_command import BLOCK, WARN
+from hookrun.edit.file_change import FileChange, FileError, existing, missing_directories
+from hookrun.wiring.plan import InstallRequest, answer_when_missing, wired_events
+from hookrun.wiring.wired_command import BLOCK, WARN, this_program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hookrun.config.config_file import ConfigFile
-    from hookrun.wiring.plan import InstallRequest
+    from hookrun.wiring.targets import InstallLocation, WiredEvent
 
 DIRECTORY = ".hookrun"
 PATH = f"{DIRECTORY}/run"
@@ -101,15 +104,51 @@ def _change(request: InstallRequest, name: str, text: str | None) -> CommittedCh
     return CommittedChange(now.path, now, data, 0o755 if name == RUN else 0o644, directories, is_generated=name == RUN)
 
 
+def entries(location: InstallLocation) -> dict[str, list[WiredEvent]]:
+    """Return the agents with entries of a project's form in its settings, and these; unreadable settings have none."""
+    found = {}
+    for agent in map(load, AGENTS):
+        with suppress(FileError):
+            wired = wired_events(InstallRequest(agent, "project", location, this_program()))
+            found[agent.NAME] = [each for each in wired if each.command.form is not None]
+    return {name: wired for name, wired in found.items() if wired}
+
+
+def when_missing(location: InstallLocation) -> str:
+    """Return WARN or BLOCK, as a project's settings file says, else its entries. Raises FileError."""
+    written = written_settings(location.project).get("when_missing")
+    if written in (WARN, BLOCK):
+        return written
+    forms = [each.command.form for wired in entries(location).values() for each in wired]
+    return BLOCK if any(form is not None and form.when_missing == BLOCK for form in forms) else WARN
+
+
 def why_not_ours(project: str) -> str | None:
-    """Return what is wrong with a project's script, None if some version of hookrun wrote it. Raises FileError."""
-    path = os.path.join(project, DIRECTORY, RUN)
-    data = existing(path).data
+    """Return what is wrong with a project's script, None if some version of hookrun wrote it."""
+    try:
+        data = existing(os.path.join(project, DIRECTORY, RUN)).data
+    except FileError:
+        return "cannot be read"
     if data is None:
         return "is missing"
     if data == script().encode() or sha256(data).hexdigest() in EARLIER_SCRIPTS:
         return None
     return "has line ends of Windows" if b"\r\n" in data else "is none that hookrun has written"
+
+
+def differing(project: str, wanted: Mapping[str, str]) -> list[str]:
+    """Return how a project's settings file differs from `wanted`, as the config has it. Raises FileError."""
+    written = written_settings(project)
+    names = [name for name in ("install", "when_missing") if name in wanted or name == "install"]
+    return [
+        f"has {_setting(name, written)}, the config {_setting(name, wanted)}"
+        for name in names
+        if written.get(name) != wanted.get(name)
+    ]
+
+
+def _setting(name: str, values: Mapping[str, str]) -> str:
+    return f"`{name} {values[name]}`" if name in values else f"no `{name}`"
 
 
 def written_settings(project: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from hookrun.core.events import GATES
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, existing, missing_directories
 from hookrun.launch import launcher_file
 from hookrun.wiring import launchers
+from hookrun.wiring.forms import install_targets
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
 from hookrun.wiring.ledger import Ledger, LedgerEntry, digest
 from hookrun.wiring.targets import (
@@ -25,7 +26,6 @@ from hookrun.wiring.targets import (
     WiredEvent,
     WiredLine,
     agent_directory,
-    install_targets,
 )
 from hookrun.wiring.wired_command import BLOCK, GO_ON, WARN, FireFlags, HookrunProgram, PortableForm, WiredCommand
 
@@ -34,7 +34,7 @@ Target = HookFile | TrustConfig
 # The place of the message for users without hookrun.
 MISSING = "@MISSING@"
 
-NO_SCRIPT = "hookrun: .hookrun/run of this project cannot be started"
+NO_SCRIPT = "hookrun: .hookrun/run cannot be started"
 
 # The assumed original of a file not in the ledger: not missing, so that uninstall leaves the file.
 UNKNOWN_ORIGINAL = "{}"
@@ -103,10 +103,9 @@ class InstallRequest:
         return f"project {self.location.project}" if self.scope == "project" else self.scope
 
     def command(self, verb: str, *options: str) -> str:
-        """Return a command about this scope and `--home`, as proposed in messages."""
-        home = ["--home", self.location.home] if not self.location.variables else []
+        """Return a command about this scope, as proposed in messages."""
         scope = ["--scope", self.scope] if self.scope != "user" else []
-        return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options, *home])}`"
+        return f"`{shlex.join(['hookrun', verb, self.agent.NAME, *scope, *options])}`"
 
     @property
     def within(self) -> str | None:
@@ -127,9 +126,8 @@ class InstallRequest:
             flags = FireFlags(
                 self.agent.NAME, None if self.agent.INSTALL["form"] == "plugin" else event, scope="project"
             )
-            form = PortableForm(
-                project_root(self.agent, self.location.project), line_end(self.agent, event, when_missing)
-            )
+            root = project_root(self.agent, self.location.project)
+            form = PortableForm(root, line_end(self.agent, event, when_missing))
             command, fallback = WiredCommand(flags, form=form), None
         elif self.launcher is not None:
             direct = starts_directly(self.agent.INSTALL) and shlex.quote(self.launcher) == self.launcher
@@ -151,13 +149,6 @@ class InstallRequest:
         """Return whether an agent has entries in the project that start its script. Raises FileError."""
         other = InstallRequest(load(name), "project", self.location, self.program)
         return any(each.command.form is not None and not each.command.form.earlier for each in wired_events(other))
-
-    def when_missing(self, wanted: str | None) -> str:
-        """Return WARN or BLOCK for a project: as wanted, else as its entries have it. Raises FileError."""
-        if wanted is not None:
-            return wanted
-        present = {each.command.form.when_missing for each in wired_events(self) if each.command.form is not None}
-        return BLOCK if BLOCK in present else WARN
 
     def targets(self, events: Iterable[str]) -> list[HookFile]:
         """Return the files with these events, none for an agent without this scope."""
@@ -181,13 +172,17 @@ def project_root(agent: Agent, project: str) -> str:
 
 
 def line_end(agent: Agent, event: str, when_missing: str) -> str:
-    """Return what ends a project's line if its script cannot start: with BLOCK the agent's refusal of a tool."""
+    """Return what ends a project's line if its script cannot start: with BLOCK the agent's refusal of a tool.
+
+    With WARN that is the shell's own status. Some shells have 2 for a missing script, which most agents take for a
+    refusal; but so is the 2 of a hookrun that cannot answer, so no line turns it into anything weaker.
+    """
     name = agent.EVENTS[event]
     if when_missing == BLOCK and (name == "pre_tool_use" or agent.INSTALL["form"] == "plugin"):
         if agent.INSTALL["form"] == "script":
             return f" || echo {shlex.quote(static_answer(agent, event, Reply('block', NO_SCRIPT)).rstrip())}"
         return " || exit 2"
-    # a shell's own status for that may be 2, with which a stop would never end
+    # a stop would never end with that status
     return GO_ON if name in STOP_EVENTS else ""
 
 
@@ -245,20 +240,18 @@ def plan_install(
     request: InstallRequest,
     events: Iterable[str],
     ledger: Ledger,
-    when_missing: str | None = None,
+    when_missing: str = WARN,
     *,
     only: bool = False,
 ) -> list[InstallChange]:
     """Return the changes that install these events and update those installed. Raises FileError.
 
-    `when_missing` is WARN or BLOCK for a project's settings; None keeps the present one, WARN by default. With `only`,
-    the entries of other events keep their bytes.
+    `when_missing` is WARN or BLOCK for a project's entries. With `only`, the entries of other events keep their bytes.
     """
     already = [each for each in wired_events(request) if each.is_ours]
     kept = () if only and request.agent.INSTALL["form"] != "plugin" else {each.event for each in already}
     every = [event for event in request.agent.EVENTS if event in {*events, *kept}]
-    missing = request.when_missing(when_missing)
-    lines = {event: request.line(event, missing) for event in every}
+    lines = {event: request.line(event, when_missing) for event in every}
     return [_plan_add(request, target, lines, ledger) for target in _changed_targets(request, every)]
 
 

@@ -76,7 +76,8 @@ def other_wiring(
 
 def _wiring_answers(agent: Agent, event: str, home: str, scope: str) -> bool:
     from hookrun.edit.file_change import FileError, existing
-    from hookrun.wiring.targets import InstallLocation, install_targets
+    from hookrun.wiring.forms import install_targets
+    from hookrun.wiring.targets import InstallLocation
 
     location = InstallLocation(home, "/", {})
     try:

@@ -19,6 +19,7 @@ from hookrun.core.state import NoHomeError, account_home
 from hookrun.core.text import quote
 from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
+from hookrun.edit.toml_edit import TomlTables
 from hookrun.shell.fire_call import handler_line
 from hookrun.wiring import wired_command
 from hookrun.wiring.wired_command import WiredCommand
@@ -30,6 +31,8 @@ TOP: KeyPath = ("hooks",)
 # Matchers that exclude nothing.
 MATCH_ALL = ("", "*", ".*")
 
+Editor = Json | TomlTables
+
 # A limit that no agent reaches: an integer in its settings may exceed any float.
 FOREVER = 1e15
 
@@ -38,6 +41,8 @@ SCRIPT_TEXT = """\
 # Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away. Do not edit it.
 {line}
 """
+# In such a script the line's end is a line of its own.
+OR = " ||\n  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,28 +147,18 @@ class HookFile:
         return any(each.is_ours for each in self.wired(now))
 
 
-def install_targets(
-    agent: str, spec: InstallSpec, scope: str, location: InstallLocation, events: Iterable[str]
-) -> list[HookFile]:
-    """Return the files that are or may have been written for these events."""
-    path = hooks_path(spec, scope, location)
-    if path is None:
-        return []
-    if spec["form"] == "script":
-        return [ScriptFile(agent, path.replace(EVENT, event), event) for event in events]
-    return [PluginFile(agent, path, spec) if spec["form"] == "plugin" else SettingsFile(agent, path, spec)]
-
-
 class SettingsFile(HookFile):
     """JSON settings with hookrun's handlers among others.
 
     Under `hooks` each event has a list of groups with `hooks` or, for agents without nesting, of handlers.
     """
 
-    def __init__(self, agent: str, path: str, spec: InstallSpec) -> None:
+    def __init__(self, agent: str, path: str, spec: InstallSpec, scope: str = "user") -> None:
         super().__init__(agent, path)
+        self._scope = scope
         self._json = spec["form"]
         self._handler = spec.get("handler", {})
+        self._more = spec.get("more", {})
         self._starts_directly = starts_directly(spec)
         self._command = self._key("{command}")
         self._per_second = spec.get("per_second", 1)
@@ -173,25 +168,27 @@ class SettingsFile(HookFile):
     def _key(self, holder: str) -> str:
         return next((key for key, value in self._handler.items() if value == holder), "command")
 
-    def read(self, now: ExistingFile) -> Json:
+    def read(self, now: ExistingFile) -> Editor:
         """Return the file as JSON. Raises FileError with the place of a fault."""
         return self._parsed(now.text())
 
-    def _parsed(self, text: str) -> Json:
+    def _parsed(self, text: str) -> Editor:
         with problems_in(self.path, text):
             return Json(text, self._json)
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the text with a handler for each event."""
-        return self.add_handlers(self.read(now), {event: self._handler_for(line) for event, line in lines.items()}).text
+        wanted = {event: self._handler_for(event, line) for event, line in lines.items()}
+        return self.add_handlers(self.read(now), wanted).text
 
-    def _handler_for(self, line: WiredLine) -> dict[str, object]:
+    def _handler_for(self, event: str, line: WiredLine) -> dict[str, object]:
         limit = line.limit * self._per_second
         values: dict[object, object] = {"{command}": line.text, "{limit}": int(limit) if limit == int(limit) else limit}
+        values |= {"{event}": event, "{name}": f"hookrun-{self._scope}-{event}"}
         handler = {key: values.get(str(value), value) for key, value in self._handler.items()}
         if line.argv != [line.text]:
             handler.pop("args", None)
-        return handler
+        return {**handler, **self._more.get(event, {})}
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without our handlers, or None if there was no file and nothing is left."""
@@ -216,11 +213,11 @@ class SettingsFile(HookFile):
 
     # --- the handlers in it
 
-    def find_own(self, json: Json) -> list[WiredEvent]:
+    def find_own(self, json: Editor) -> list[WiredEvent]:
         """Return the handlers that install wrote, in file order."""
         return [each for each in self.find_all(json) if each.is_ours]
 
-    def find_all(self, json: Json) -> list[WiredEvent]:
+    def find_all(self, json: Editor) -> list[WiredEvent]:
         """Return the handlers that fire hookrun for this agent, also handwritten, in file order."""
         found = []
         for at, handler in self._handlers(json):
@@ -233,10 +230,14 @@ class SettingsFile(HookFile):
             line, _ = line_and_column(json.text, json.offset(at))
             narrowed = _narrowing(json, at)
             only = f"{narrowed[-1]} {quote(json.at(narrowed))}" if narrowed is not None else ""
-            found.append(WiredEvent(str(at[1]), str(text), command, seconds, self.path, line, handler, only, at))
+            event = self._event(at, handler)
+            found.append(WiredEvent(event, str(text), command, seconds, self.path, line, handler, only, at))
         return found
 
-    def _handlers(self, json: Json) -> Iterator[tuple[KeyPath, dict[str, object]]]:
+    def _event(self, at: KeyPath, _handler: Mapping[str, object]) -> str:
+        return str(at[1])
+
+    def _handlers(self, json: Editor) -> Iterator[tuple[KeyPath, dict[str, object]]]:
         """Yield each handler with its path, also in groups where the agent only tolerates these."""
         for event, items in as_object(json.at(TOP)).items():
             for number, item in enumerate(items if isinstance(items, list) else ()):
@@ -248,7 +249,7 @@ class SettingsFile(HookFile):
                     listed = [] if self._nested else [(path, item)]
                 yield from (each for each in listed if isinstance(each[1], dict))
 
-    def add_handlers(self, json: Json, wanted: Mapping[str, dict[str, object]]) -> Json:
+    def add_handlers(self, json: Editor, wanted: Mapping[str, dict[str, object]]) -> Editor:
         """Return the file with one handler for each event as `wanted`; existing ones keep their place.
 
         A matcher on one of ours is removed; if its group has other handlers, ours moves to its own group.
@@ -273,7 +274,7 @@ class SettingsFile(HookFile):
                 json = self._widened(json, present[0], narrowed, handler)
         return json
 
-    def _check_form(self, json: Json, events: Iterable[str]) -> None:
+    def _check_form(self, json: Editor, events: Iterable[str]) -> None:
         """Raise FileError if hooks for these events cannot be added."""
         if not isinstance(json.data, dict):
             raise self._form_error(json, (), "an object with the agent's settings")
@@ -284,22 +285,22 @@ class SettingsFile(HookFile):
             if not isinstance(hooks.get(event, []), list):
                 raise self._form_error(json, (*TOP, event), "a list of hooks")
 
-    def _form_error(self, json: Json, path: KeyPath, expected: str) -> FileError:
+    def _form_error(self, json: Editor, path: KeyPath, expected: str) -> FileError:
         line, column = line_and_column(json.text, json.offset(path))
         message = f"{field_name(path)} must be {expected}, not {quote(json.at(path))}"
         hint = "correct it, or move it away; nothing was changed"
         return FileError(str(Diagnostic(self.path, line, column, key_text(path), message, hint)))
 
-    def _widened(self, json: Json, ours: WiredEvent, matcher: KeyPath, handler: dict[str, object]) -> Json:
+    def _widened(self, json: Editor, ours: WiredEvent, matcher: KeyPath, handler: dict[str, object]) -> Editor:
         handlers = as_object(json.at(matcher[:-1])).get("hooks")
         if isinstance(handlers, list) and len(handlers) > 1:
             return self._with(json.remove(ours.at), ours.event, handler)
         return json.remove(matcher)
 
-    def _with(self, json: Json, event: str, handler: dict[str, object]) -> Json:
+    def _with(self, json: Editor, event: str, handler: dict[str, object]) -> Editor:
         return json.add((*TOP, event), {"hooks": [handler]} if self._nested else handler)
 
-    def remove_handlers(self, json: Json, before: Json | None) -> Json:
+    def remove_handlers(self, json: Editor, before: Editor | None) -> Editor:
         """Return the file without our handlers, and without what is then empty but not in `before`."""
         for found in reversed(self.find_own(json)):
             json = self._without(json, found.at, before)
@@ -308,7 +309,7 @@ class SettingsFile(HookFile):
                 json = json.remove((key,))
         return json
 
-    def _without(self, json: Json, path: KeyPath, before: Json | None) -> Json:
+    def _without(self, json: Editor, path: KeyPath, before: Editor | None) -> Editor:
         """Return the file without a handler, and its group, event and `hooks` if then empty."""
         json = json.remove(path)
         if self._nested or len(path) > len(TOP) + 2:
@@ -322,10 +323,10 @@ class SettingsFile(HookFile):
         return json
 
 
-def _narrowing(json: Json, at: KeyPath) -> KeyPath | None:
+def _narrowing(json: Editor, at: KeyPath) -> KeyPath | None:
     """Return the path of what excludes part of a handler's event: a matcher, or Claude Code's `if`."""
-    matcher, condition = (*at[:3], "matcher"), (*at, "if")
-    return next((path for path in (matcher, condition) if json.at(path) not in (None, *MATCH_ALL)), None)
+    paths = (*at[:3], "matcher"), (*at, "if"), (*at, "match")
+    return next((path for path in paths if json.at(path) not in (None, *MATCH_ALL)), None)
 
 
 @contextmanager
@@ -369,14 +370,14 @@ class ScriptFile(OwnedFile):
 
     def _text_for(self, lines: Mapping[str, WiredLine]) -> str | None:
         line = lines.get(self._event)
-        return None if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text)
+        return None if line is None else SCRIPT_TEXT.format(agent=self._agent, line=line.text.replace(" || ", OR, 1))
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the script's command line; all of it if hookrun did not write it."""
         text = now.text() if now.data is not None else ""
         before, after = SCRIPT_TEXT.format(agent=self._agent, line="{line}").split("{line}")
         line = text[len(before) : len(text) - len(after)]
-        command = wired_command.read(line, self._agent)
+        command = wired_command.read(line.replace(OR, " || ", 1), self._agent)
         if command is not None and command.is_ours and text == before + line + after:
             return [WiredEvent(self._event, line, command, None, self.path, before.count("\n") + 1)]
         command = wired_command.read(text, self._agent)

@@ -18,7 +18,7 @@ BIN = Path(sys.prefix) / "bin"
 SHELLS = ("bash", "zsh", "fish")
 
 BASH = """
-eval "$(hookrun config completion bash)"
+eval "$(hookrun completion bash)"
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _hookrun_completion hookrun
@@ -58,11 +58,11 @@ def completed(project: Project, shell: str, *words: str) -> str:
         (("explain", "Befo"), ["BeforeAgent", "BeforeTool", "BeforeToolExecution", "BeforeRequest", "BeforeInference",
                                "BeforeModel"]),
         (("list", "--event", "mine"), ["mine_too"]),
-        (("explain", "stop", "--ho"), ["--hook", "--home"]),
+        (("explain", "stop", "--ho"), ["--hook"]),
         (("explain", "stop", "--hook", ""), ["guard", "tests"]),
         (("disable", "g"), ["guard"]),
         (("install", "claude", "c"), ["claude", "codex", "copilot", "cline"]),
-        (("config", "completion", ""), ["bash", "zsh", "fish"]),
+        (("completion", ""), ["bash", "zsh", "fish"]),
         (("fire", "--a"), ["--agent", "--answered"]),
         (("fire", "--agent", "ge"), ["gemini"]),
         (("fire", "sto"), ["stop"]),
@@ -84,22 +84,21 @@ def test_what_bash_offers(project: Project, words: tuple[str, ...], expected: li
 
 
 @pytest.mark.slow
-def test_recipes_that_are_declared_are_offered_to_be_removed(project: Project) -> None:
+def test_recipes_that_are_declared_are_offered_to_be_updated(project: Project) -> None:
     """Not those that are not, and no other hook."""
     project.hooks({"name": "guard", "command": "true"})
     assert hookrun(project, "add", "no-force-push").status == 0
-    for command in ("recipes", "remove"), ("recipes", "update"), ("update",):
-        assert offered(project, "hookrun", *command, "") == ["no-force-push"]
+    assert offered(project, "hookrun", "update", "") == ["no-force-push"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_each_shell_has_its_script_and_its_answer(project: Project, shell: str) -> None:
     """Each script asks through the variable that hookrun listens to, and each gets the hook's name."""
     project.hooks({"name": "guard", "command": "true"})
-    script = hookrun(project, "config", "completion", shell)
+    script = hookrun(project, "completion", shell)
     assert (script.status, script.stderr) == (0, "")
     assert f"_HOOKRUN_COMPLETE={shell}_complete" in script.stdout
-    assert hookrun(project, "config", "completion", SHELL=f"/usr/bin/{shell}").stdout == script.stdout
+    assert hookrun(project, "completion", SHELL=f"/usr/bin/{shell}").stdout == script.stdout
     assert "guard" in completed(project, shell, "hookrun", "disable", "gu")
 
 

@@ -33,7 +33,7 @@ OFTEN = {
 
 
 def _events(project: Project, agent: str) -> list[str]:
-    listed = hookrun(project, "agents", "--json", PATH=NONE).json["agents"]
+    listed = hookrun(project, "status", "--json", PATH=NONE).json["agents"]
     assert isinstance(listed, list)
     return next(list(each["wired"].get("user", [])) for each in listed if each["agent"] == agent)
 

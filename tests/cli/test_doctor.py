@@ -167,7 +167,7 @@ def test_a_matcher_that_keeps_tools_away(project: Project, agent: str) -> None:
     assert done.status == 1
     explained = hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", agent).stdout
     assert 'only where matcher "nosuch" matches' in explained.partition("\n")[0]
-    assert f'{event} (matcher "nosuch")' in hookrun(project, "agents").stdout
+    assert f'{event} only for matcher "nosuch"' in hookrun(project, "status").stdout
     installed = hookrun(project, "install", agent, "--trust")
     assert "nothing changed" not in installed.stdout
     assert '"nosuch"' not in path.read_text()
@@ -436,7 +436,7 @@ def test_wired_in_both_scopes(project: Project, agent: str) -> None:
     hookrun(project, "install", agent, "--trust")
     finding = _found(project, agent, "twice", "note")
     assert finding["cause"] == "events that are in your settings are skipped in the project's"
-    assert "user and project" in hookrun(project, "agents").stdout
+    assert "user and project" in hookrun(project, "status").stdout
 
 
 def test_a_second_line_of_a_project_that_does_not_yield(project: Project) -> None:
@@ -625,10 +625,9 @@ def test_agents_are_listed_with_version_and_events(project: Project, tmp_path: P
     (tmp_path / "bin" / "qwen").chmod(0o755)
     hookrun(project, "install", "claude")
     project.hooks({"name": "a", "event": ["pre_tool_use", "assistant_response"], "command": "true"})
-    done = hookrun(project, "agents", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
-    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()}
-    assert rows["claude"][:4] == ["claude", "2.1.329", "user", "SessionStart,"]
-    assert rows["claude"][-2:] == ["PreSkillShellCommand", "MessageDisplay"]
-    assert rows["gemini"] == ["gemini", "0.61.0", "no", "-", "-"]
-    assert rows["qwen"][:3] == ["qwen", "?", "no"]
-    assert rows["codex"][:3] == ["codex", "not", "found"]
+    done = hookrun(project, "status", "--json", PATH=f"{tmp_path}/bin:/usr/bin:/bin")
+    shown = {each["agent"]: each for each in done.json["agents"]}  # type: ignore[attr-defined]
+    assert (shown["claude"]["version"], shown["claude"]["connected"]) == ("2.1.329", ["user"])
+    assert shown["claude"]["missing"] == ["MessageDisplay"]
+    assert (shown["gemini"]["version"], shown["gemini"]["connected"]) == ("0.61.0", [])
+    assert (shown["qwen"]["version"], "codex" in shown) == (None, False)

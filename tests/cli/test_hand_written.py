@@ -65,6 +65,8 @@ def _write(project: Project, agent: str, line: str, scope: str) -> Path:
     if agent == "cline":
         path.write_text(f"#!/bin/sh\n{line}\n")
         path.chmod(0o755)
+    elif agent == "vibe":
+        path.write_text(f'[[hooks]]\nname = "mine"\ntype = "{event}"\ncommand = {json.dumps(line)}\n')
     elif agent == "copilot":
         path.write_text(json.dumps({"version": 1, "hooks": {event: [{"type": "command", "bash": line}]}}))
     else:
@@ -98,12 +100,12 @@ def test_the_proof_starts_nothing_of_such_a_line(project: Project, scope: str, l
     ],
 )
 def test_it_is_shown_counted_and_left(project: Project, agent: str, line: str, status: int, says: str) -> None:
-    """`doctor` and `agents` name it; `install` adds its own line beside it where possible, and says so."""
+    """`doctor` and `status` name it; `install` adds its own line beside it where possible, and says so."""
     path = _write(project, agent, line, "user")
     before = path.read_text()
     (shown,) = [each for each in _findings(project, agent) if "handwritten" in each["found"]]
     assert shown["found"].startswith(f"{path}:1: {BEFORE_TOOL[agent]} runs hookrun by a handwritten line: ")
-    assert "user (by hand)" in hookrun(project, "agents").stdout
+    assert "(user, by hand)" in hookrun(project, "status").stdout
     done = hookrun(project, "install", agent, "--trust")
     assert (done.status, says in done.stderr, path.read_text() == before) == (status, True, status == 1)
     twice = [each["found"] for each in _findings(project, agent) if (each["check"], each["level"]) == TWICE]

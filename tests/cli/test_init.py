@@ -220,7 +220,7 @@ def test_what_a_project_is_decides_what_is_offered(
 @pytest.mark.slow
 def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in its own terminal gets hooks, and no approval."""
-    session = at_terminal(project, "init", "--yes", "--lang", "sh", "--agent", "codex", env={"CLAUDECODE": "1"})
+    session = at_terminal(project, "init", "--yes", "--recipe", "custom", "--agent", "codex", env={"CLAUDECODE": "1"})
     assert session.status == 1  # Codex does not trust the hooks yet
     assert "nothing was approved: " in session.screen
     assert "CLAUDECODE" in session.screen
@@ -231,7 +231,7 @@ def test_what_is_there_is_never_overwritten(project: Project) -> None:
     """A script or cases of that name, or a hook: the command names it and writes nothing at all."""
     project.script("hooks/protect-env.sh", "mine")
     before = tree(project.root)
-    for arguments in (("init", "--lang", "sh"), ("new", "protect-env", "--lang", "sh")):
+    for arguments in (("init", "--recipe", "custom"), ("new", "protect-env", "--lang", "sh")):
         done = hookrun(project, *arguments)
         assert (done.status, done.stdout) == (1, "")
         assert "hooks/protect-env.sh exists" in done.stderr
@@ -247,7 +247,7 @@ def test_what_is_there_is_never_overwritten(project: Project) -> None:
     (project.root / "hooks").rmdir()
     (project.root / "hooks").write_text("a file")
     before = tree(project.root)
-    done = hookrun(project, "init", "--lang", "sh")
+    done = hookrun(project, "init", "--recipe", "custom")
     assert (done.status, tree(project.root)) == (1, before)
     assert "Traceback" not in done.stderr
 
@@ -257,11 +257,11 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
     text = '{ "hooks" : [\n\n   {"name": "one",   "event": "stop", "command": "exit 0"}\n ], "theirs": {} }'
     path = project.root / "coder.json"
     path.write_text(text)
-    assert hookrun(project, "init", "--lang", "sh").status == 0
+    assert hookrun(project, "init", "--recipe", "custom").status == 0
     head, tail = text.split("}\n ]")
     assert path.read_text().startswith(head)
     assert path.read_text().endswith("\n ]" + tail)
-    assert hookrun(project, "init", "--lang", "python").status == 0
+    assert hookrun(project, "init", "--recipe", "custom").status == 0
     assert list(states(project)) == ["one", "protect-env", "protect-env-2"]
     assert hookrun(project, "validate").status == 0
 
@@ -270,8 +270,8 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
     "arguments, texts",
     [
         (
-            ("--lang", "node", "--yaml"),
-            ("+++ ", "hooks/protect-env.mjs", "+#!/usr/bin/env node", "protect-env.hooktest.yaml", "+hooks:"),
+            ("--recipe", "custom"),
+            ("+++ ", "hooks/protect-env.sh", "+#!/bin/sh", "protect-env.hooktest.yaml"),
         ),
         (("--agent", "claude"), ("coder.json", "PreToolUse")),
     ],
@@ -332,15 +332,14 @@ def test_from_below_the_root_what_is_run_next_is_said(project: Project) -> None:
     below = project.root / "src"
     below.mkdir()
     project.root, root = below, project.root
-    done = hookrun(project, "init", "--lang", "sh")
+    done = hookrun(project, "init", "--recipe", "custom")
     assert "next: cd .." in done.stdout
     assert (root / "hooks" / "protect-env.sh").exists()
 
 
-@rows("words", [("new", "x", "--lang", "sh"), ("init", "--yes")])
-def test_a_matcher_on_an_event_without_a_tool_is_refused(project: Project, words: tuple[str, ...]) -> None:
+def test_a_matcher_on_an_event_without_a_tool_is_refused(project: Project) -> None:
     """Such a hook never runs: nothing is written."""
-    done = hookrun(project, *words, "--event", "Stop", "--matcher", "bash")
+    done = hookrun(project, "new", "x", "--lang", "sh", "--event", "Stop", "--matcher", "bash")
     assert (done.status, done.stdout) == (1, "")
     assert 'matcher "bash" never matches: stop has no tool' in done.stderr
     assert [path.name for path in project.root.iterdir()] == [".git"]

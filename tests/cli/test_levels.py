@@ -65,7 +65,7 @@ def test_a_level_is_raised_and_kept(project: Project) -> None:
     assert len(declared(project)) == len(catalog.of_level("strict"))
     done = hookrun(project, "add", "guards")
     assert (done.status, "kept, as guards of another level: no-verify" in done.stdout) == (0, True)
-    removed = hookrun(project, "recipes", "remove", "guards", "--json")
+    removed = hookrun(project, "remove", "guards", "--json")
     assert (removed.status, declared(project)) == (0, [])
 
 

@@ -53,19 +53,19 @@ def test_the_state_of_each_hook(project: Project) -> None:
     project.hooks(*approved)
     project.approve()
     with locked_store(str(project.home)) as decided:
-        for name in ("denied", "disabled"):
-            getattr(decided, name).append({"name": name, "root": str(project.root), "digest": "", "time": 0.0})
+        decided.disabled.append(
+            {"name": "disabled", "root": str(project.root), "digest": "", "time": 0.0, "until": None}
+        )
     project.hooks(
         {"name": "ready", "command": "true"},
         {"name": "changed", "command": "false"},
-        {"name": "denied", "command": "true"},
         {"name": "disabled", "command": "true"},
         {"name": "off", "command": "true", "mode": "off"},
         {"name": "error", "command": "true", "timout": 3},
     )
     done = hookrun(project, "list")
     states = [line.split()[3] for line in done.stdout.splitlines()[1:]]
-    assert states == ["ready", "changed", "denied", "disabled", "off", "error"]
+    assert states == ["ready", "changed", "disabled", "off", "error"]
     assert (done.status, done.stderr.count("timout")) == (0, 1)
 
 
@@ -106,7 +106,7 @@ def test_json_has_every_field_and_no_secret(project: Project) -> None:
     assert (report["root"], report["problems"]) == (str(project.root), [])
     hooks = report["hooks"]
     assert isinstance(hooks, list)
-    assert set(hooks[0]) == {*Hook(name="", events=()).to_dict(), "trust", "paused", "not_connected"}
+    assert set(hooks[0]) == {*Hook(name="", events=()).to_dict(), "trust", "off", "not_connected"}
     assert hooks[0]["env"] == {"API_TOKEN": "***", "MODE": "fast"}
     assert (hooks[1]["target"], hooks[1]["headers"]) == ("https://***@h/x", {"X-Key": "***"})
     assert "s3cret" not in hookrun(project, "list").stdout

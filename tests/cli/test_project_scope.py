@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from hookrun.agents import load
 from hookrun.wiring import committed, plan
 from hookrun.wiring.wired_command import this_program
 from tests.cli.command import hookrun
+from tests.cli.terminal import at_terminal
 from tests.cli.wiring import (
     ALL,
     BEFORE_TOOL,
@@ -90,7 +92,7 @@ def test_the_same_events_are_wired_as_for_a_user(project: Project, agent: str) -
     """A hook for nearly any event needs no new install; nor does the first hook."""
     (project.root / "coder.json").unlink()
     _install(project, agent)
-    listed = hookrun(project, "agents", "--json").json["agents"]
+    listed = hookrun(project, "status", "--json").json["agents"]
     assert isinstance(listed, list)
     (shown,) = [each for each in listed if each["agent"] == agent]
     assert sorted(shown["wired"]["project"]) == sorted(plan.events_to_connect(load(agent), []))
@@ -214,7 +216,7 @@ def _old_line(project: Project, agent: str) -> Callable[[], None]:
     return lambda: shutil.rmtree(path.parent)
 
 
-@pytest.mark.parametrize("agent", IN_LINES)
+@pytest.mark.parametrize("agent", [each for each in IN_LINES if each != "vibe"])  # new since
 def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, agent: str) -> None:
     """It contains one user's paths: doctor reports it, install writes the portable line, uninstall removes either."""
     _old_line(project, agent)
@@ -226,6 +228,33 @@ def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, age
         assert str(project.home) not in text
     assert hookrun(project, "uninstall", agent, "--scope", "project").status == 0
     assert all("fire" not in text for text in _texts(project, agent).values())
+
+
+SCRIPTS = json.loads((ROOT / "tests" / "wiring" / "earlier_project_scripts.json").read_bytes())
+"""Each script that a project's lines once held themselves."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("when_missing", ["warn", "block"])
+@pytest.mark.parametrize("script", SCRIPTS, ids=len)
+@pytest.mark.parametrize("agent", [agent for agent in IN_LINES if agent != "cline"])
+def test_a_line_that_held_its_script_is_replaced(project: Project, agent: str, script: str, when_missing: str) -> None:
+    """By every earlier version: install writes today's line, with what it did without hookrun; uninstall removes it."""
+    _install(project, agent, "--when-missing", when_missing)
+    path = settings_file(project, agent, "project")
+    today = path.read_text()
+    event = BEFORE_TOOL[agent]
+    words = ["/bin/sh", "-c", script, "hookrun", when_missing, "PWD", "{}", "fire", "--agent", agent, event]
+    earlier = json.dumps(shlex.join([*words, "--scope", "project"]))
+    before = today.replace(json.dumps(wired_line(project, agent, event, "project")), earlier)
+    assert before != today
+    for command, expected in (("install", True), ("uninstall", False)):
+        shutil.rmtree(project.root / ".hookrun", ignore_errors=True)
+        path.write_text(before)
+        assert "a handwritten line" not in hookrun(project, "doctor", agent).stdout
+        hookrun(project, command, agent, "--scope", "project")
+        assert (path.exists() and path.read_text() == today) == expected
+        assert not path.exists() or "fire" not in path.read_text()
 
 
 def test_a_projects_settings_are_no_reason_to_look_at_an_agent(project: Project) -> None:
@@ -252,7 +281,7 @@ SEVEN = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode")
 
 @pytest.mark.slow
 def test_what_is_committed_is_small_and_readable(project: Project) -> None:
-    """Seven agents together: at most 32 KB, no command of more than 90 characters, one script for all."""
+    """Seven agents together: at most 32 KB, no line of a command over 90 characters, one script for all."""
     before = tree(project.root)
     for agent in SEVEN:
         _install(project, agent, "--when-missing", "block")
@@ -262,13 +291,41 @@ def test_what_is_committed_is_small_and_readable(project: Project) -> None:
     script = project.root / ".hookrun" / "run"
     assert len(script.read_text().splitlines()) < 120
     assert script.read_bytes() == committed.script().encode()
-    for agent in ("claude", "codex", "gemini", "qwen", "copilot"):
+    for agent in IN_LINES:
         for event in plan.events_to_connect(load(agent), []):
-            assert len(wired_line(project, agent, event, "project")) <= 90
+            lines = wired_line(project, agent, event, "project").splitlines()
+            assert [line for line in lines if len(line) > 90 and not line.startswith("#")] == []
     for agent in SEVEN:
         assert script.exists()
         assert hookrun(project, "uninstall", agent, "--scope", "project").status == 0
     assert not script.parent.exists()
+
+
+REFUSED_BY_STATUS: dict[str, Callable[[int], bool]] = {
+    "claude": lambda status: status == 2,
+    "codex": lambda status: status == 2,
+    "gemini": lambda status: status >= 2,
+    "qwen": lambda status: status == 2,
+    "copilot": lambda status: status != 0,
+    "cline": lambda _status: False,  # it obeys only JSON
+}
+"""Which statuses each agent takes for a refusal of a tool, as measured live."""
+SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
+
+
+def _refused(agent: str, done: subprocess.CompletedProcess[bytes]) -> bool:
+    return REFUSED_BY_STATUS[agent](done.returncode) or any(
+        word in done.stdout for word in (b'"deny"', b'"decision":"block"', b'"cancel":true')
+    )
+
+
+def _run_by(project: Project, shell: str, agent: str, line: str, **env: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a line where `/bin/sh` is a certain shell, and hookrun is missing."""
+    sh = project.home.parent / "shells" / shell / "sh"
+    if not sh.exists():
+        sh.parent.mkdir(parents=True)
+        sh.symlink_to(str(shutil.which(shell)))
+    return run_line(project, line.replace("/bin/sh ", f"{sh} "), before_tool(project, agent), PATH=NOWHERE, **env)
 
 
 @pytest.mark.parametrize(
@@ -285,16 +342,57 @@ def test_what_is_committed_is_small_and_readable(project: Project) -> None:
 def test_a_script_that_cannot_start_refuses_the_tool(
     project: Project, agent: str, broken: Callable[[Path], object]
 ) -> None:
-    """With `block`, in the agent's form; doctor names the script."""
+    """With `block`, in the agent's form, whatever shell `sh` is; doctor names the script."""
     _install(project, agent, "--when-missing", "block")
     script = project.root / ".hookrun" / "run"
     script.chmod(0o644)  # the execute bit is not needed
     line = _line(project, agent, BEFORE_TOOL[agent])
     assert "refused" in run_line(project, line, before_tool(project, agent)).stdout.decode()
     broken(script)
-    done = run_line(project, line, before_tool(project, agent), PATH=NOWHERE)
-    assert done.returncode == 2 or b'"cancel":true' in done.stdout
+    for shell in SHELLS:
+        assert _refused(agent, _run_by(project, shell, agent, line)), shell
     assert ".hookrun/run " in hookrun(project, "doctor", agent).stdout
+
+
+@pytest.mark.parametrize("agent", IN_LINES)
+def test_with_warn_the_shells_status_is_what_the_agent_gets(project: Project, agent: str) -> None:
+    """For a missing script dash has the status 2, which is hookrun's own where it cannot answer: it stays."""
+    _install(project, agent, "--when-missing", "warn")
+    line = _line(project, agent, BEFORE_TOOL[agent])
+    for shell in SHELLS:
+        assert not _refused(agent, _run_by(project, shell, agent, line)), shell
+    (project.root / ".hookrun" / "run").unlink()
+    statuses = {shell: _run_by(project, shell, agent, line).returncode for shell in SHELLS}
+    assert statuses == {shell: {"dash": 2, "bash": 127}[shell] for shell in SHELLS}
+
+
+HOSTILE = {
+    "BASH_ENV": "{project}/silence",
+    "ENV": "{project}/silence",
+    "BASH_FUNC_[%%": "() {{ return 1; }}",
+    "BASH_FUNC_printf%%": "() {{ :; }}",
+    "IFS": "/",
+    "CDPATH": "/",
+}
+
+
+@pytest.mark.parametrize(
+    ("shell", "name", "value", "refused"),
+    [
+        *((shell, name, value, True) for shell in SHELLS for name, value in HOSTILE.items()),
+        ("dash", "SHELLOPTS", "noexec", True),
+        ("bash", "SHELLOPTS", "noexec", False),
+    ],
+)
+def test_the_environment_does_not_silence_the_script(
+    project: Project, shell: str, name: str, value: str, *, refused: bool
+) -> None:
+    """But for bash's `SHELLOPTS`, which silences the agent's own shell as well: there is no line that it would run."""
+    _install(project, "claude", "--when-missing", "block")
+    (project.root / "silence").write_text("exit 0\n")
+    line = _line(project, "claude", "PreToolUse")
+    done = _run_by(project, shell, "claude", line, **{name: value.format(project=project.root)})
+    assert _refused("claude", done) == refused
 
 
 def test_the_config_says_how_to_install_and_what_to_do_without(project: Project) -> None:
@@ -308,3 +406,102 @@ def test_the_config_says_how_to_install_and_what_to_do_without(project: Project)
     answer = run_line(project, line, before_tool(project, "claude"), PATH=NOWHERE).stdout.decode()
     assert '"deny"' in answer
     assert HOW in answer
+
+
+GUARD: dict[str, object] = {"name": "keeper", "event": "pre_tool_use", "command": "true", "on_failure": "block"}
+
+
+def test_block_is_proposed_where_a_guard_is(project: Project) -> None:
+    """With the reason; without a terminal the option or the config's key decides, and what was decided lasts."""
+    project.hooks(GUARD)
+    proposed = "hookrun install claude codex --scope project --when-missing block"
+    for words in (("--dry-run",), (), ()):
+        done = hookrun(project, "install", "claude", "codex", "--scope", "project", "--trust", *words)
+        assert "where hookrun is missing, no guard runs (keeper), and tools run" in done.stderr
+        assert f"`{proposed}`" in done.stderr
+    settings = project.root / ".hookrun" / "settings"
+    assert settings.read_text() == "when_missing warn\n"
+    assert hookrun(project, *proposed.split()[1:], "--trust").status == 0
+    assert settings.read_text() == "when_missing block\n"
+    later = hookrun(project, "install", "gemini", "--scope", "project", "--trust")
+    assert "no guard runs" not in later.stderr
+    assert settings.read_text() == "when_missing block\n"
+    assert wired_line(project, "gemini", "BeforeTool", "project").endswith(" || exit 2")
+    project.hooks(GUARD, when_missing="warn")
+    assert "no guard runs" not in hookrun(project, "install", "claude", "--scope", "project").stderr
+    assert settings.read_text() == "when_missing warn\n"
+
+
+@pytest.mark.parametrize(("answer", "decided"), [("", "block"), ("n", "warn")])
+def test_at_a_terminal_the_user_decides(project: Project, answer: str, decided: str) -> None:
+    """Enter accepts the proposal."""
+    project.hooks(GUARD)
+    project.approve()
+    done = at_terminal(project, "install", "claude", "--scope", "project", answers=(answer,), question="]: ")
+    assert done.status == 0
+    assert "Where hookrun is missing, no guard runs (keeper)." in " ".join(done.screen.split())
+    written = (project.root / ".hookrun" / "settings").read_text()
+    assert written == f"when_missing {decided}\n"
+
+
+def _put_directory_there(script: Path) -> None:
+    script.unlink()
+    script.mkdir()
+
+
+CHANGED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (Path.unlink, "is missing"),
+    "crlf": (
+        lambda script: script.write_bytes(script.read_bytes().replace(b"\n", b"\r\n")),
+        "has line ends of Windows",
+    ),
+    "changed": (lambda script: script.write_text("#!/bin/sh\nexit 0\n"), "is none that hookrun has written"),
+    "no file": (_put_directory_there, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_validate_and_doctor_name_a_script_that_is_not_hookruns(project: Project, change: str) -> None:
+    """Each with the command that writes it again."""
+    for agent in ("claude", "gemini"):
+        _install(project, agent)
+    assert "0 warnings" in hookrun(project, "validate").stdout
+    alter, expected = CHANGED[change]
+    script = project.root / ".hookrun" / "run"
+    alter(script)
+    done = hookrun(project, "validate")
+    assert f".hookrun/run:1:1: the script {expected}" in done.stdout
+    proposed = "hookrun install claude gemini --scope project"
+    assert f"hint: run `{proposed}`" in " ".join(done.stdout.split())
+    assert hookrun(project, "validate", "--strict").status == 1
+    found = hookrun(project, "doctor", "claude").stdout
+    assert f"its .hookrun/run {expected}" in found
+    shutil.rmtree(script, ignore_errors=True)
+    assert hookrun(project, *proposed.split()[1:]).status == 0
+    assert "0 warnings" in hookrun(project, "validate").stdout
+
+
+def test_validate_and_doctor_say_when_the_settings_differ_from_the_config(project: Project) -> None:
+    """What the config has changed since; installing again copies it, also into the entries of every agent named."""
+    for agent in ("claude", "gemini"):
+        _install(project, agent)
+    how = "uv tool install git+https://example.org/hookrun"
+    project.hooks({"name": "guard", "command": "true"}, install=how, when_missing="block")
+    project.approve()
+    done = hookrun(project, "validate")
+    shown = " ".join(done.stdout.split())
+    texts = [
+        f"has no `install`, the config `install {how}`",
+        "has `when_missing warn`, the config `when_missing block`",
+    ]
+    found = hookrun(project, "doctor", "claude").stdout
+    for text in texts:
+        assert f".hookrun/settings:1:1: {text}" in shown
+        assert f".hookrun/settings {text}" in " ".join(found.split())
+    assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+    assert "0 warnings" in hookrun(project, "validate").stdout
+    assert "the command differs" in hookrun(project, "doctor", "gemini").stdout
+    assert hookrun(project, "install", "gemini", "--scope", "project").status == 0
+    assert "the command differs" not in hookrun(project, "doctor", "gemini").stdout
+    project.hooks({"name": "guard", "command": "true"})
+    assert f"has `install {how}`, the config no `install`" in hookrun(project, "validate").stdout

@@ -28,7 +28,7 @@ from hookrun.fire.command import parse_arguments
 from hookrun.fire.invocation import FireError
 from hookrun.recipes.work_snapshots import take
 from hookrun.wiring.plan import InstallRequest
-from hookrun.wiring.targets import InstallLocation
+from hookrun.wiring.targets import SCOPES, InstallLocation
 from hookrun.wiring.wired_command import this_program
 from tests.cli.command import Done, hookrun
 from tests.cli.terminal import at_terminal
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).resolve().parent.parent.parent / "hookrun"
 
 NAMES = "|".join(sorted(COMMANDS, key=len, reverse=True))
-QUOTED = re.compile(rf"`((?:[^`\n]*\| |cd [^`\n]* && )?hookrun (?:{NAMES})(?![\w:.-])[^`\n]*)`")
+QUOTED = re.compile(rf"`((?:[^`\n]*\| |cd [^`\n]* && |HOME=[^`\n ]* )?hookrun (?:{NAMES})(?![\w:.-])[^`\n]*)`")
 BARE = re.compile(rf"(?<![`\w./-])hookrun (?:{NAMES})(?![\w:.-])[^\n]*")
 """The text to copy, up to the end of its line: prose behind it would be copied, too."""
 
@@ -54,6 +54,7 @@ HELP = ("Examples:\n", "Usage: ")
 
 VALUES = {
     "AGENT": "claude", "EVENT": "pre_tool_use", "N": "3", "RECIPE": "no-force-push",
+    "names": "claude", "agents": "claude",
     "name": "claude", "agent": "claude", "agent.NAME": "claude", "agent.agent.NAME": "claude", "self._agent": "claude",
     "other.scope": "project", "case.event": "stop", "header.get('event')": "stop", "hook": "claude",
     "near": "list", "case.agent.NAME": "claude",
@@ -267,7 +268,7 @@ def fixed() -> list[str]:
     return sorted(each for each in proposed() if not re.search(rf"{MARK}|{{|\b[A-Z]+\b", each) and each != TITLE)
 
 
-DECISIONS = ("hookrun allow", "hookrun pause")
+DECISIONS = ("hookrun allow", "hookrun disable")
 """Commands for a terminal of the user's own."""
 
 
@@ -296,13 +297,15 @@ def _asked(*arguments: str) -> Callable[[Project], Done]:
     return lambda project: hookrun(project, *arguments)
 
 
-def _of_another_home(*arguments: str) -> Callable[[Project], Done]:
-    def bring_about(project: Project) -> Done:
-        home = project.root.parent / "other home"
-        home.mkdir()
-        return hookrun(project, *arguments, "--home", str(home))
+def _guarded(project: Project) -> Done:
+    project.hooks({"command": "true", "on_failure": "block"})
+    return hookrun(project, "install", "claude", "--scope", "project")
 
-    return bring_about
+
+def _without_script(project: Project) -> Done:
+    assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+    (project.root / ".hookrun" / "run").unlink()
+    return hookrun(project, "validate")
 
 
 def _doctor(agent: str, *options: str) -> Callable[[Project], Done]:
@@ -394,12 +397,13 @@ def _kept(project: Project) -> Done:
 
 
 SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
+    "a guard in a project": (_guarded, "hookrun install claude --scope project --when-missing block"),
+    "validate, without a script": (_without_script, "hookrun install claude --scope project"),
     "codex asks for trust": (_asked("install", "codex"), "hookrun install codex --trust"),
     "of a project": (
         _asked("install", "codex", "--scope", "project"),
         "hookrun install codex --scope project --trust",
     ),
-    "of another home": (_of_another_home("install", "codex"), "hookrun install codex --trust --home '/"),
     "doctor, without trust": (_doctor("codex"), "hookrun install codex --trust"),
     "doctor, without trust in a project": (
         _doctor("codex", "--scope", "project"),
@@ -418,22 +422,19 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude",
     ),
     "update of a recipe that is not declared": (
-        _asked("recipes", "update", "no-force-push"),
+        _asked("update", "no-force-push"),
         "hookrun add no-force-push",
     ),
     "a level without guards": (
         _asked("add", "no-force-push", "--level", "strict"),
         "hookrun add guards --level strict",
     ),
-    "of one's own": (_asked("recipes", "update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
-    "denied": (_decided("deny"), "hookrun enable 'my guard'"),
+    "of one's own": (_asked("update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
     "disabled": (_decided("disable"), "hookrun enable 'my guard'"),
-    "paused": (_decided("pause"), "hookrun resume 'my guard'"),
     "hooks in another form": (_claude_form, "hookrun config migrate /"),
     "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_asked("add", "no-force-push", "--user"), "hookrun test /"),
     "a new hook": (_asked("new", "other", "--lang", "sh", "--matcher", "bash"), "hookrun trust"),
-    "with another home": (_of_another_home("new", "other", "--lang", "sh"), "hookrun trust --home '/"),
     "hooks that did not run": (_ended_early, "hookrun explain pre_tool_use --tool bash"),
     "a test that fails": (_failing_case, "hookrun fire pre_tool_use --explain"),
     "several command lines": (_asked("try", "rm", "x"), "hookrun try 'rm x'"),
@@ -452,6 +453,7 @@ ELSEWHERE = {
     "hookrun install AGENT": "words in capitals",
     "hookrun try COMMAND --repeat N": "words in capitals",
     "hookrun allow ": "tests/fire/test_allowed_once.py runs it, at a terminal",
+    "HOME=": "tests/torture/test_homes.py has another home",
     "hookrun help ": "test_frame.py asks for what there is no help for",
 }
 """Commands with values that no situation here brings about, and where they are."""
@@ -470,7 +472,7 @@ def test_each_command_with_a_value_has_a_situation() -> None:
 
 @pytest.mark.lint
 def test_commands_that_are_put_together_are_taken(project: Project) -> None:
-    """`InstallRequest.command` adds agent, scope and home to a verb and options, which are words in the source."""
+    """`InstallRequest.command` adds agent and scope to a verb and options, which are words in the source."""
     calls = [
         [ast.literal_eval(each) for each in node.args]
         for path in PACKAGE.rglob("*.py")
@@ -481,12 +483,11 @@ def test_commands_that_are_put_together_are_taken(project: Project) -> None:
         and not (isinstance(node.func.value, ast.Name) and node.func.value.id == "click")
     ]
     assert len(calls) > 2
-    scopes = (("user", None), ("managed", None), ("project", "/a b"))
-    for (scope, home), (verb, *options) in itertools.product(scopes, calls):
-        spot = InstallLocation(home or "/", str(project.root), {} if home else {"HOME": "/"})
+    for scope, (verb, *options) in itertools.product(SCOPES, calls):
+        spot = InstallLocation("/", str(project.root), {})
         text = InstallRequest(load("claude"), scope, spot, this_program()).command(verb, *options)
         check(shlex.split(text.strip("`"))[1:])
-        assert ("--home '/a b'" in text, "--scope project" in text) == (home is not None, scope == "project")
+        assert ("--scope project" in text) == (scope == "project")
 
 
 @pytest.mark.slow

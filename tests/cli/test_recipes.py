@@ -146,7 +146,7 @@ def test_recipes_are_listed_and_shown(recipes: Recipes) -> None:
 @pytest.mark.slow
 def test_a_recipe_is_one_entry_with_its_options(recipes: Recipes) -> None:
     """It blocks by its option, it is pinned, and its tests are beside the hooks."""
-    done = recipes.hookrun("recipes", "add", "say-no", "--option", "word=never")
+    done = recipes.hookrun("add", "say-no", "--option", "word=never")
     assert done.status == 0, done.stderr
     assert recipes.declared() == [{"recipe": "say-no@1", "options": {"word": "never"}}]
     context = {"tool_name": "bash", "tool_args": {"command": "never"}}
@@ -181,9 +181,9 @@ def test_it_is_declared_in_yaml_where_hooks_are(recipes: Recipes) -> None:
     assert path.read_text() == f"{ours}- recipe: say-no@1\n"
     assert recipes.hookrun("test").status == 0
     recipes.has(timeout=6)
-    assert "say-no: updated" in recipes.hookrun("recipes", "update").stdout
+    assert "say-no: updated" in recipes.hookrun("update").stdout
     assert path.read_text() == f"{ours}- recipe: say-no@2\n"
-    assert recipes.hookrun("recipes", "remove", "say-no").status == 0
+    assert recipes.hookrun("remove", "say-no").status == 0
     assert path.read_text() == ours
     assert not (recipes.project.root / "hooks").exists()
 
@@ -201,8 +201,8 @@ def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     assert f"hookrun test {own.parent}" in done.stdout
     assert recipes.hookrun("test", str(own.parent)).status == 0
     assert recipes.hookrun("validate").stdout == "checked 2 hooks in 1 file: 0 errors, 0 warnings\n"
-    assert recipes.hookrun("recipes", "update", "--user").stdout == "say-no: up to date\n"
-    assert recipes.hookrun("recipes", "remove", "say-no", "--user").status == 0
+    assert recipes.hookrun("update", "--user").stdout == "say-no: up to date\n"
+    assert recipes.hookrun("remove", "say-no", "--user").status == 0
     assert json.loads(own.read_text())["hooks"] == []
 
 
@@ -249,12 +249,12 @@ def test_cases_that_somebody_changed_stay(recipes: Recipes) -> None:
     recipes.hookrun("add", "say-no")
     path = recipes.project.root / "hooks" / "say-no.hooktest.yaml"
     recipes.cases.write_text(CASES.replace("echo no", "echo no no"))
-    recipes.hookrun("recipes", "update")
+    recipes.hookrun("update")
     assert "echo no no" in path.read_text()
     path.write_text(path.read_text().replace("refused", "refused by us"))
     recipes.cases.write_text(CASES)
-    assert "say-no.hooktest.yaml: kept as you changed it" in recipes.hookrun("recipes", "update").stdout
-    assert "say-no.hooktest.yaml: kept as you changed it" in recipes.hookrun("recipes", "remove", "say-no").stdout
+    assert "say-no.hooktest.yaml: kept as you changed it" in recipes.hookrun("update").stdout
+    assert "say-no.hooktest.yaml: kept as you changed it" in recipes.hookrun("remove", "say-no").stdout
     assert "by us" in path.read_text()
     assert recipes.declared() == []
 
@@ -267,7 +267,7 @@ def test_at_a_terminal_what_was_declared_is_approved(recipes: Recipes) -> None:
     session = recipes.at_terminal("add", "say-no")
     assert "approved say-no-later" in session.screen
     assert recipes.states() == {"theirs": "new", "say-no": "approved", "say-no-later": "approved"}
-    recipes.hookrun("recipes", "remove", "say-no")
+    recipes.hookrun("remove", "say-no")
     recipes.project.script("hookrun/recipes/say_no.py", "raise SystemExit('evil')\n")
     recipes.at_terminal("add", "say-no")
     assert recipes.states()["say-no"] == "approved"
@@ -311,8 +311,8 @@ def test_changed_cases_are_replaced_on_request(recipes: Recipes) -> None:
         (("add", "say-no", "--option", "wort=x"), 'did you mean "word"?'),
         (("add", "say-no", "--option", "word"), '"word" is not NAME=VALUE'),
         (("add", "say-no", "protect-hooks", "--option", "word=x"), "add the recipes one by one"),
-        (("recipes", "update", "say-no"), 'has no recipe "say-no"'),
-        (("recipes", "remove", "say-no"), 'no recipe "say-no" here'),
+        (("update", "say-no"), 'has no recipe "say-no"'),
+        (("remove", "say-no"), 'no hook named "say-no" here'),
         (("recipes", "sho"), "did you mean `hookrun recipes show`?"),
         (("add",), "missing argument"),
     ],
@@ -339,9 +339,8 @@ def test_a_hook_of_ones_own_is_not_taken_for_the_recipes(recipes: Recipes) -> No
     "words",
     [
         ("add", "protect-hooks"),
-        ("recipes", "add", "protect-hooks"),
-        ("recipes", "update"),
-        ("recipes", "remove", "protect-hooks"),
+        ("update",),
+        ("remove", "protect-hooks"),
     ],
 )
 def test_an_agent_does_not_change_a_persons_own_hooks(project: Project, words: tuple[str, ...]) -> None:

@@ -17,9 +17,9 @@ WRITES = (
     ("init", "--yes"),
     ("new", "more", "--lang", "sh"),
     ("add", "no-force-push"),
-    ("recipes", "add", "protect-hooks", "--user"),
-    ("recipes", "update"),
-    ("recipes", "remove", "no-force-push"),
+    ("add", "protect-hooks", "--user"),
+    ("update",),
+    ("remove", "no-force-push"),
     ("install", "claude"),
     ("uninstall", "claude"),
 )
@@ -79,7 +79,7 @@ def test_what_agents_run_and_what_waits_for_a_person(project: Project) -> None:
 def test_a_conflict_is_named(project: Project) -> None:
     """As status and as `ok`."""
     project.hooks({"recipe": "no-force-push@999"})
-    done = hookrun(project, "recipes", "update", "--json")
+    done = hookrun(project, "update", "--json")
     assert (done.status, done.json["ok"], done.json["conflicts"]) == (1, False, ["no-force-push"])
 
 

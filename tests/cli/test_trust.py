@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun.cli.commands import Workspace
+from hookrun.core.model import Hook
+from hookrun.trust.approvals import UserDecisions
 from tests.cli.command import hookrun, states
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
@@ -65,7 +68,7 @@ def test_a_person_decides_about_each_hook(declared: Project) -> None:
     session = at_terminal(declared, "trust", answers=("y", "n"))
     assert (session.status, states(declared)) == (1, {"guard": "approved", "note": "new"})
     session = at_terminal(declared, "trust", answers=("v",))
-    assert (session.status, states(declared)) == (0, {"guard": "approved", "note": "denied"})
+    assert (session.status, states(declared)) == (0, {"guard": "approved", "note": "disabled"})
     assert at_terminal(declared, "trust").status == 0
     hookrun(declared, "trust", "--yes", digests(declared)["note"])
     assert states(declared)["note"] == "approved"
@@ -121,39 +124,55 @@ def test_exactly_the_named_digests_are_approved(declared: Project) -> None:
 
 @pytest.mark.slow
 def test_what_is_decided_is_listed_and_forgotten(declared: Project) -> None:
-    """`--list` has all projects; `untrust` forgets a digest, or a project with all that was decided about it."""
+    """`--list` has all projects; `--forget` forgets a digest, or a project with all that was decided about it."""
     known = digests(declared)
     hookrun(declared, "trust", "--yes", *known.values())
     assert at_terminal(declared, "disable", "note").status == 0
     listed = hookrun(declared, "trust", "--list").stdout
     assert all(digest in listed for digest in known.values())
     assert "disabled  note" in listed
-    assert "forgot 1 decision" in at_terminal(declared, "untrust", known["guard"]).screen
+    assert "forgot 1 decision" in at_terminal(declared, "trust", "--forget", known["guard"]).screen
     assert states(declared) == {"guard": "new", "note": "disabled"}
-    assert "forgot 2 decisions" in at_terminal(declared, "untrust").screen
+    assert "forgot 2 decisions" in at_terminal(declared, "trust", "--forget").screen
     assert states(declared) == {"guard": "new", "note": "new"}
     assert "no decisions yet" in hookrun(declared, "trust", "--list").stdout
 
 
-@pytest.mark.slow
-def test_enabling_a_denied_hook_names_the_approval_that_it_needs(declared: Project) -> None:
-    """A denied hook is new again; a disabled one keeps its approval."""
-    assert at_terminal(declared, "deny", "guard").status == 0
-    assert "approve it with `hookrun trust`" in hookrun(declared, "enable", "guard").stdout
-    hookrun(declared, "trust", "--yes", digests(declared)["guard"])
-    assert at_terminal(declared, "disable", "guard").status == 0
-    assert "trust" not in hookrun(declared, "enable", "guard").stdout
+def test_a_managed_hook_is_disabled_only_if_it_says_so(declared: Project) -> None:
+    """With `overridable: true`, by its name and with all; else it stays on."""
+    hooks = [
+        Hook(name=name, events=("stop",), layer="managed", overridable=name == "loose") for name in ("fixed", "loose")
+    ]
+    project = Workspace(str(declared.home)).project(str(declared.root))
+    for meant in (hooks[1], None):
+        project.disable(hooks[0], None)
+        project.disable(meant, None if meant else 600)
+        shown = [project.why_off(each) for each in hooks]
+        decisions = UserDecisions(str(declared.home), str(declared.root), project.environment, {})
+        assert [decisions.reason_off(each) for each in hooks] == shown
+        assert shown[0] is None
+        assert str(shown[1]).startswith("disabled")
+        assert project.enable(meant)
+        assert project.why_off(hooks[1]) is None
 
 
-def test_nothing_to_forget_and_nothing_to_resume_are_errors(declared: Project) -> None:
-    """A digest or a hook that is misspelled is reported, with status 1."""
-    done = at_terminal(declared, "untrust", "sha256:zz")
+def test_one_hook_is_not_enabled_while_all_are_disabled(declared: Project) -> None:
+    """That is said, with the command that ends it."""
+    assert at_terminal(declared, "disable", "--all").status == 0
+    still = hookrun(declared, "enable", "note").stdout
+    assert "not disabled: note" in still
+    assert "`hookrun enable --all` ends that" in still
+    assert hookrun(declared, "enable", "--all").stdout == "enabled all hooks\n"
+
+
+def test_nothing_to_forget_is_an_error(declared: Project) -> None:
+    """A digest that is misspelled is reported, with status 1; nothing to enable is not."""
+    done = at_terminal(declared, "trust", "--forget", "sha256:zz")
     assert (done.status, "no decision about sha256:zz" in done.screen) == (1, True)
-    resumed = hookrun(declared, "resume", "nope")
-    assert (resumed.status, resumed.stderr.splitlines()[0]) == (1, 'error: "nope" is not paused')
+    assert "nothing to do" in hookrun(declared, "enable", "--all").stdout
 
 
-@pytest.mark.parametrize("command", ["deny", "disable", "enable", "pause"])
+@pytest.mark.parametrize("command", ["disable", "enable"])
 def test_a_hook_that_is_not_there_is_told_with_the_nearest(declared: Project, command: str) -> None:
     """A mistyped name decides nothing."""
     session = at_terminal(declared, command, "gaurd")
@@ -215,15 +234,15 @@ def test_the_project_is_the_one_of_a_run(project: Project) -> None:
 
 
 def test_list_says_what_is_decided(declared: Project) -> None:
-    """In the flags of each hook of the project, and for programs under `trust` and `paused`."""
+    """In the flags of each hook of the project, and for programs under `trust` and `off`."""
     known = digests(declared)
     assert "not approved" in hookrun(declared, "list").stdout
     hookrun(declared, "trust", "--yes", known["guard"])
-    assert at_terminal(declared, "pause", "note").status == 0
+    assert at_terminal(declared, "disable", "note", "--for", "10m").status == 0
     hooks = {each["name"]: each for each in json.loads(hookrun(declared, "list", "--json").stdout)["hooks"]}
-    assert (hooks["guard"]["trust"], hooks["guard"]["paused"]) == ("approved", None)
+    assert (hooks["guard"]["trust"], hooks["guard"]["off"]) == ("approved", None)
     assert hooks["note"]["trust"] == "new"
-    assert str(hooks["note"]["paused"]).startswith("paused until")
+    assert str(hooks["note"]["off"]).startswith("disabled until")
     (declared.home / ".local/share/hookrun/trust.json").write_text("{")
     done = hookrun(declared, "list")
     assert (done.status, "trust.json" in done.stderr, "guard" in done.stdout) == (1, True, True)

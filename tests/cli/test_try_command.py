@@ -334,3 +334,19 @@ def test_fire_does_not_repeat(project: Project) -> None:
     done = hookrun_process(project, "fire", "stop", "--repeat=3")
     assert done.status == 1
     assert 'unknown option "--repeat"\nhint: did you mean `hookrun try COMMAND --repeat N`?' in done.stderr
+
+
+def test_a_replaced_output_is_shown(project: Project) -> None:
+    """In the hook's row, as a difference with `--long`, in the verdict as JSON, and as the agent gets it."""
+    replaces = says(action="modify", modified_output="[hidden] here")
+    project.hooks({"name": "hides", "event": "post_tool_use", "command": replaces})
+    project.approve()
+    context = {"tool_name": "bash", "tool_args": {"command": "x"}, "tool_result_output": "hunter2 here"}
+    (project.root / "ctx.json").write_text(json.dumps(context))
+    about = ("--event", "post_tool_use", "--ctx", "ctx.json")
+    assert '"[hidden] here"' in hookrun(project, "try", *about).stdout
+    shown = hookrun(project, "try", *about, "--long", "--agent", "claude").stdout
+    assert "output (- before, + after)\n  @@ -1 +1 @@\n  -hunter2 here\n  +[hidden] here\n" in shown
+    assert '"updatedToolOutput":"[hidden] here"' in shown
+    (call,) = calls(project, *about)
+    assert call["verdict"] == {"action": "modify", "modified_output": "[hidden] here"}

@@ -89,8 +89,8 @@ def _installed(project: Project) -> None:
         (_nothing, ("add", "no-force-push", "--user")),
         (_nothing, ("add", "no-force-push", "--json")),
         (_recipe, ("add", "no-force-push", "--option", "lease=yes")),
-        (_changed_cases, ("recipes", "update", "--replace")),
-        (_recipe, ("recipes", "remove", "no-force-push")),
+        (_changed_cases, ("update", "--replace")),
+        (_recipe, ("remove", "no-force-push")),
         (_nothing, ("new", "guard", "--lang", "sh")),
         (_nothing, ("init", "--yes")),
         (_hook, ("install", "claude")),
@@ -119,7 +119,7 @@ def test_nothing_is_claimed_that_was_not_done(
 
 @pytest.mark.parametrize(
     ("arguments", "answers"),
-    [(("trust",), ("y",)), (("deny", "guard"), ()), (("disable", "guard"), ()), (("pause",), ())],
+    [(("trust",), ("y",)), (("disable", "guard"), ()), (("disable", "--all"), ())],
 )
 def test_no_decision_is_claimed_that_was_not_kept(
     project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], answers: tuple[str, ...]
@@ -131,7 +131,7 @@ def test_no_decision_is_claimed_that_was_not_kept(
     session = at_terminal(project, *arguments, answers=answers, env={"PYTHONDONTWRITEBYTECODE": "1"})
     assert session.status == 1
     assert "so nothing was changed" in session.screen
-    for claim in ("  approved", "denied guard", "disabled guard", "are paused"):
+    for claim in ("  approved", "disabled guard", "disabled all"):
         assert claim not in session.screen
 
 
@@ -140,5 +140,5 @@ def test_a_dry_run_claims_nothing(project: Project) -> None:
     done = hookrun(project, "add", "no-force-push", "--dry-run")
     assert done.stdout.startswith("no-force-push: would be added\n")
     assert hookrun(project, "add", "no-force-push").stdout.startswith("no-force-push: added\nwrote ")
-    done = hookrun(project, "recipes", "remove", "no-force-push", "--dry-run")
-    assert done.stdout.startswith("no-force-push: would be removed\n")
+    done = hookrun(project, "remove", "no-force-push", "--dry-run")
+    assert done.stdout.startswith("no-force-push: would be removed from coder.json\n")

@@ -16,7 +16,7 @@ from tests.cli.wiring import settings_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.trust.store import Refused
+    from hookrun.trust.store import Disabled
     from tests.conftest import Project
 
     Setup = Callable[[Project], object]
@@ -76,23 +76,20 @@ def _changed(project: Project) -> None:
     project.script("guard.sh", "#!/bin/sh\nexit 2\n")
 
 
-def _decided(what: str) -> Setup:
-    """Return what denies or disables the hook, as the command of that name does at a terminal."""
+def _disabled(*, every: bool = False) -> Setup:
+    """Return what disables the hook, or all hooks for an hour, as `hookrun disable` does at a terminal."""
 
     def setup(project: Project) -> None:
         declared()(project)
-        refused: Refused = {"name": "guard", "root": str(project.root), "digest": "", "time": 0.0}
+        now = time.time()
+        root = "" if every else str(project.root)
+        entry: Disabled = {"name": "guard", "root": root, "digest": "", "time": now, "until": None}
+        if every:
+            entry |= {"name": None, "until": now + 3600}
         with locked_store(str(project.home)) as decided:
-            getattr(decided, what).append(refused)
+            decided.disabled.append(entry)
 
     return setup
-
-
-def _paused(project: Project) -> None:
-    declared()(project)
-    now = time.time()
-    with locked_store(str(project.home)) as decided:
-        decided.paused.append({"hook": None, "begin": now, "until": now + 3600})
 
 
 def _wired(agent: str, **fields: object) -> Setup:
@@ -255,15 +252,14 @@ WAYS = (
         "Run `hookrun trust`, which shows the difference.",
         setup=_changed,
     ),
-    Way("The hook is disabled", "guard is disabled", "Run `hookrun enable guard`.", setup=_decided("disabled")),
-    Way(
-        "The hook is denied",
-        "guard is denied",
-        "Run `hookrun enable guard`, then `hookrun trust`.",
-        setup=_decided("denied"),
-    ),
+    Way("The hook is disabled", "guard is disabled", "Run `hookrun enable guard`.", setup=_disabled()),
     Way("The mode of the hook is off", "guard is off: mode is off", "Remove `mode`.", setup=declared(mode="off")),
-    Way("Hooks are paused", "guard is paused until ", "Run `hookrun resume`.", setup=_paused),
+    Way(
+        "All hooks are disabled for a time",
+        "guard is disabled until ",
+        "Run `hookrun enable --all`.",
+        setup=_disabled(every=True),
+    ),
     Way(
         "HOOKRUN=0 is set",
         "HOOKRUN=0 is set: `hookrun fire` runs no hooks",

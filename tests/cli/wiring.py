@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi")
+ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
 SETTINGS = {
     ("claude", "user"): ".claude/settings.json",
     ("claude", "project"): ".claude/settings.json",
@@ -38,6 +39,8 @@ SETTINGS = {
     ("kilo", "project"): ".kilo/plugin/hookrun.js",
     ("pi", "user"): ".pi/agent/extensions/hookrun.js",
     ("pi", "project"): ".pi/extensions/hookrun.js",
+    ("vibe", "user"): ".vibe/hooks.toml",
+    ("vibe", "project"): ".vibe/hooks.toml",
 }
 """Agent and scope -> the settings file for its tool calls, from the home or the project."""
 
@@ -51,6 +54,7 @@ BEFORE_TOOL = {
     "opencode": "tool.execute.before",
     "kilo": "tool.execute.before",
     "pi": "tool_call",
+    "vibe": "pre_tool",
 }
 """Agent -> its event before a tool call."""
 
@@ -95,6 +99,8 @@ def wired_line(project: Project, agent: str, event: str, scope: str = "user") ->
     path = settings_file(project, agent, scope)
     if agent == "cline":
         return path.with_name(event).read_text()
+    if agent == "vibe":
+        return next(str(each["command"]) for each in tomllib.loads(path.read_text())["hooks"] if each["type"] == event)
     entry = json.loads(path.read_bytes())["hooks"][event][-1]
     handler = entry if agent == "copilot" else entry["hooks"][-1]
     return str(handler["bash" if agent == "copilot" else "command"])

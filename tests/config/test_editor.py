@@ -1,13 +1,16 @@
-"""What VS Code shows in a config file, offline: its JSON language server reads the schema beside the file."""
+"""What VS Code shows in a config file: its JSON language server reads the schema that the file names."""
 
 from __future__ import annotations
 
 import json
+from email.message import Message
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SETTINGS, schema
+from hookrun.scaffold import declaration_file
 from hookrun.scaffold.declaration_file import SCHEMA_FILE
 from tests.cli.command import hookrun
 from tests.config.json_server import SERVER, JsonServer
@@ -33,11 +36,10 @@ TEXT = """{
 
 @pytest.fixture
 def config(project: Project) -> Path:
-    """A config file beside the schema that `hookrun add` writes."""
-    assert hookrun(project, "add", "no-force-push").status == 0
+    """A config file beside the schema that `hookrun config schema` prints."""
     path = project.root / "coder.json"
-    assert json.loads(path.read_text())["$schema"] == f"./{SCHEMA_FILE}"
     path.write_text(TEXT)
+    (project.root / SCHEMA_FILE).write_text(hookrun(project, "config", "schema").stdout)
     return path
 
 
@@ -97,22 +99,64 @@ def test_every_property_is_described() -> None:
     assert missing == []
 
 
-def test_a_new_config_in_yaml_names_its_schema_in_a_comment(project: Project) -> None:
-    """As the YAML language server reads it; an existing schema is left alone, and so is an existing config."""
-    (project.root / SCHEMA_FILE).write_text("{}")
-    assert hookrun(project, "new", "guard", "--lang", "sh", "--yaml").status == 0
-    text = (project.root / "hookrun.yaml").read_text()
-    assert text.startswith(f"# yaml-language-server: $schema=./{SCHEMA_FILE}\nhooks:\n")
-    assert (project.root / SCHEMA_FILE).read_text() == "{}"
-    assert hookrun(project, "validate").status == 0
+ADDRESS = "https://docs.example/hookrun"
 
 
-def test_a_config_is_given_a_schema_only_when_it_is_made(project: Project) -> None:
-    """A dry run only names it; `hookrun add` edits a config that exists and nothing else."""
-    done = hookrun(project, "add", "no-force-push", "--dry-run")
-    assert f"+++ {project.root}/{SCHEMA_FILE}\n  (generated)\n" in done.stdout
-    assert len(done.stdout) < 10_000
-    project.hooks({"command": "true"})
-    assert hookrun(project, "add", "no-force-push").status == 0
-    assert "$schema" not in (project.root / "coder.json").read_text()
-    assert not (project.root / SCHEMA_FILE).exists()
+SCHEMA = f"{ADDRESS}/schemas/config.json"
+SOURCE = "Source, https://source.example"
+
+
+@pytest.mark.parametrize(
+    ("urls", "in_json", "in_yaml"),
+    [
+        ([SOURCE, f"Documentation, {ADDRESS}"], SCHEMA, f"# yaml-language-server: $schema={SCHEMA}\n"),
+        ([f"Documentation, {ADDRESS}/"], SCHEMA, f"# yaml-language-server: $schema={SCHEMA}\n"),
+        ([SOURCE], None, ""),
+    ],
+)
+def test_a_new_config_names_its_schema_in_the_documentation(
+    project: Project, monkeypatch: pytest.MonkeyPatch, urls: list[str], in_json: str | None, in_yaml: str
+) -> None:
+    """At the address that the package names, in JSON and in YAML; no file is written beside it."""
+    metadata = Message()
+    for url in urls:
+        metadata["Project-URL"] = url
+    monkeypatch.setattr(declaration_file, "distribution", lambda _name: SimpleNamespace(metadata=metadata))
+    texts = []
+    for form in ("json", "yaml"):
+        config = declaration_file.project_file(str(project.root), str(project.home), form)
+        config.add({"name": "new", "event": "stop", "command": "exit 0"})
+        (change,) = config.changes()
+        texts.append((change.after or b"").decode())
+    assert json.loads(texts[0]).get("$schema") == in_json
+    assert texts[1].startswith(f"{in_yaml}hooks:\n")
+
+
+OLD = json.dumps(schema(), separators=(",", ":")) + "\n"
+HOOK = '  "hooks": [{"name": "one", "event": "stop", "command": "true"}]'
+OLD_JSON = f'{{\n  "$schema": "./{SCHEMA_FILE}",\n{HOOK}\n}}\n'
+OLD_YAML = f"# yaml-language-server: $schema=./{SCHEMA_FILE}\nhooks: []\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("coder.json", OLD_JSON, f"{{\n{HOOK}\n}}\n"), ("hookrun.yaml", OLD_YAML, "hooks: []\n")],
+)
+def test_an_install_for_the_project_removes_the_schema_of_an_earlier_version(
+    project: Project, name: str, before: str, after: str
+) -> None:
+    """And its name from the config, whose other bytes stay; a schema that was changed stays with its name."""
+    config, beside = project.root / name, project.root / SCHEMA_FILE
+    config.write_text(before)
+    for changed in (OLD.replace("hookrun config", "my config"), OLD + "\n", "{"):
+        beside.write_text(changed)
+        assert hookrun(project, "install", "claude", "--scope", "project").status == 0
+        assert (beside.read_text(), config.read_text()) == (changed, before)
+    beside.write_text(OLD)
+    dry = hookrun(project, "install", "claude", "--scope", "project", "--dry-run").stdout
+    assert f"--- {beside}\n+++ /dev/null\n  (generated)" in dry
+    assert beside.exists()
+    done = hookrun(project, "install", "claude", "--scope", "project", "--json").json
+    assert done["removed"] == [str(beside)]
+    assert not beside.exists()
+    assert config.read_text() == after

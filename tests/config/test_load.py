@@ -293,7 +293,6 @@ NO_LIST = "`hooks` must be a list of hooks, not "
         ({"hooks": {"pre_tool_use": [{"command": "x"}]}}, 'write "hooks": [{"event": "pre_tool_use", "command": ...}]'),
         ({"hooks": {"PreToolUse": [{"hooks": []}], "pre_tool_use": []}}, 'Claude Code has no event "pre_tool_use"'),
         ({"hooks": {"PreToolUze": [{"hooks": []}]}}, 'no event "PreToolUze"; did you mean "PreToolUse"?'),
-        ({"hooks": {"BeforeTool": [{"hooks": []}]}}, 'no event "BeforeTool"; did you mean "PreToolUse"?'),
         ({"hooks": {"stop": [{"hooks": []}]}}, 'no event "stop"; did you mean "Stop"?'),
         ({"hooks": {"hooks": [{"hooks": []}]}}, "a group in Claude Code's form in a list of hooks"),
     ],

@@ -132,10 +132,10 @@ def test_an_old_version_works_and_says_until_when(
     assert "`no-force-push@1` is an old version that works up to hookrun 0.3" in problems(project)
     (hook,) = json.loads(hookrun(project, "list", "--json").stdout)["hooks"]
     assert hook["timeout"] == 10.0
-    shown = hookrun(project, "recipes", "update", "--dry-run").stdout
+    shown = hookrun(project, "update", "--dry-run").stdout
     assert '-    "timeout": 10' in shown
     assert '+    "timeout": 99' in shown
-    assert hookrun(project, "recipes", "update").status == 0
+    assert hookrun(project, "update").status == 0
     assert json.loads((project.root / "coder.json").read_text())["hooks"] == [
         {"recipe": "no-force-push@2", "priority": 3}
     ]

@@ -129,8 +129,6 @@ def test_1_3_and_3_4_what_an_answer_comes_to(  # a table of cases
 @rows(
     "event, field, value",
     [
-        ("post_tool_use", "updatedToolOutput", {"stdout": ""}),
-        ("post_tool_use", "updatedMCPToolOutput", []),
         ("post_tool_use", "classifierContext", "x"),
         ("user_prompt_submit", "sessionTitle", "x"),
         ("user_prompt_submit", "suppressOriginalPrompt", True),
@@ -151,10 +149,10 @@ def test_1_3_what_cannot_be_passed_on_is_told(place: Project, event: str, field:
 
 def test_1_3_what_cannot_be_passed_on_is_told_to_the_person_once(project: Project) -> None:
     """In the first answer of a session."""
-    line = """echo '{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"x"}}'"""
+    line = """echo '{"hookSpecificOutput":{"hookEventName":"PostToolUse","classifierContext":"x"}}'"""
     project.hooks({"dialect": "claude", "event": "post_tool_use", "command": line})
     agent = Agent("codex", project)
-    assert "updatedToolOutput" in agent.fire(agent.ran()).json["systemMessage"]
+    assert "classifierContext" in agent.fire(agent.ran()).json["systemMessage"]
     assert agent.fire(agent.ran()).json == {}
 
 

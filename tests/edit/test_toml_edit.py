@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hookrun.config.parse import ParseError
-from hookrun.edit.toml_edit import Toml
+from hookrun.edit.json_edit import EditError
+from hookrun.edit.toml_edit import Toml, TomlTables
 from tests.wiring.texts import FEWER_EXAMPLES
 
 KEY = ("hooks", "state", '/home/o "b"/.codex/hooks.json:pre_tool_use:0:0')
@@ -92,3 +93,34 @@ def test_comments_before_the_next_table_stay() -> None:
     assert Toml(text).remove(("k",)).text == 'a = """\n[k]\nb = 1\n"""\n\n# about z\n[z]\nc = 1\n'
     assert Toml(text).put(("k",), "b", "t").text == text.replace('"s"', '"t"')
     assert Toml(text).remove(("missing",)).text == text
+
+
+ITEM: dict[str, object] = {"name": 'a "b"', "timeout": 1.5, "strict": True}
+
+
+@FEWER_EXAMPLES
+@given(texts())
+def test_a_table_of_an_array_is_added_changed_and_removed(text: str) -> None:
+    """Every other line stays, except for a line end at the end."""
+    before = TomlTables(text)
+    added = before.add(("tools",), ITEM)
+    assert (added.at(("tools", 0)), added.text[added.offset(("tools", 0)) :][:9]) == (ITEM, "[[tools]]")
+    changed = added.put(("tools", 0), {"name": "c"}).add(("tools",), ITEM)
+    assert changed.at(("tools",)) == [{"name": "c"}, ITEM]
+    removed = changed.remove(("tools", 0)).remove(("tools",))
+    assert removed.text in {text, text + "\n", text + "\r\n"}
+
+
+def test_tables_of_others_keep_their_comments_and_places() -> None:
+    """One between two others is replaced; their tables below and comments stay."""
+    text = "# first\n[[a]]\nx = 1\n[a.more]\ny = 2\n\n# ours\n[[a]]\nx = 3 # old\n# last\n[[a]]\nx = 4\n"
+    editor = TomlTables(text)
+    assert editor.put(("a", 1), {"x": 5}).text == text.replace("x = 3 # old", "x = 5")
+    assert editor.remove(("a", 1)).data == {"a": [{"x": 1, "more": {"y": 2}}, {"x": 4}]}
+
+
+@pytest.mark.parametrize("text", ["a = [{x = 1}]\n", "a = 1\n", "[a]\nx = 1\n"])
+def test_what_is_no_array_of_tables_is_not_edited(text: str) -> None:
+    """It says so instead of writing a file that holds something else."""
+    with pytest.raises(EditError):
+        TomlTables(text).add(("a",), {"x": 2})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 PROGRAMS = Path(__file__).with_name("programs")
 
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi")
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
 SAYS = "cat >/dev/null; echo '{answer}'"
 
 
@@ -39,6 +39,7 @@ NATIVE: dict[str, dict[str, str]] = {
         "stop": "session.idle",
     },
     "pi": {"pre": "tool_call", "post": "tool_result", "prompt": "input", "stop": "agent_before_settle"},
+    "vibe": {"pre": "pre_tool", "post": "post_tool", "stop": "post_agent"},
 }
 NATIVE["kilo"] = NATIVE["opencode"]
 PLUGINS = ("opencode", "kilo", "pi")
@@ -49,6 +50,7 @@ SHELL = {
     "qwen": "run_shell_command",
     "cline": "run_commands",
     **dict.fromkeys(PLUGINS, "bash"),
+    "vibe": "file_system.bash",
 }
 WRITES: dict[str, tuple[str, Json]] = {
     "claude": ("Write", {"file_path": "{path}", "content": "x"}),
@@ -59,6 +61,7 @@ WRITES: dict[str, tuple[str, Json]] = {
     "cline": ("editor", {"path": "{path}", "new_text": "x"}),
     **dict.fromkeys(("opencode", "kilo"), ("write", {"filePath": "{path}", "content": "x"})),
     "pi": ("write", {"path": "{path}", "content": "x"}),
+    "vibe": ("file_system.write_file", {"file_path": "{path}", "content": "x"}),
 }
 """What each agent calls the tool that writes a file, and its arguments."""
 
@@ -159,6 +162,8 @@ class Agent:
         message = {**self._about(when), "tool_name": tool, "tool_input": args}
         if when == "post" and self.name == "copilot":
             message["tool_result"] = {"result_type": "success", "text_result_for_llm": output}
+        elif when == "post" and self.name == "vibe":
+            message |= {"tool_status": "success", "tool_output": None, "tool_output_text": output, "tool_error": None}
         elif when == "post":
             message["tool_response"] = {"llmContent": output} if self.name in ("gemini", "qwen") else output
         return message
@@ -211,7 +216,7 @@ class Told:
         self.stdout = done.stdout
         self.stderr = done.stderr.decode()
         self.json: Json = json.loads(done.stdout) if done.stdout.strip() else {}
-        self.own: Json = self.json.get("hookSpecificOutput", {})
+        self.own: Json = self.json.get("hookSpecificOutput", self.json.get("hook_specific_output", {}))
 
     @property
     def reason(self) -> str | None:
@@ -227,7 +232,7 @@ class Told:
             case "claude" | "codex" | "qwen":
                 refused = self.own.get("permissionDecision") == "deny"
                 return str(self.own["permissionDecisionReason"]) if refused else None
-            case "gemini":
+            case "gemini" | "vibe":
                 return str(self.json["reason"]) if self.json.get("decision") == "deny" else None
             case "copilot":
                 refused = self.json.get("permissionDecision") == "deny"
@@ -251,12 +256,13 @@ class Told:
             return str(self.json.get("person", ""))
         if self.agent.name in ("copilot", "cline"):
             return str(self.json.get("additionalContext", self.json.get("context", "")))
-        return str(self.json.get("systemMessage", ""))
+        return str(self.json.get("systemMessage", self.json.get("system_message", "")))
 
     @property
     def context(self) -> str:
         """What text the model is given beside everything else."""
-        found = (self.own.get("additionalContext"), self.json.get("additionalContext"), self.json.get("context"))
+        own = (self.own.get("additionalContext"), self.own.get("additional_context"))
+        found = (*own, self.json.get("additionalContext"), self.json.get("context"))
         return "\n".join(str(text) for text in found if text)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import pytest
 
 from hookrun import agents
 from hookrun.wiring.presence import user_wiring_answers
+from tests.agents.test_callers import message
 from tests.cli.command import hookrun
 from tests.cli.wiring import ALL, BEFORE_TOOL, before_tool, launcher, run_line, settings_file, wired_line
 from tests.conftest import Project
@@ -137,6 +139,44 @@ def test_copilot_is_not_answered_twice(project: Project) -> None:
     own = run_line(project, wired_line(project, "copilot", "PreToolUse"), _copilots_message(project))
     assert json.loads(own.stdout)["permissionDecision"] == "deny"
     assert _count(project) == 2
+
+
+def _groks_message(project: Project) -> dict[str, object]:
+    """Return what Grok Build sends through Claude's settings."""
+    return {**message("grok", "run_terminal_command", command="echo hi"), "cwd": str(project.root)}
+
+
+PAIRS: dict[str, tuple[Callable[[Project], dict[str, object]], list[tuple[str, str]]]] = {
+    "grok": (_groks_message, [("claude", "user"), ("claude", "project")]),
+    "copilot": (_copilots_message, [("claude", "project"), ("copilot", "user"), ("copilot", "project")]),
+}
+"""An agent that reads Claude's settings -> its message, and all settings in which it runs hooks."""
+
+
+@LINES_OF_INSTALL
+@pytest.mark.slow
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("agent", "connected"),
+    [
+        (agent, connected)
+        for agent, (_, places) in PAIRS.items()
+        for size in range(1, len(places) + 1)
+        for connected in itertools.combinations(places, size)
+    ],
+)
+def test_an_agent_that_reads_another_ones_settings_is_judged_once(
+    project: Project, agent: str, connected: tuple[tuple[str, str], ...]
+) -> None:
+    """Wherever the two are connected, in the project, in the account or in both: one answer, and the hook runs once."""
+    project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran; exit 2"})
+    for name, scope in connected:
+        assert hookrun(project, "install", name, "--scope", scope).status == 0
+    lines = [wired_line(project, name, "PreToolUse", scope) for name, scope in connected]
+    sent = PAIRS[agent][0](project)
+    answers = [run_line(project, line, sent).stdout for line in lines]
+    assert ([b"deny" in answer for answer in answers].count(True), _count(project)) == (1, 1)
+    assert [answer for answer in answers if b"deny" not in answer] == [b""] * (len(lines) - 1)
 
 
 @LINES_OF_INSTALL

@@ -220,8 +220,8 @@ def test_a_home_that_is_gone_may_have_had_guards(home: str, agent_of: AgentOf) -
     account = str(agent.project.home)
     told = agent.fire_changed("another_account.py", agent.shell(), home, HOME_OF_ACCOUNT=account)
     assert "is not a directory" in str(told.reason)
-    assert "`hookrun pause --for 10m`" in str(told.reason)
-    assert at_terminal(agent.project, "pause", "--for", "10m").status == 0
+    assert "`hookrun disable --all --for 10m`" in str(told.reason)
+    assert at_terminal(agent.project, "disable", "--all", "--for", "10m").status == 0
     assert agent.fire_changed("another_account.py", agent.shell(), home, HOME_OF_ACCOUNT=account).reason is None
 
 

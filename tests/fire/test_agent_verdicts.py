@@ -16,7 +16,7 @@ from tests.rows import rows
 
 PATCH: dict[str, object] = {"action": "modify", "args_patch": {"command": "ls -l"}}
 CHANGED: dict[str, object] = {"args": {"command": "ls -l", "description": "look"}, "reason": None}
-MODIFY = ("claude", "codex", "gemini", "copilot", "opencode", "kilo", "pi")
+MODIFY = ("claude", "codex", "gemini", "copilot", "opencode", "kilo", "pi", "vibe")
 ASK: dict[str, object] = {"action": "ask", "message": "sure?"}
 STOP: dict[str, object] = {"action": "stop", "message": "enough"}
 TELL: dict[str, object] = {"action": "continue", "additional_context": "mind the gap"}
@@ -25,12 +25,12 @@ VERDICTS: dict[str, tuple[tuple[str, ...], dict[str, object], dict[str, object]]
     "changed arguments are the tool's, whole": (MODIFY, PATCH, CHANGED),
     "Cline has a list of commands": (("cline",), PATCH, {"args": {"commands": ["ls -l"]}, "reason": None}),
     "where nobody can be asked it is refused": (
-        ("codex", "gemini", "cline", "opencode", "kilo", "pi"),
+        ("codex", "gemini", "cline", "opencode", "kilo", "pi", "vibe"),
         ASK,
         {"reason": "needs the user's approval: sure?"},
     ),
     "a stop refuses also where the turn does not end": (
-        ("claude", "codex", "qwen", "copilot", "opencode", "kilo", "pi"),
+        ("claude", "codex", "qwen", "copilot", "opencode", "kilo", "pi", "vibe"),
         STOP,
         {"reason": "enough"},
     ),
@@ -39,7 +39,7 @@ VERDICTS: dict[str, tuple[tuple[str, ...], dict[str, object], dict[str, object]]
         TELL,
         {"reason": None, "context": "mind the gap"},
     ),
-    "or waits until after the tool": (("gemini", "qwen"), TELL, {"reason": None, "context": ""}),
+    "or waits until after the tool": (("gemini", "qwen", "vibe"), TELL, {"reason": None, "context": ""}),
 }
 """The agents, a hook's answer, and what each of them gets."""
 
@@ -153,7 +153,7 @@ PROMPT_HOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-@rows("name", [name for name in AGENTS if name != "cline"])
+@rows("name", [name for name in AGENTS if name not in ("cline", "vibe")])
 def test_a_prompt_can_be_kept_from_the_model(name: str, agent_of: AgentOf) -> None:
     """And text can be added to it."""
     agent = agent_of(name)
@@ -177,7 +177,10 @@ NOTICE = "the turn may end now, after being blocked 8 times in a row: run the te
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("agent", "person"),
-    [*((name, NOTICE) for name in ("claude", "codex", "gemini", "qwen", "opencode", "kilo", "pi")), ("copilot", "")],
+    [
+        *((name, NOTICE) for name in ("claude", "codex", "gemini", "qwen", "opencode", "kilo", "pi", "vibe")),
+        ("copilot", ""),
+    ],
     indirect=["agent"],
 )
 def test_an_agent_is_kept_going_and_not_for_ever(agent: Agent, person: str) -> None:
@@ -233,7 +236,9 @@ def test_a_file_that_is_written_is_seen_as_a_write(name: str, agent_of: AgentOf)
 def test_no_hook_means_no_word(name: str, agent_of: AgentOf) -> None:
     """Where nothing is declared for the event nothing is printed, and the tool runs."""
     agent = agent_of(name)
-    messages = {"pre": agent.shell(), "post": agent.ran(), "prompt": agent.prompt(), "stop": agent.stop()}
+    messages = {"pre": agent.shell(), "post": agent.ran(), "stop": agent.stop()}
+    if "prompt" in agent.events:
+        messages["prompt"] = agent.prompt()
     for event, message in messages.items():
         told = agent.fire(message, event=agent.events[event])
         assert (told.status, told.stdout, told.stderr) == (0, b"", ""), event

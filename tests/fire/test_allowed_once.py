@@ -28,7 +28,7 @@ GUARD: dict[str, object] = {
     "command": "cat >/dev/null; echo not here >&2; exit 2",
     "on_failure": "block",
 }
-IDS = re.compile(r"`hookrun allow ([0-9a-f ]+?)(?: --home [^`]*)?`")
+IDS = re.compile(r"`(?:HOME=[^`]* )?hookrun allow ([0-9a-f ]+?)`")
 
 
 def fire(agent: Agent, command: str = "rm -r build", *arguments: str, **options: Any) -> Told:
@@ -58,7 +58,7 @@ def permission(project: Project) -> Path:
     return path
 
 
-@rows("name", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi"])
+@rows("name", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe"])
 def test_an_allowed_call_runs_once(name: str, agent_of: AgentOf) -> None:
     """In each agent, by the command that its refusal names."""
     agent = agent_of(name)
@@ -287,7 +287,7 @@ def test_a_block_is_asked_about_where_the_agent_can_ask(name: str, agent_of: Age
     assert fire(agent).refusal is not None
 
 
-@rows("name", ["codex", "gemini", "cline", "opencode", "kilo", "pi"])
+@rows("name", ["codex", "gemini", "cline", "opencode", "kilo", "pi", "vibe"])
 def test_elsewhere_it_blocks(name: str, agent_of: AgentOf) -> None:
     """And the refusal names the command that lets the call through."""
     agent = agent_of(name)

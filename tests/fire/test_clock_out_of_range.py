@@ -24,15 +24,15 @@ GUARD: dict[str, object] = {"command": "echo no >&2; exit 2"}
         *((hook, "1e300") for hook in ('"other"', '"hook"')),
     ],
 )
-def test_a_pause_that_hookrun_would_not_write_is_none(hook: str, until: str, agent_of: AgentOf) -> None:
+def test_a_time_that_hookrun_would_not_write_disables_nothing(hook: str, until: str, agent_of: AgentOf) -> None:
     """Neither the hook that it names nor another is kept from running."""
     agent = agent_of("claude")
     project = agent.project
     project.user_hooks(GUARD, {"name": "other", "command": "true"})
     store = project.home / ".local/share/hookrun/trust.json"
     store.parent.mkdir(parents=True, mode=0o700)
-    pause = f'{{"hook": {hook}, "begin": 0, "until": {until}}}'
-    store.write_text(f'{{"version": 1, "approved": {{}}, "denied": [], "disabled": [], "paused": [{pause}]}}')
+    entry = f'{{"name": {hook}, "root": "", "digest": "", "time": 0, "until": {until}}}'
+    store.write_text(f'{{"version": 1, "approved": {{}}, "disabled": [{entry}]}}')
     store.chmod(0o600)
     fired = project.fire()
     assert (fired.status, fired.verdict["message"]) == (2, "no")

@@ -20,7 +20,7 @@ REPLACES: Json = {"name": "guard", "command": says(action="modify", modified_arg
 ON_THE_FIRST: Json = {"when": {"file_path": "*/one"}}
 ON_THE_SECOND: Json = {"when": {"file_path": "*/two"}}
 PATCH = "*** Begin Patch\n*** Add File: one\n+x\n*** Add File: two\n+x\n*** End Patch\n"
-SHOWING = ("claude", "codex", "gemini", "copilot", "cline", "opencode", "kilo", "pi")
+SHOWING = ("claude", "codex", "gemini", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
 """Agents in which a text reaches the user before a tool, through the model perhaps."""
 
 
@@ -41,7 +41,7 @@ ENDS: dict[str, tuple[tuple[Json, ...], dict[str, str], str]] = {
     "another asks": (
         (ASKS,),
         {
-            **dict.fromkeys(("codex", "gemini", "cline", "opencode", "kilo", "pi"), "the call was blocked"),
+            **dict.fromkeys(("codex", "gemini", "cline", "opencode", "kilo", "pi", "vibe"), "the call was blocked"),
             "qwen": "the call needed the user's approval",
         },
         "the call needed the user's approval",

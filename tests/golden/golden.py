@@ -18,6 +18,7 @@ from hookrun.agents.base import Message, UnreadableMessageError, native_event
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import build_response
 from hookrun.core import context as contexts
+from hookrun.core.events import WITH_OUTPUT
 
 HERE = Path(__file__).parent
 Json = dict[str, Any]
@@ -35,12 +36,15 @@ VERDICTS: dict[str, Reply] = {
     "ask": Reply("ask", "R"),
     "ask, modified_args": Reply("ask", "R", args=NEW),
     "modify": Reply("modify", context="C", args=NEW),
+    "modify, modified_output": Reply("modify", context="C", output="O"),
+    "block, modified_output": Reply("block", "R", output="O"),
+    "modify, modified_prompt": Reply("modify", prompt="N"),
     "skip": Reply("skip", "skipped by guard: R"),
     "block": Reply("block", "R"),
     "block, context, system_message": Reply("block", "R", "C", "P"),
     "stop": Reply("stop", "R"),
 }
-"""Possible results of hooks. R is a reason, C text for the model, P text for the user."""
+"""Possible results of hooks. R is a reason, C text for the model, P text for the user, O an output, N a prompt."""
 
 COMMON = {"session_id": "s1", "cwd": "/home/dev/shop", "transcript_path": "/home/dev/t.jsonl"}
 BASH = {"tool_name": "Bash", "tool_input": {"command": "echo hi"}}
@@ -108,6 +112,7 @@ ALSO: dict[str, dict[str, Json]] = {
             },
         },
     },
+    "vibe": {},
 }
 """Messages that are in no recording, made after the agents' schemas: how the case is called -> the message."""
 
@@ -197,6 +202,10 @@ def _answers(agent: str, message: Message) -> Json:
     found = {}
     for name, said in VERDICTS.items():
         if said.args is not None and message.event not in ("pre_tool_use", "permission_request"):
+            continue
+        if said.output is not None and message.event not in WITH_OUTPUT:
+            continue
+        if said.prompt is not None and message.event != "user_prompt_submit":
             continue
         last = [Reply() for call in message.calls if not call.synthesized]
         last[-1] = said.copy()

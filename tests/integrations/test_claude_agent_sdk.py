@@ -10,7 +10,7 @@ import pytest
 
 from hookrun import Context, Engine, Result, Verdict
 from hookrun.core.literals import Action, EventName
-from hookrun.library.calls import CANCEL_GRACE
+from hookrun.library.awaiting import CANCEL_GRACE
 from tests.rows import rows
 from tests.waiting import hang_async
 

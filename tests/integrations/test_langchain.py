@@ -428,3 +428,23 @@ def test_the_example() -> None:
     assert "tool: No sudo here." in done.stdout
     assert "tool: sent to outbox@example.com: All well.\n\nMail to others goes to the outbox" in done.stdout
     assert done.stdout.endswith("ai: Done.\n")
+
+
+def test_a_replaced_result_and_prompt_are_what_the_model_gets(run: Agent, engine: Engine) -> None:
+    """The message keeps its place and its call; a command keeps its other updates."""
+    answering(engine, "post_tool_use", Verdict.replace_output("[hidden]"))
+    answering(engine, "user_prompt_submit", Verdict.replace_prompt("a better prompt"), name="prompts")
+    messages, model = run(engine, LS, DONE)
+    assert (result_of(messages).content, result_of(messages).tool_call_id) == ("[hidden]", "call-bash")
+    assert [message.content for message in messages if message.type == "human"] == ["a better prompt"]
+    assert "ran ls" not in model.heard
+    messages, model = run(engine, use("remember", fact="hunter2"), DONE)
+    assert (result_of(messages).content, "hunter2" in model.heard.replace("\n", "")) == ("[hidden]", False)
+
+
+def test_a_withheld_error_is_not_raised_with_its_text(run: Agent, engine: Engine) -> None:
+    """The model gets that it was withheld."""
+    engine.register("post_tool_failure", lambda _: {"action": 1}, name="guard", on_failure="block")
+    messages, _ = run(engine, use("bash", command="fail"), DONE)
+    assert "withheld by hookrun" in str(result_of(messages).content)
+    assert "no such program" not in str(result_of(messages).content)

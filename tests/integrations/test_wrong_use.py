@@ -426,7 +426,7 @@ def test_the_refusal_names_the_file_and_the_way_out(unread: Callable[..., Engine
     result = engine.fire_sync("pre_tool_use", tool_name="bash")
     assert (result.action, result.additional_context) == ("block", "seen")
     assert "hooks.json:1:12" in str(result.message)
-    assert "`hookrun pause --for 10m`" in str(result.message)
+    assert "`hookrun disable --all --for 10m`" in str(result.message)
     assert result.unjudged is not None
     assert result.unjudged.go_on
 

@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 from hookrun.core.fastjson import MAX_DEPTH
-from hookrun.library import fire_context
+from hookrun.library import encoding
 from tests.rows import rows
 
 HALF = "\ud800"
@@ -84,8 +84,8 @@ VALUES: list[Any] = [
 @rows("value", VALUES, ids=[f"{n}-{type(value).__name__}" for n, value in enumerate(VALUES)])
 def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, strange: object) -> None:
     """A half character, or a number beyond 64 bits, changes nothing for the paths and dates of the same context."""
-    alone = json.loads(fire_context.dumps({"value": value}))
-    beside = json.loads(fire_context.dumps({"value": [value, Point(strange)], "strange": strange}))
+    alone = json.loads(encoding.dumps({"value": value}))
+    beside = json.loads(encoding.dumps({"value": [value, Point(strange)], "strange": strange}))
     assert beside == {"value": [alone["value"], {"x": strange, "y": None}], "strange": strange}
 
 
@@ -94,7 +94,7 @@ def test_what_stands_beside_a_strange_value_is_said_as_ever(value: object, stran
 def test_what_nobody_can_say_is_an_error(value: object, strange: object) -> None:
     """Whatever is beside it."""
     with pytest.raises(ValueError, match=r"."):
-        fire_context.dumps({"value": value, "strange": strange})
+        encoding.dumps({"value": value, "strange": strange})
 
 
 def test_what_holds_itself_is_an_error() -> None:
@@ -103,7 +103,7 @@ def test_what_holds_itself_is_an_error() -> None:
     ring: list[object] = [probe, HALF]
     ring.append(ring)
     with pytest.raises(ValueError, match="nested more than 200 deep"):
-        fire_context.dumps({"ring": ring})
+        encoding.dumps({"ring": ring})
     assert max(probe.depths) - depth() < MOST
 
 
@@ -112,5 +112,5 @@ def test_what_holds_itself_is_plain_as_deep_as_hooks_read() -> None:
     probe = Probe()
     ring: list[object] = [probe]
     ring.append(ring)
-    assert fire_context.plain({"path": Path("a"), "ring": ring})["path"] == "a"
+    assert encoding.plain({"path": Path("a"), "ring": ring})["path"] == "a"
     assert max(probe.depths) - depth() < MOST

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+from threading import Event, enumerate as enumerate_threads
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hookrun import Context, Engine, Verdict
 from hookrun.library import Failure
 from tests.library.firing import CALL, Fire, after_a_turn, answers, as_it_is, failure, in_coroutine, raises, within
 from tests.rows import rows
-from tests.waiting import hang_async
+from tests.waiting import hang_async, limit
 
 FAILS = ValueError("x")
 
@@ -113,3 +115,25 @@ def test_it_may_fire_and_start_work_of_its_own(engine: Engine, fire: Fire) -> No
     assert len(done) == 2
     assert "work" in done
     assert "it returned 42" in "".join(done)
+
+
+def test_what_can_no_longer_be_awaited_is_closed(recwarn: pytest.WarningsRecorder) -> None:
+    """The work of a function fails after the engine is closed: its report is not run, and Python warns of nothing."""
+    begins = Event()
+
+    def work() -> None:
+        begins.wait(limit())
+        raise ValueError("late")
+
+    async def on_error(failure: Failure, ctx: Context) -> None:
+        raise AssertionError("there is no loop")
+
+    engine = Engine()
+    engine.register("stop", lambda ctx: ctx.background(work), on_error=on_error)
+    engine.fire_sync("stop")
+    engine.close_sync(wait=0)
+    (thread,) = [each for each in enumerate_threads() if each.name == "hookrun-background"]
+    begins.set()
+    thread.join(limit())
+    gc.collect()
+    assert [str(each.message) for each in recwarn] == []

@@ -49,6 +49,35 @@ def test_a_class_may_be_fired_before_it_is_registered() -> None:
         assert engine.fire_sync(Deploy(target="x")).message == "x"
 
 
+def test_a_handler_of_every_event_sees_all_of_them() -> None:
+    """Also those that are declared later; what it answers counts, and it is taken for no other name of an event."""
+    engine, seen = Engine(events=["mine"]), []
+
+    @engine.on("*", matcher="bash", name="calls")
+    def calls(ctx: Context) -> Verdict | None:
+        return Verdict.block("no") if ctx.event == "pre_tool_use" else None
+
+    engine.register("*", lambda ctx: seen.append(ctx.event), always=True, name="all")
+    assert [(hook.name, hook.events) for hook in engine.hooks("stop")] == [("calls", ["*"]), ("all", ["*"])]
+    assert engine.fire_sync("stop").runs[0].name == "all"
+    engine.fire_sync("mine")  # type: ignore[arg-type]
+    engine.fire_sync(Deploy())
+    assert engine.fire_sync("pre_tool_use", tool_name="bash").message == "no"
+    assert seen == ["stop", "mine", "deploy", "pre_tool_use"]
+    with pytest.raises(RegistrationError, match=r'"\*" is every event'):
+        engine.register(["*", "stop"], calls)
+    with pytest.raises(RegistrationError, match="takes a PreToolUse"):
+        engine.register("*", takes_a_call)  # type: ignore[arg-type]
+    with pytest.raises(RegistrationError, match="the name is taken"):
+        engine.register("stop", calls, name="calls")
+    engine.register("stop", seen.append, name="last")
+    engine.register("*", seen.append, name="last")
+
+
+def takes_a_call(ctx: PreToolUse) -> None:
+    """A handler of one event."""
+
+
 def test_a_misspelt_field_of_a_class_is_an_error() -> None:
     """As of hookrun's own classes."""
     with Engine() as engine:
@@ -130,7 +159,8 @@ def test_every_error_of_the_library_has_one_base_class() -> None:
 def test_an_engine_shows_what_it_is() -> None:
     """In a debugger."""
     with Engine(directory="/") as engine:
-        engine.register("stop", lambda _: None)
+        engine.register("stop", lambda _: None, name="h")
+        assert repr(engine.fire_sync("stop").runs) == "[HookResult('h', Verdict({'action': 'continue'}))]"
     assert repr(engine) == "<Engine closed, 1 hooks, directory '/'>"
 
 

@@ -88,14 +88,16 @@ def test_what_is_declared_anew_is_told_anew(project: Project) -> None:
 
 
 def test_what_is_decided_between_two_fires_counts(project: Project) -> None:
-    """A paused hook does not run, and runs again after the pause."""
+    """A disabled hook does not run, and runs again after that."""
     with engine_of(project) as engine:
         fire(engine)
         with locked_store(str(project.home)) as store:
-            store.paused.append({"hook": None, "begin": time.time() - 1, "until": time.time() + 600})
+            store.disabled.append(
+                {"name": None, "root": "", "digest": "", "time": time.time() - 1, "until": time.time() + 600}
+            )
         assert list(engine.fire_sync("pre_tool_use").runs) == []
         with locked_store(str(project.home)) as store:
-            store.paused.clear()
+            store.disabled.clear()
         fire(engine)
     fires = [record for record in map(dict, project.audit()) if record["kind"] == "fire"]
     assert [json.dumps(record.get("switched_off")).count("tell") for record in fires] == [0, 1, 0]

@@ -11,7 +11,7 @@ import pytest
 
 from hookrun import Context, Engine, Verdict
 from hookrun.core.literals import Policy
-from hookrun.library import calls
+from hookrun.library import awaiting
 from hookrun.library.threads import DaemonThreadPool
 from tests.library.firing import Fire, answers, as_it_is, failure, in_coroutine, kinds, order, raises, within
 from tests.library.running import state_of
@@ -20,7 +20,7 @@ from tests.waiting import hang_async, limit, until_async, vary
 
 @pytest.fixture(autouse=True)
 def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "CANCEL_GRACE", 0.2)
+    monkeypatch.setattr(awaiting, "CANCEL_GRACE", 0.2)
 
 
 @pytest.mark.parametrize("parallel", [False, True])

@@ -1,4 +1,4 @@
-"""Install the pinned agents from the npm registry under `.agents/`, each separately, and print the result of each.
+"""Install the pinned agents from npm and PyPI under `.agents/`, each separately, and print the result of each.
 
 python -m tests.live.install [NAME...]
 
@@ -8,17 +8,25 @@ Agents that are installed stay. The exit status is 1 if one of them is missing a
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from tests.live.installed import DIRECTORY, NEEDS, PINS, Pin, path
 
 INSTALL = 600.0  # seconds for npm; the largest is 440 MB
 START = 60.0  # seconds for an agent to print its version; Copilot unpacks itself when it first runs
 
+# How a script in an environment starts with the Python beside it, wherever that is.
+SCRIPT = """#!/bin/sh
+'''exec' "${0%/*}/python3" "$0" "$@"
+' '''
+"""
+PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
 NPM = ("npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 
 
@@ -48,7 +56,9 @@ def _wanted(names: Sequence[str]) -> list[Pin]:
 
 
 def _install(pin: Pin) -> str | None:
-    """Return why npm could not, or None."""
+    """Return why npm or pip could not, or None."""
+    if pin.python:
+        return _install_from_pypi(pin)
     if shutil.which("npm") is None:
         return "cannot be installed: there is no npm here"
     shutil.rmtree(pin.directory, ignore_errors=True)
@@ -56,10 +66,15 @@ def _install(pin: Pin) -> str | None:
     (pin.directory / "package.json").write_text(
         json.dumps({"private": True, "dependencies": {pin.package: pin.version}})
     )
+    return _run("npm", NPM, pin.directory)
+
+
+def _run(name: str, command: Sequence[str | Path], directory: Path) -> str | None:
+    """Run an installer. Return why it failed, or None."""
     try:
         done = subprocess.run(
-            NPM,
-            cwd=pin.directory,
+            command,
+            cwd=directory,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -67,10 +82,38 @@ def _install(pin: Pin) -> str | None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"cannot be installed: npm took more than {INSTALL:.0f} s"
-    if done.returncode:
-        return f"cannot be installed: npm: {_first_line(done.stderr)}"
-    return None
+        return f"cannot be installed: {name} took more than {INSTALL:.0f} s"
+    return f"cannot be installed: {name}: {_first_line(done.stderr)}" if done.returncode else None
+
+
+def _install_from_pypi(pin: Pin) -> str | None:
+    """Make an environment of a Python that is new enough, with the package; return why not, or None."""
+    found = next(filter(lambda each: _is_at_least(each, pin.python), _pythons()), None)
+    if found is None:
+        return f"cannot be installed: it needs Python {pin.python} or newer, and there is none here"
+    shutil.rmtree(pin.directory, ignore_errors=True)
+    pin.directory.parent.mkdir(parents=True, exist_ok=True)
+    reason = _run("venv", [found, "-m", "venv", pin.directory], DIRECTORY)
+    package = f"{pin.package}=={pin.version}"
+    reason = reason or _run("pip", [pin.directory / "bin" / "python3", *PIP, package], pin.directory)
+    for script in pin.directory.glob(f"bin/{pin.name}*"):  # they name the environment by its path, which CI changes
+        _, _, rest = script.read_text().partition("\n")
+        script.write_text(f"{SCRIPT}{rest}")
+    return reason
+
+
+def _pythons() -> list[str]:
+    """Return the interpreters here, the newest first: on PATH, and pyenv's, which its PATH may hide."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    names = [f"python3.{minor}" for minor in range(20, 10, -1)]
+    found = [[shutil.which(name), *map(str, root.glob(f"*/bin/{name}"))] for name in names]
+    return [each for group in found for each in group if each]
+
+
+def _is_at_least(python: str, version: str) -> bool:
+    wanted = tuple(map(int, version.split(".")))
+    test = f"import sys; sys.exit(sys.version_info[:2] < {wanted})"
+    return subprocess.run([python, "-c", test], capture_output=True, check=False).returncode == 0
 
 
 def _try(pin: Pin) -> str | None:

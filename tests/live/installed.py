@@ -14,12 +14,16 @@ DIRECTORY = Path(os.environ.get("HOOKRUN_AGENTS", ROOT / ".agents"))
 
 
 class Pin(NamedTuple):
-    """A package of the npm registry at one version, and whether it is an agent or what agents need beside them."""
+    """A package at one version, and whether it is an agent or what agents need beside them.
+
+    It is in the npm registry or, if it needs a `python` of this version or a newer one, on PyPI.
+    """
 
     name: str
     package: str
     version: str
     is_agent: bool
+    python: str = ""
 
     @property
     def directory(self) -> Path:
@@ -33,18 +37,27 @@ class Pin(NamedTuple):
 
     @property
     def program(self) -> Path:
-        """The program that npm links, or the one in a package without links."""
+        """The program that npm links, or the one in a package without links; of a Python environment its script."""
+        if self.python:
+            return self.directory / "bin" / self.name
         linked = self.directory / "node_modules" / ".bin" / self.name
         return linked if linked.exists() else self.directory / "node_modules" / self.package / "bin" / self.name
 
+    def _found(self) -> str | None:
+        """Return the version that is here, if any."""
+        if self.python:
+            name = self.package.replace("-", "_")
+            there = next(self.directory.glob(f"lib/python*/site-packages/{name}-*.dist-info"), None)
+            return there.name.removeprefix(f"{name}-").removesuffix(".dist-info") if there else None
+        try:
+            version = json.loads((self.directory / "node_modules" / self.package / "package.json").read_bytes())
+        except OSError:
+            return None
+        return str(version["version"])
+
     def absent(self) -> str | None:
         """Return why this very version is not here, or None."""
-        try:
-            found = json.loads((self.directory / "node_modules" / self.package / "package.json").read_bytes())[
-                "version"
-            ]
-        except OSError:
-            found = None
+        found = self._found()
         if self.why_not.exists():
             return self.why_not.read_text().strip()
         if found is None:
@@ -57,7 +70,7 @@ class Pin(NamedTuple):
 def _pins() -> Mapping[str, Pin]:
     table = json.loads((Path(__file__).parent / "agents.json").read_bytes())
     return {
-        name: Pin(name, pin["package"], pin["version"], kind == "agents")
+        name: Pin(name, pin["package"], pin["version"], kind == "agents", pin.get("python", ""))
         for kind, pins in table.items()
         for name, pin in pins.items()
     }

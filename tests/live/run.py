@@ -169,10 +169,9 @@ class Agent:
     def include_claude(self, *options: str) -> None:
         """Declare the project's hooks for Claude Code, approve them as a user does, and install hookrun for them."""
         put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
-        # This home, which the project's line names: see Place. Without `--home` it would be the account's.
-        trust = ("trust", "--home", str(self.place.home))
-        digests = [line.split()[0] for line in self.hookrun(*trust, "--digest", status=1).splitlines()]
-        self.hookrun(*trust, "--yes", *digests)
+        # Before there is a line: where a project has one, it would be the account's home.
+        digests = [line.split()[0] for line in self.hookrun("trust", "--digest", status=1).splitlines()]
+        self.hookrun("trust", "--yes", *digests)
         self.install(*options)
 
     def hookrun(self, *arguments: str, package: Path = PACKAGE, cwd: Path | None = None, status: int = 0) -> str:

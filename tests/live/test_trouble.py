@@ -22,10 +22,11 @@ TOLD = {
     "opencode": "the person",
     "kilo": "the person",
     "pi": "the person",
+    "vibe": "nobody",
 }
-"""Who gets errors before a tool, without a terminal: in their own windows Codex and Qwen show them to the user."""
+"""Who gets errors before a tool, without a terminal: Codex, Qwen and Vibe show them in their own windows."""
 
-NEVER_ENDING = {"qwen", "cline", "opencode", "kilo"}
+NEVER_ENDING = {"qwen", "cline", "opencode", "kilo", "vibe"}
 """Agents that do not report the end of a session when they run without a user."""
 
 

@@ -82,7 +82,7 @@ class Served:
 
     def verdict(self, hook: Hook, *, warm: bool = True) -> Verdict:
         """Run the hook once and return its verdict; a failure is an error."""
-        result = from_process(hook, self.run(hook, warm=warm), can_modify=True)[0]
+        result = from_process(hook, self.run(hook, warm=warm), change="modified_args")[0]
         assert isinstance(result, Verdict), result
         return result
 
@@ -92,7 +92,7 @@ class Served:
 
     def failure(self, hook: Hook, *, warm: bool = True) -> tuple[str, str]:
         """Run the hook once and return its failure: its kind and its text."""
-        result = from_process(hook, self.run(hook, warm=warm), can_modify=True)[0]
+        result = from_process(hook, self.run(hook, warm=warm), change="modified_args")[0]
         assert not isinstance(result, Verdict), result
         return result.kind, result.detail
 

@@ -136,7 +136,7 @@ class Corpus:
     """An account whose guards are asked about one case after the other."""
 
     def __init__(self, account: Account, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._account = account
+        self.account = account
         self._folder = folder
         self._monkeypatch = monkeypatch
 
@@ -145,20 +145,20 @@ class Corpus:
         with self._monkeypatch.context() as patch:
             for name, value in case.env.items():
                 patch.setenv(name, value)
-            with self._place(case):
-                answers = [self._account.call(guard, **self._context(case)) for guard in guards(case.tool)]
+            with self.placed(case):
+                answers = [self.account.call(guard, **self._context(case)) for guard in guards(case.tool)]
         return any(answer is not None and answer["action"] in {"block", "ask"} for answer in answers)
 
     @contextmanager
-    def _place(self, case: Case) -> Iterator[None]:
+    def placed(self, case: Case) -> Iterator[None]:
         """Be where the case's files are."""
         if not case.files and not case.branch:
-            self._account.move(*ELSEWHERE)
+            self.account.move(*ELSEWHERE)
             yield
             return
         home = self._folder / "home"
         work = home / "app"
-        self._account.move(str(home), str(work))
+        self.account.move(str(home), str(work))
         try:
             if case.branch:
                 shutil.copytree(self._repository(case.branch), work)
@@ -194,9 +194,9 @@ class Corpus:
 
 
 @functools.cache
-def guards(tool: str) -> list[str]:
-    """Return the functions of the guards that a call of a tool starts, as `module:function`."""
-    hooks = [hook for name in GUARDS for hook in catalog.find(name).hooks if hook["event"] == "pre_tool_use"]
+def guards(tool: str, recipes: tuple[str, ...] = GUARDS) -> list[str]:
+    """Return the functions of recipes that a call of a tool starts, as `module:function`."""
+    hooks = [hook for name in recipes for hook in catalog.find(name).hooks if hook["event"] == "pre_tool_use"]
     matching = [
         hook
         for hook in hooks

@@ -275,7 +275,12 @@ PUSHES = [
     ("feature", "git push --mirror", "block"),
     ("feature", "git push origin --delete v1.0", "block"),
     ("feature", "git switch main && git push -f", "block"),
-    ("feature", "git checkout a.txt && git push -f", "block"),
+    ("feature", "git checkout a.txt && git push -f", "continue"),
+    ("main", "git checkout a.txt && git push -f", "block"),
+    ("feature", "git switch main || git switch feature; git push -f", "block"),
+    ("feature", "git switch --detach && git push -f", "continue"),
+    ("feature", "git rebase --continue && git push -f", "block"),
+    ("feature", "git init ../x && git push -f", "continue"),
     ("feature", "git switch - && git push -f", "block"),
     ("feature", "git branch -m main && git push -f", "block"),
     ("feature", "git rebase main main && git push -f", "block"),
@@ -304,6 +309,8 @@ def test_a_worktree_has_a_branch_of_its_own(clean: Account) -> None:
     assert clean.wrong("no_force_push", [f"git -C {other} push -f"], "block") == []
     assert clean.wrong("no_force_push", ["git push -f"], "continue") == []
     git(other, "checkout", "-q", "--detach")
+    assert clean.wrong("no_force_push", [f"git -C {other} push -f"], "continue") == []
+    assert clean.wrong("no_force_push", [f"git -C {other} push -f origin HEAD:main"], "block") == []
     git(clean.work, "checkout", "-q", "main")
     git(other, "checkout", "-q", "feature")
     assert clean.wrong("no_force_push", [f"cd {other} && git push -f"], "continue") == []

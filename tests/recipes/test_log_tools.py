@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.recipes.log_tools import RECIPE
+from tests.rows import rows
 
 if TYPE_CHECKING:
     from tests.conftest import Project
     from tests.recipes.account import Account
 
+NAME = "Ada Lovelace"
 FILE = ".local/state/hookrun/recipes/log-tools/tools.jsonl"
 
 
@@ -56,6 +58,22 @@ def test_a_call_that_a_later_layer_changes_is_logged_as_it_was_and_as_it_is(proj
     project.hooks({"name": "change", "command": "cat change"})
     assert project.fire().action == "modify"
     assert [record["tool_input"]["command"] for record in logged(project)] == ["ls", "ls -l"]
+
+
+@rows("priority, output", [({}, "hid [redacted]"), ({"priority": 0}, f"hid {NAME}")])
+def test_the_original_of_a_redacted_output_is_logged_only_where_told_to(
+    project: Project, priority: dict[str, object], output: str
+) -> None:
+    """By default it runs last, and sees what a hook has put there."""
+    (project.home / FILE).unlink(missing_ok=True)
+    hide = f"""jq -c '{{action: "modify", modified_output: (.tool_result_output | gsub("{NAME}"; "[redacted]"))}}'"""
+    project.user_hooks(
+        *({**hook, **priority} for hook in RECIPE.hooks),
+        {"name": "hide", "event": "post_tool_use", "command": hide, "priority": 500},
+    )
+    project.fire({"tool_name": "bash", "tool_result_output": f"hid {NAME}"}, event="post_tool_use")
+    (record,) = logged(project)
+    assert record["tool_output"] == output
 
 
 def test_only_so_many_rotated_files_are_kept(account: Account) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hookrun.recipes.shell_recipe import line_of, reads_only
-from tests.recipes.test_git_losses import clean
+from hookrun.recipes.shell_recipe import line_directory, line_of, reads_only
+from tests.recipes.test_git_losses import clean, git
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -74,6 +74,35 @@ def test_words_one_by_one(clean: Account) -> None:
 def test_the_line_of_a_call(tool: str, args: dict[str, Any], line: str | None) -> None:
     """Other tools have it in `command` only: their other arguments are the agent's."""
     assert line_of({"tool_name": tool, "tool_args": args}) == line
+
+
+@rows(
+    "tool, where, directory",
+    [
+        (START, {"cwd": "/srv/app"}, "/srv/app"),
+        (START, {"cwd": "app"}, "/work/app"),
+        ("mcp__shell__run", {"working_directory": "/srv/app"}, "/srv/app"),
+        ("mcp__shell__run", {"workdir": "~/app"}, "/home/me/app"),
+        ("mcp__shell__run", {"cwd": 3}, "/work"),
+        ("mcp__shell__run", {}, "/work"),
+        ("bash", {"cwd": "/srv/app"}, "/work"),
+    ],
+)
+def test_the_directory_of_a_line(nobody: Account, tool: str, where: dict[str, Any], directory: str) -> None:
+    """A server's tool may name it; for other tools the agent has."""
+    del nobody  # its home
+    given = {"tool_name": tool, "working_dir": "/work", "tool_args": {"command": "ls", **where}}
+    assert line_directory(given) == directory
+
+
+def test_a_line_is_judged_where_it_runs(clean: Account) -> None:
+    """By the branch that is checked out there, with aliases, too."""
+    git(clean.work, "config", "alias.p", "!git push -f")
+    git(clean.work, "worktree", "add", "-q", "../main", "main")
+    pushes = ["git push -f", "git p", "git -C . push -f"]
+    on_main = [answer(clean, "no_force_push", START, {"command": line, "cwd": "../main"}) for line in pushes]
+    on_feature = [answer(clean, "no_force_push", START, {"command": line}) for line in pushes]
+    assert (on_main, on_feature) == (["block"] * 3, ["continue"] * 3)
 
 
 @rows(

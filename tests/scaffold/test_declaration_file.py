@@ -45,13 +45,10 @@ def added(project: Project, form: str | None = None) -> str:
 
 def test_a_new_file_is_written_as_a_person_would(project: Project) -> None:
     """JSON with two spaces, or YAML with a line for each field."""
-    written = {"$schema": "./hookrun.schema.json", "hooks": [ENTRY]}
+    written = {"hooks": [ENTRY]}
     assert added(project) == json.dumps(written, indent=2) + "\n"
     (project.root / "coder.json").unlink()
-    assert added(project, "yaml") == (
-        "# yaml-language-server: $schema=./hookrun.schema.json\n"
-        "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
-    )
+    assert added(project, "yaml") == "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
 
 
 @rows(

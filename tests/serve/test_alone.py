@@ -128,7 +128,7 @@ def test_each_agent_is_refused_in_its_own_form(name: str, launched: Callable[...
     account.break_it()
     reason = why(account.fire(agent, agent.shell("ls")))
     assert "hookrun ended before it answered, so the call was not run; try again" in reason
-    assert "`hookrun pause --for 10m`" in reason
+    assert "`hookrun disable --all --for 10m`" in reason
     assert disconnect in reason
     (account.package / "fire" / "invocation.py").write_text(kept)
     before = len(account.project.audit())
@@ -191,7 +191,7 @@ def test_a_guard_of_a_project_counts_that_was_not_there(
     assert account.fire(agent, agent.shell("ls")).reason is not None
 
 
-def test_a_pause_opens_the_gate_and_ends_by_itself(launched: Callable[..., Launched]) -> None:
+def test_disabling_for_a_time_opens_the_gate_and_ends_by_itself(launched: Callable[..., Launched]) -> None:
     """The launcher knows its end."""
     account = launched("claude")
     agent = Agent("claude", account.project)
@@ -199,14 +199,14 @@ def test_a_pause_opens_the_gate_and_ends_by_itself(launched: Callable[..., Launc
     assert account.fire(agent, agent.shell("ls")).reason is None
     account.break_it()
     assert account.fire(agent, agent.shell("ls")).reason is not None
-    paused = at_terminal(account.project, "pause", "--for", "10m")
-    assert paused.status == 0, paused.screen
+    disabled = at_terminal(account.project, "disable", "--all", "--for", "10m")
+    assert disabled.status == 0, disabled.screen
     assert not refused(account.fire(agent, agent.shell("ls")))
     conf = account.project.home / ".local/share/hookrun/launcher.conf"
     lines = [line for line in conf.read_text().splitlines() if line.startswith("guard claude PreToolUse ")]
     [until] = {line.split()[3] for line in lines}
     store = json.loads((account.project.home / ".local/share/hookrun/trust.json").read_text())
-    assert int(until) == int(store["paused"][0]["until"])
+    assert int(until) == int(store["disabled"][0]["until"])
 
 
 def test_an_install_knows_the_guards_that_are_there(project: Project) -> None:

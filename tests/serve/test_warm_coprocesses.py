@@ -90,7 +90,9 @@ def not_approved(warm: WarmProject) -> None:
 def disabled(warm: WarmProject) -> None:
     """Disable the hook."""
     with locked_store(str(warm.project.home)) as decided:
-        decided.disabled.append({"name": "serve", "root": str(warm.project.root), "digest": "", "time": 0.0})
+        decided.disabled.append(
+            {"name": "serve", "root": str(warm.project.root), "digest": "", "time": 0.0, "until": None}
+        )
 
 
 @pytest.mark.slow

@@ -189,7 +189,9 @@ def test_without_files_a_case_runs_in_the_project(project: Project) -> None:
     assert one(project, {**LIST, "expect": {"message": str(project.root)}}).passed
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi"])
+@pytest.mark.parametrize(
+    "agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe"]
+)
 def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> None:
     """The hook sees the agent and its names, and what counts is what the agent gets."""
     project.hooks({**GUARD, "agents": [agent]})

@@ -162,9 +162,9 @@ def test_a_user_s_file_that_never_was_readable_shuts_the_gate(name: str, agent_o
     (agent.project.home / ".config/hookrun/hooks.json").write_text('{"hooks": [')
     reason, _ = fire(agent, HARMLESS)
     assert "end of file" in str(reason)
-    assert "`hookrun pause --for 10m`" in str(reason)
+    assert "`hookrun disable --all --for 10m`" in str(reason)
     assert agent.fire(agent.ran(), event=agent.events["post"]).status == 0
-    paused = at_terminal(agent.project, "pause", "--for", "10m")
+    paused = at_terminal(agent.project, "disable", "--all", "--for", "10m")
     assert paused.status == 0, paused.screen
     assert fire(agent, HARMLESS)[0] is None
 
@@ -190,8 +190,8 @@ def test_a_machine_s_file_is_for_its_administrator_to_mend(agent_of: AgentOf, *,
         return str(told.reason)
 
     said = "managed hooks stay on: whoever manages this machine can correct or remove their config"
-    assert f"`hookrun pause --for 10m` in a terminal of their own; {said}" in reason()
-    assert at_terminal(agent.project, "pause", "--for", "10m").status == 0
+    assert f"`hookrun disable --all --for 10m` in a terminal of their own; {said}" in reason()
+    assert at_terminal(agent.project, "disable", "--all", "--for", "10m").status == 0
     assert said in reason()
     (managed / "hooks.json").write_text("{}")
     assert reason() == "None"

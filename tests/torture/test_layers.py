@@ -138,7 +138,7 @@ def test_a_hostile_declaration_does_not_keep_the_users_guard_from_refusing(proje
     assert (fired.status, fired.verdict["message"]) == (2, "no force")
     assert "internal error" not in fired.stderr
     validated = subprocess.run(
-        project.command("validate", "--home", str(project.home)),
+        project.command("validate"),
         capture_output=True,
         text=True,
         cwd=project.root,

@@ -34,9 +34,7 @@ def posing_home(project: Project, digests: list[str]) -> Path:
     store = home / ".local" / "share" / "hookrun"
     store.mkdir(parents=True, mode=0o700)
     approved = {each: {"name": "guard", "source": "coder.json", "root": "", "time": 1} for each in digests}
-    (store / "trust.json").write_text(
-        json.dumps({"version": 1, "approved": approved, "denied": [], "disabled": [], "paused": []})
-    )
+    (store / "trust.json").write_text(json.dumps({"version": 1, "approved": approved, "denied": [], "disabled": []}))
     (store / "trust.json").chmod(0o600)
     layer = home / ".config" / "hookrun"
     layer.mkdir(parents=True)
@@ -117,7 +115,7 @@ def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger) -> None:
     project = agent.project
     project.hooks({"name": "guard", "command": REFUSE})
     agent.approve()
-    for command in ("pause", "pause guard", "disable guard", "deny guard", "untrust"):
+    for command in ("disable --all", "disable guard", "disable guard --for 5m", "trust --forget"):
         done = hookrun(project, *command.split())
         assert (done.status, "a terminal" in done.stderr) == (1, True), command
     disable = project.command("disable", "guard")
@@ -134,18 +132,18 @@ def test_an_agents_shell_tool_switches_nothing_off(agent: Stranger) -> None:
     ("mark", "command"),
     [
         ("CLAUDECODE", "trust --yes"),
-        ("GEMINI_CLI", "pause"),
+        ("GEMINI_CLI", "disable --all"),
         ("QWEN_CODE", "enable guard"),
         ("COPILOT_CLI", "trust"),
         ("CODEX_CI", "disable guard"),
-        ("CODEX_THREAD_ID", "deny guard"),
-        ("HOOKRUN_CHAIN", "pause"),
+        ("CODEX_THREAD_ID", "enable --all"),
+        ("HOOKRUN_CHAIN", "disable --all"),
         ("CODEX_SANDBOX", "enable guard"),
         ("OPENCODE", "trust"),
         ("CLINE_CONNECTOR_CLI_LAUNCH", "disable guard"),
         ("GROK_AGENT", "trust --yes"),
-        ("KILO", "pause"),
-        ("AI_AGENT", "deny guard"),
+        ("KILO", "trust --forget"),
+        ("AI_AGENT", "disable guard --for 5m"),
         ("PI_CODING_AGENT", "trust"),
     ],
 )
@@ -219,7 +217,7 @@ def test_completion_runs_and_offers_nothing_of_a_projects(agent: Stranger) -> No
     """What a shell asks for at a tab has no text of the project in it."""
     project = agent.project
     project.hooks({"name": NASTY, "command": RAN})
-    for line in ("hookrun disable ", "hookrun pause ", "hookrun trust ", "hookrun "):
+    for line in ("hookrun disable ", "hookrun enable ", "hookrun trust ", "hookrun "):
         words = str(len(line.split()))
         done = hookrun(project, _HOOKRUN_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=words)
         assert "touch" not in done.stdout + done.stderr, line
@@ -289,8 +287,7 @@ def test_a_branch_that_was_approved_before_is_not_asked_about_again(agent: Stran
     assert agent.fire().blocked
 
 
-@pytest.mark.parametrize("command", ["deny", "disable"])
-def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger, command: str) -> None:
+def test_what_is_disabled_never_runs_and_is_no_failure(agent: Stranger) -> None:
     """Listed and in the audit of every fire; in a second worktree too, and after its script changed; until `enable`."""
     project = agent.project
     project.script("guard.sh", "#!/bin/sh\ntouch ran\nexit 2\n")
@@ -298,12 +295,11 @@ def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger
     agent.approve()
     copy = project.root.parent / "copy"
     shutil.copytree(project.root, copy)
-    assert at_terminal(project, command, "guard").status == 0
-    state = {"deny": "denied", "disable": "disabled"}[command]
+    assert at_terminal(project, "disable", "guard").status == 0
     for answer in (agent.fire(), agent.fire(cwd=copy)):
         assert (answer.blocked, answer.failures) == (False, {})
-        assert answer.fire["switched_off"] == [f"guard: {state}"]
-    assert state in hookrun(project, "list").stdout
+        assert answer.fire["switched_off"] == ["guard: disabled"]
+    assert "disabled" in hookrun(project, "list").stdout
     assert project.fire().status == 0  # the user's own fire as well
     project.script("guard.sh", "#!/bin/sh\ntouch ran\n")
     assert agent.fire().failures == {}
@@ -312,25 +308,25 @@ def test_what_is_denied_or_disabled_never_runs_and_is_no_failure(agent: Stranger
     assert agent.fire().failures == {"guard": "untrusted"}
 
 
-def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
+def test_what_is_disabled_for_a_time_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
     """All hooks but managed ones, or one; the user is notified each time; it ends on request or when it expires."""
     project = agent.project
     project.user_hooks({"name": "mine", "command": REFUSE}, {"name": "other", "command": "true"})
-    assert at_terminal(project, "pause", "mine", "--for", "10m").status == 0
+    assert at_terminal(project, "disable", "mine", "--for", "10m").status == 0
     for _ in range(2):
         answer = agent.fire()
         assert not answer.blocked
-        assert "mine: paused until" in answer.output
+        assert "mine: disabled until" in answer.output
         assert list(answer.failures) == ["other"]
-    assert "paused until" in hookrun(project, "list").stdout
-    assert hookrun(project, "resume").status == 0
+    assert "disabled until" in hookrun(project, "list").stdout
+    assert hookrun(project, "enable", "mine").status == 0
     assert agent.fire().blocked
-    assert at_terminal(project, "pause").status == 0
+    assert at_terminal(project, "disable", "--all").status == 0
     assert agent.fire().failures == {}
     store = project.home / ".local/share/hookrun/trust.json"
     for begin, until in ((0, 1), (2**40, 2**41)):  # one that has expired; one from before the clock was set back
         data = json.loads(store.read_text())
-        data["paused"] = [{"hook": None, "begin": begin, "until": until}]
+        data["disabled"] = [{"name": None, "root": "", "digest": "", "time": begin, "until": until}]
         store.write_text(json.dumps(data))
         assert agent.fire().blocked
 
@@ -344,27 +340,27 @@ def test_a_pause_is_the_users_and_every_fire_says_so(agent: Stranger) -> None:
         (("g", "--for", "10m"), "g", json.dumps({"hooks": [{"name": "g", "event": "stop", "command": REFUSE}]})),
     ],
 )
-def test_disabling_for_a_time_is_a_pause(agent: Stranger, words: tuple[str, ...], off: str | None, config: str) -> None:
+def test_disabling_for_a_time(agent: Stranger, words: tuple[str, ...], off: str | None, config: str) -> None:
     """It ends by itself, and works without a config that can be read where it is for all hooks."""
     project = agent.project
     project.user_hooks()
     (project.home / ".config/hookrun/hooks.json").write_text(config)
     done = at_terminal(project, "disable", *words)
-    assert (done.status, "paused until" in done.screen) == (0, True), done.screen
-    [pause] = json.loads((project.home / ".local/share/hookrun/trust.json").read_text())["paused"]
-    assert (pause["hook"], 0 < pause["until"] - pause["begin"] <= 1800) == (off, True)
+    assert (done.status, "disabled" in done.screen and " until " in done.screen) == (0, True), done.screen
+    [entry] = json.loads((project.home / ".local/share/hookrun/trust.json").read_text())["disabled"]
+    assert (entry["name"], 0 < entry["until"] - entry["time"] <= 1800) == (off, True)
     assert not agent.fire().blocked
     refused = hookrun(project, "disable", *words, CLAUDECODE="1")
     assert (refused.status, "CLAUDECODE is set" in refused.stderr) == (1, True)
     for wrong in ((), ("g", "--all")):
-        assert "give NAME or --all" in hookrun(project, "disable", *wrong).stderr
+        assert "give HOOK or --all" in hookrun(project, "disable", *wrong).stderr
 
 
 @pytest.mark.only_cold("decides about hooks and runs none")
 @pytest.mark.parametrize("duration", ["", "5", "0m", "25h", "-1m", "1d", "m", "30 m"])
-def test_a_pause_has_a_length(agent: Stranger, duration: str) -> None:
+def test_a_time_has_a_length(agent: Stranger, duration: str) -> None:
     """Nothing, no unit, for ever: refused, with what was expected."""
-    done = at_terminal(agent.project, "pause", "--for", duration)
+    done = at_terminal(agent.project, "disable", "--all", "--for", duration)
     assert (done.status, "write a time up to 24h" in done.screen) == (1, True)
 
 

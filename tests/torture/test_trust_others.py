@@ -114,12 +114,12 @@ def test_a_project_that_tries_to_set_what_is_the_users(stranger: Stranger) -> No
     assert [name for name in settings if not any(f"`{name}`" in line for line in refused)] == [], lines
 
 
-def test_a_users_hook_cannot_be_denied_or_disabled_by_the_name_a_project_gives_its_own(stranger: Stranger) -> None:
+def test_a_users_hook_cannot_be_disabled_by_the_name_a_project_gives_its_own(stranger: Stranger) -> None:
     """What is decided about a project's hook is not about a user's of the same name."""
     project = stranger.project
     project.user_hooks({"name": "guard", "command": "cat >/dev/null; echo no >&2; exit 2"})
     project.hooks({"name": "guard", "command": "true"})
-    assert at_terminal(project, "deny", "guard").status == 0
+    assert at_terminal(project, "disable", "guard").status == 0
     assert stranger.fire().blocked
 
 

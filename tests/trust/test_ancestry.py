@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
     not os.path.exists("/proc/self/stat") or shutil.which("script") is None or shutil.which("setsid") is None,
     reason="it needs /proc, and script(1) and setsid(1) of util-linux",
 )
-DECISION = "pause", "--for", "1m"
+DECISION = "disable", "--all", "--for", "1m"
 
 
 class Tree:
@@ -108,7 +108,7 @@ def tree(project: Project) -> Tree:
 def test_below_an_agents_program_nothing_is_decided(tree: Tree, agent: str, title: str) -> None:
     """At a terminal of its own and without a variable of it, in the user's own terminal."""
     said = tree.run(tree.terminal("sshd", tree.shell(agent, tree.terminal("script", tree.decision))))
-    assert f"cannot pause hooks: it runs below {title} (`{agent}`, process " in said
+    assert f"cannot disable hooks: it runs below {title} (`{agent}`, process " in said
     assert "hint: run it yourself, in a terminal" in said
 
 
@@ -146,7 +146,7 @@ def test_a_program_that_only_works_on_an_agents_files_is_none(tree: Tree) -> Non
 def test_an_agents_variable_is_named(tree: Tree, name: str) -> None:
     """Where no process of an agent is left."""
     said = tree.run(tree.terminal("sshd", tree.decision), **{name: "1;"})
-    assert f"cannot pause hooks: {name} is set, so an agent or a hook runs this command" in said
+    assert f"cannot disable hooks: {name} is set, so an agent or a hook runs this command" in said
 
 
 # --- the terminal's other end, where the chain is cut
@@ -170,7 +170,7 @@ def test_a_terminal_that_an_agent_holds(tree: Tree) -> None:
     wait = f"while ! [ -e {shlex.quote(str(tree.result))} ]; do sleep 0.05; done"
     cut = f"setsid --fork sh -c {shlex.quote(tree.decision)} <$(tty) >$(tty) 2>&1"
     said = tree.run(tree.terminal("sshd", tree.shell("codex", tree.terminal("script", f"{cut}; {wait}"))))
-    assert "cannot pause hooks: Codex CLI (`codex`, process " in said
+    assert "cannot disable hooks: Codex CLI (`codex`, process " in said
     assert ") has opened its terminal" in said
 
 

@@ -128,7 +128,7 @@ def test_a_lost_guard_whose_script_was_changed_shuts_its_gate(guarded: Stranger)
 
 
 def test_what_the_user_has_switched_off_stays_off(guarded: Stranger) -> None:
-    """A lost guard that is disabled or denied does not come back."""
+    """A lost guard that is disabled does not come back."""
     at_terminal(guarded.project, "disable", "guard")
     declare(guarded.project.root)
     assert not guarded.fire(command=PUSH).blocked

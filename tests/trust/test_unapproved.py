@@ -153,11 +153,11 @@ def test_what_an_older_version_approved_is_still_approved(project: Project) -> N
 
 
 @pytest.mark.slow
-def test_a_denial_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> None:
-    """A hook denied in another project is known by its digest: only a hook of its name can have that."""
+def test_a_hook_disabled_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> None:
+    """A hook disabled in another project is known by its digest: only a hook of its name can have that."""
     links(project)
     with locked_store(str(project.home)) as store:
-        store.denied.append({"name": "hook7", "root": "/elsewhere", "digest": ANY_DIGEST, "time": 0.0})
+        store.disabled.append({"name": "hook7", "root": "/elsewhere", "digest": ANY_DIGEST, "time": 0.0, "until": None})
     run = Run(project)
     assert len(run.failures) == 60
     assert {os.path.basename(name) for name in run.opened} == {"coder.json", "link7"}

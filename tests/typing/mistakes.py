@@ -89,6 +89,7 @@ def fields(ctx: PreToolUse) -> None:
 
 
 engine.register(Stop, fields)  # wrong: registered for another event
+engine.register("*", fields)  # wrong: a handler of one event for every event
 engine.register("stop", fields, tiemout=3)  # wrong: a misspelt option of register
 engine.register("stop")  # wrong: no function
 engine.register("stop", "print")  # wrong: the name of a function
@@ -128,6 +129,10 @@ session.run_tool("bash", ["ls"], str)  # wrong: arguments that are a list
 Verdict("blok")  # wrong: an action that does not exist
 Verdict.patch(["ls"])  # wrong: arguments that are a list
 Verdict.block(message=3)  # wrong: a message that is a number
+Verdict.replace_output({"stdout": ""})  # wrong: an output that is no text
+Verdict.replace_prompt(None)  # wrong: a prompt that is none
+Verdict("modify", modified_output=["a"])  # wrong: an output that is a list
+Verdict("modify", modified_prompt=3)  # wrong: a prompt that is a number
 Verdict(mesage="no")  # wrong: a misspelt field of a verdict
 if engine.fire_sync(Deploy()).action == "blocked":  # wrong: a comparison that never holds
     print("blocked")

@@ -8,11 +8,12 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from hookrun.agents import claude, copilot
+from hookrun.agents import claude, copilot, vibe
 from hookrun.config.document import field_name
-from hookrun.edit.file_change import FileError
+from hookrun.edit.file_change import ExistingFile, FileError
 from hookrun.edit.json_edit import Json
-from hookrun.wiring.targets import SettingsFile
+from hookrun.wiring.forms import TomlFile
+from hookrun.wiring.targets import SettingsFile, WiredLine
 from tests.rows import rows
 from tests.wiring.texts import FEWER_EXAMPLES, wired, written
 
@@ -146,3 +147,46 @@ def test_another_form_is_refused(text: str, path: tuple[str, ...]) -> None:
     place = f"{field_name(path)} must be "
     with pytest.raises(FileError, match=re.escape(place)):
         NESTED.add_handlers(Json(text, "json"), WANTED)
+
+
+VIBES = """\
+# mine
+[[hooks]]
+name = "guard"
+type = "pre_tool"
+command = "./guard.sh"
+"""
+
+
+def vibe_line(event: str) -> WiredLine:
+    """Return the line for an event of Mistral Vibe."""
+    return WiredLine(wired("vibe", event), [], 600.0)
+
+
+def test_in_toml_each_entry_is_a_table_and_only_ours_change() -> None:
+    """A matcher of ours goes, the entry before a tool is strict, a name is unique; removed, the rest is as it was."""
+    file = TomlFile("vibe", "/hooks.toml", vibe.INSTALL, "project")
+    now = ExistingFile("/hooks.toml", VIBES.encode())
+    lines = {event: vibe_line(event) for event in vibe.EVENTS}
+    put = now.of(file.add(now, lines).encode())
+    assert put.text().startswith(VIBES)
+    found = file.wired(put)
+    assert [(each.event, each.limit, each.is_ours, each.line) for each in found] == [
+        ("pre_tool", 600, True, 7), ("post_tool", 600, True, 14), ("post_agent", 600, True, 20)
+    ]  # fmt: skip
+    assert [each.handler.get("strict") for each in found] == [True, None, None]
+    assert found[0].handler["name"] == "hookrun-project-pre_tool"
+    narrowed = now.of(put.text().replace("strict = true", 'match = "bash"').encode())
+    assert [each.only for each in file.wired(narrowed)] == ['match "bash"', "", ""]
+    assert file.add(narrowed, lines) == put.text() == file.add(put, lines)
+    assert file.remove(put, VIBES) == VIBES
+    alone = now.of(file.add(now.of(None), lines).encode())
+    assert (file.remove(alone, None), file.remove(alone, "")) == (None, "")
+
+
+def test_an_inline_list_in_toml_is_left_alone() -> None:
+    """It cannot be extended by tables."""
+    now = ExistingFile("/hooks.toml", b"hooks = []\n")
+    file = TomlFile("vibe", "/hooks.toml", vibe.INSTALL)
+    with pytest.raises(FileError, match=r"write each as \[\[hooks\]\]; nothing was changed"):
+        file.add(now, {"pre_tool": vibe_line("pre_tool")})

@@ -62,8 +62,8 @@ def test_an_install_that_is_killed_anywhere_leaves_old_or_new_files(project: Pro
     assert new_config != CONFIG
     for number in range(0, tried, 7):
         home = homes / str(number)
-        assert hookrun(project, "install", "codex", "--trust", "--home", str(home)).status == 0
-        assert hookrun(project, "uninstall", "codex", "--home", str(home)).status == 0
+        assert hookrun(project, "install", "codex", "--trust", HOME=str(home)).status == 0
+        assert hookrun(project, "uninstall", "codex", HOME=str(home)).status == 0
         assert _both(home) == (OLD, CONFIG)
         assert sorted(path.name for path in (home / ".codex").iterdir()) == ["config.toml", "hooks.json"]
 
@@ -77,7 +77,7 @@ def test_an_uninstall_that_is_killed_anywhere_leaves_old_or_new_files(project: P
     _old_or_new(homes, tried)
     for number in range(0, tried, 7):
         home = homes / str(number)
-        assert hookrun(project, "uninstall", "codex", "--home", str(home)).status == 0
+        assert hookrun(project, "uninstall", "codex", HOME=str(home)).status == 0
         assert _both(home) == (OLD, CONFIG)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 ABLE = ("claude", "codex", "gemini", "qwen")
-UNABLE = ("copilot", "cline", "opencode", "kilo", "pi")
+UNABLE = ("copilot", "cline", "opencode", "kilo", "pi", "vibe")
 NONE = "/usr/bin:/bin"
 """A PATH without agents."""
 

@@ -129,7 +129,9 @@ def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> No
         assert trust.read_bytes() == config.encode()
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi"])
+@pytest.mark.parametrize(
+    "agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe"]
+)
 def test_without_a_ledger_what_is_ours_goes_all_the_same(agent: str, tmp_path: Path) -> None:
     """If the original text is no longer known, hookrun's entries are removed, and nothing else can be lost."""
     machine = Machine(str(tmp_path), agent)

@@ -15,9 +15,11 @@ from tests.live.drivers.kilo import Kilo
 from tests.live.drivers.opencode import OpenCode
 from tests.live.drivers.pi import Pi
 from tests.live.drivers.qwen import Qwen
+from tests.live.drivers.vibe import Vibe
 
 DRIVERS: Mapping[str, Driver] = {
-    driver.name: driver for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode(), Pi())
+    driver.name: driver
+    for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode(), Pi(), Vibe())
 }
 """Every driver, by its agent's name."""
 

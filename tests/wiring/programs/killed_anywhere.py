@@ -17,8 +17,9 @@ ANOTHER_HOME, COMMAND, *OPTIONS, HOMES = sys.argv[1:]
 
 
 def killed_at(home: str, number: int) -> None:
+    os.environ["HOME"] = home
     if COMMAND == "uninstall":
-        assert run(["install", "codex", "--trust", "--home", home]) == 0
+        assert run(["install", "codex", "--trust"]) == 0
     left, opened = [number], os.open
 
     def counted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,11 +35,12 @@ def killed_at(home: str, number: int) -> None:
 
     for name in CALLS:
         setattr(os, name, counted(getattr(os, name)))
-    os._exit(run([COMMAND, "codex", *OPTIONS, "--home", home]))
+    os._exit(run([COMMAND, "codex", *OPTIONS]))
 
 
 # Everything is imported before the count begins: what is killed is the work, not the start.
-run(["install", "codex", "--trust", "--home", ANOTHER_HOME, "--dry-run"])
+os.environ["HOME"] = ANOTHER_HOME
+run(["install", "codex", "--trust", "--dry-run"])
 status, tries = KILLED, 0
 while status == KILLED:
     there = os.path.join(HOMES, str(tries))

@@ -1,0 +1,49 @@
+"""What the user has decided about hooks: list it and forget it."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from hookrun.cli.commands import Workspace
+from hookrun.cli.printing import count, print_json, print_line
+from hookrun.trust.approvals import described, is_in_force
+from hookrun.trust.digest import PREFIX
+from hookrun.trust.project import Project, require_terminal
+
+
+def list_decisions(project: Project, *, as_json: bool) -> None:
+    """Print every decision, for all projects."""
+    store = project.store
+    if as_json:
+        print_json({name: getattr(store, name) for name in ("approved", "disabled")})
+        return
+    rows = [("approved", each["name"], each["root"], digest) for digest, each in store.approved.items()]
+    rows += [
+        ("disabled", each["name"] or "all hooks", each["root"] or "every project", each["digest"] or described(each))
+        for each in filter(is_in_force, store.disabled)
+    ]
+    for state, name, root, digest in sorted(rows, key=lambda row: (row[2], row[1], row[0])):
+        print_line(f"{state:<9} {name}  {root}  {digest}")
+    if not rows:
+        click.echo("no decisions yet")
+
+
+def forget_decisions(at: Workspace, what: tuple[str, ...]) -> None:
+    """Forget the decisions about the hooks of the one path, by default here, or about the one digest."""
+    require_terminal("forget an approval")
+    if len(what) > 1:
+        raise click.UsageError("--forget takes one PATH or DIGEST")
+    named = what[0] if what else "."
+    is_digest = named.startswith(PREFIX)
+    project = at.project(os.path.abspath("." if is_digest else named))
+    if is_digest:
+        digests, roots = {named}, set()
+    else:
+        digests = {found.digest for found in project.hooks() if found.digest}
+        roots = {os.path.realpath(project.root)}
+    forgotten = project.forget(digests=digests, roots=roots)
+    if is_digest and not forgotten:
+        raise click.ClickException(f"no decision about {named}\nhint: `hookrun trust --list` lists the decisions")
+    print_line(f"forgot {count(forgotten, 'decision')} about {named if named != '.' else project.root}")

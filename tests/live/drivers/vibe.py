@@ -1,0 +1,75 @@
+"""Mistral Vibe, headless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.live.driver import put
+from tests.live.model import Turn, use
+
+_CONFIG = """\
+active_model = "scripted"
+enable_telemetry = false
+enable_update_checks = false
+
+[[providers]]
+name = "scripted"
+api_base = "{url}/v1"
+api_key_env_var = ""
+
+[[models]]
+name = "scripted"
+provider = "scripted"
+alias = "scripted"
+"""
+
+_HOOK = """\
+[[hooks]]
+name = {event!r}
+type = {event!r}
+command = '''{command}'''
+"""
+
+
+class Vibe:
+    """`vibe -p`, with chat completions."""
+
+    name = "vibe"
+    before_a_tool = "pre_tool"
+
+    def environment(self, url: str) -> Mapping[str, str]:
+        """It is kept from everybody but the model by its settings."""
+        return {}
+
+    def settle(self, home: Path, url: str) -> None:
+        """Name the model's address."""
+        put(home / ".vibe" / "config.toml", _CONFIG.format(url=url))
+
+    def arguments(self, prompt: str) -> list[str]:
+        """One prompt in a trusted folder, where a project's hooks run, too."""
+        return ["--trust", "-p", prompt]
+
+    def allowing(self) -> list[str]:
+        """Every tool."""
+        return ["--auto-approve"]
+
+    def shell(self, command: str) -> Turn:
+        """Ask for bash."""
+        return use("bash", command=command)
+
+    def write(self, path: Path, content: str) -> tuple[Turn, ...]:
+        """Ask for write_file."""
+        return (use("write_file", path=str(path), content=content),)
+
+    def edit(self, path: Path, old: str, new: str) -> tuple[Turn, ...]:
+        """Ask for edit, after a look at the file."""
+        return (
+            use("read_file", path=str(path)),
+            use("edit", file_path=str(path), old_string=old, new_string=new),
+        )
+
+    def wire(self, home: Path, commands: Mapping[str, str]) -> None:
+        """Write hooks that run the commands."""
+        text = "\n".join(_HOOK.format(event=event, command=command) for event, command in commands.items())
+        put(home / ".vibe" / "hooks.toml", text)
