@@ -8,7 +8,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.calls import close_unstarted
+from hookrun.library.event_contexts import close_unstarted
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from inspect import CORO_CREATED, getcoroutinelocals, getcoroutinestate
 from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -241,15 +240,6 @@ def close_awaitable(value: Any) -> bool:
     if callable(close):
         close()
     return True
-
-
-def close_unstarted(wanted: Any) -> None:
-    """Close a coroutine that was never started, and what it was given to await."""
-    if isinstance(wanted, CoroutineType) and getcoroutinestate(wanted) == CORO_CREATED:
-        given = getcoroutinelocals(wanted)
-        wanted.close()
-        for each in given.values():
-            close_unstarted(each)
 
 
 async def _awaited(wanted: Any) -> Any:

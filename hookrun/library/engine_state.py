@@ -18,7 +18,8 @@ from hookrun.core import audit
 from hookrun.core.model import Failure
 from hookrun.core.state import DATA_DIR, STATE_DIR, YOUNG, home_directory, identity_of, now_ns
 from hookrun.core.text import describe_exception
-from hookrun.library.calls import close_awaitable, close_unstarted
+from hookrun.library.calls import close_awaitable
+from hookrun.library.event_contexts import close_unstarted
 from hookrun.library.threads import DaemonThreadPool, LoopThread, settle
 from hookrun.process.pool import ClosedError, Pool
 from hookrun.trust import store as stores

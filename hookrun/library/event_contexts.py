@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
+from inspect import CORO_CREATED, getcoroutinelocals, getcoroutinestate
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, overload
 
 from hookrun.core.events import canonical
@@ -86,6 +88,15 @@ def deep_copy(value: Any) -> Any:
     if isinstance(value, list):
         return [deep_copy(each) for each in value]
     return value
+
+
+def close_unstarted(wanted: Any) -> None:
+    """Close a coroutine that was never started, and what it was given to await."""
+    if isinstance(wanted, CoroutineType) and getcoroutinestate(wanted) == CORO_CREATED:
+        given = getcoroutinelocals(wanted)
+        wanted.close()
+        for each in given.values():
+            close_unstarted(each)
 
 
 def _differs(one: object, other: object) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hookrun.core.model import AnyHook, Failure, Hook, Outcome
 from hookrun.library import Handler
-from hookrun.library.calls import HandlerCall, close_awaitable, close_unstarted
+from hookrun.library.calls import HandlerCall, close_awaitable
+from hookrun.library.event_contexts import close_unstarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

@@ -15,7 +15,7 @@ from threading import Lock, Thread, current_thread, local
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from hookrun.library.calls import close_unstarted
+from hookrun.library.event_contexts import close_unstarted
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:

@@ -126,22 +126,20 @@ def test_a_payload_holds_any_json_value(value: object, tmp_path: Path) -> None:
     assert (outcome.result, outcome.content) == (value, read["tool_result_output"] or "")
 
 
-@rows("value", [value for value in JSON_VALUES if value is not None])
+@rows("value", JSON_VALUES[1:-1])
 def test_arguments_and_a_result_are_any_json_value(value: object, tmp_path: Path) -> None:
     """Every hook can read them: what is no object is `value`, a result is its JSON; known tools take objects."""
     seen: list[Any] = []
-    wrapped = value if isinstance(value, dict) else {"value": value}
     keep = {"event": "post_tool_use", "command": f"cat > {tmp_path}/seen.json"}
     with Engine(hooks=[keep], directory=tmp_path) as engine:
         engine.register("post_tool_use", lambda ctx: seen.append((ctx.tool_args, ctx.tool_result_output)))
         fields = {"tool_args": value, "tool_result_output": value}
         engine.fire_sync("post_tool_use", {"tool_name": "mine", **fields})
         for tool in ("bash", "exec_command", None):
-            if not isinstance(value, dict):
-                with pytest.raises(ContextError, match="tool_args is"):
-                    engine.fire_sync("post_tool_use", {"tool_name": tool, **fields})
+            with pytest.raises(ContextError, match="tool_args is"):
+                engine.fire_sync("post_tool_use", {"tool_name": tool, **fields})
     read = json.loads((tmp_path / "seen.json").read_text())
-    assert seen == [(wrapped, as_text(value))]
+    assert seen == [({"value": value}, as_text(value))]
     assert (read["tool_args"], read["tool_result_output"]) == seen[0]
 
 
