@@ -6,7 +6,7 @@ import os
 from _imp import source_hash
 from time import gmtime, strftime, time_ns
 
-from hookrun.core.text import UserError, describe_exception, quote, shell_quoted
+from hookrun.core.text import UserError, describe_exception, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,16 +146,6 @@ def named_home(path: str) -> str:
         hint = "give the directory that contains .config/hookrun"
         raise NoHomeError(f"--home {path or quote(path)} is not a directory\nhint: {hint}")
     return path
-
-
-def home_before(named: str | None, home: str) -> str:
-    """Return what sets HOME before a proposed command, nothing for the account's home, which launchers name too."""
-    try:
-        if not named or home == account_home():
-            return ""
-    except NoHomeError:
-        pass
-    return f"HOME={shell_quoted(named or home)} "
 
 
 def cache_file(home: str, suffix: str, *parts: str) -> str:

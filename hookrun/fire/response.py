@@ -13,7 +13,7 @@ from hookrun.config.discovery import USERS_GUARDS
 from hookrun.core.events import GATES
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.session import keep_texts, take_text
-from hookrun.core.state import KEPT_TEXTS_DIR, home_before
+from hookrun.core.state import KEPT_TEXTS_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ def _refused_by(message: AgentFire) -> tuple[list[str], str, str]:
         return names, "", ""
     from hookrun.fire.refused_call import permission_command
 
-    home = home_before(message.options.home, message.invocation.home)
     judged = not (message.errors or message.invocation.problems)
     once = permission_command(message.fires) if names and judged else ""
-    return names, f"{home}hookrun why {fire.request_id[:8]}", once and home + once
+    return names, f"hookrun why {fire.request_id[:8]}", once

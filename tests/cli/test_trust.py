@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.cli.commands import Workspace
+from hookrun.config.load import Declarations
 from hookrun.core.model import Hook
 from hookrun.trust.approvals import UserDecisions
+from hookrun.trust.project import Project as Decisions
 from tests.cli.command import hookrun, states
 from tests.cli.terminal import at_terminal
 from tests.conftest import Project
@@ -143,7 +144,7 @@ def test_a_managed_hook_is_disabled_only_if_it_says_so(declared: Project) -> Non
     hooks = [
         Hook(name=name, events=("stop",), layer="managed", overridable=name == "loose") for name in ("fixed", "loose")
     ]
-    project = Workspace(str(declared.home)).project(str(declared.root))
+    project = Decisions(Declarations(), str(declared.root), str(declared.home))
     for meant in (hooks[1], None):
         project.disable(hooks[0], None)
         project.disable(meant, None if meant else 600)

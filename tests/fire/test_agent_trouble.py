@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 from pathlib import Path
@@ -308,20 +307,6 @@ def test_the_home_is_the_account_s(claude: Agent) -> None:
     claude.project.user_hooks({"command": "echo guarded >&2; exit 2"})
     home = {"HOME_OF_ACCOUNT": str(claude.project.home), "HOME": "/nowhere"}
     assert claude.fire_changed("another_account.py", claude.shell(), **home).reason == "guarded"
-
-
-@pytest.mark.only_cold("replaces what the interpreter that is started has")
-@rows("account, option", [("a home", ""), (".", " --home '{home}'")])
-def test_a_proposed_command_names_the_home_only_where_it_is_another(
-    account: str, option: str, claude: Agent, tmp_path: Path
-) -> None:
-    """A launcher names the account's, too; for a shell the home is quoted."""
-    home = tmp_path / "a home"
-    (home / ".config/hookrun").mkdir(parents=True, exist_ok=True)
-    (home / ".config/hookrun/hooks.json").write_text('{"hooks": [{"event": "pre_tool_use", "command": "exit 2"}]}')
-    given = (claude.shell(), "PreToolUse", "--home", str(home))
-    told = claude.fire_changed("another_account.py", *given, HOME_OF_ACCOUNT=str(tmp_path / account))
-    assert re.search(rf"`hookrun why [0-9a-f]{{8}}{re.escape(option.format(home=home))}`", told.shown)
 
 
 def test_a_deadline_is_kept_where_the_wiring_names_none(project: Project) -> None:
