@@ -14,6 +14,7 @@ from hookrun.process.git_query import run
 from hookrun.recipes.catalogue.deciding import written_texts
 from hookrun.recipes.git_repository import Configuration, calls
 from hookrun.recipes.shell_recipe import line_directory, named_paths, parse
+from hookrun.shell.named_files import IN_PLACE, REMOVING
 from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 # Bytes read of a test file.
 MAX_SOURCE = 1 << 20
-# Programs that edit files in place.
-IN_PLACE = ("sed", "gsed", "perl")
 QUOTE = "'\""
 # Endings of files in the same language as another one.
 SAME = {
@@ -157,7 +156,7 @@ def _of_line(context: Mapping[str, object], line: str) -> Iterator[str]:
 
 def _of_program(command: SimpleCommand) -> Iterator[str]:
     paths = [path for each in command.operands if (path := absolute(each, command.directory)) is not None]
-    if command.program in {"rm", "unlink", "trash"}:
+    if command.program in REMOVING:
         yield from (reason for each in paths for reason in _removed(each))
     elif command.program == "truncate":
         yield from (reason for each in paths for reason in _written(each, ""))
