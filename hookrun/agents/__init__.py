@@ -27,6 +27,21 @@ AGENTS = {
 # Agents whose own hooks hookrun runs in every other (see dialects.py).
 DIALECTS = ("claude", "codex", "gemini", "qwen", "copilot", "cursor", "windsurf")
 
+# What starts an agent that asks its user about no call, by the agents' own help: rows for `recipes.shell_recipe`.
+UNASKED = """
+claude --dangerously-skip-permissions|--permission-mode=bypassPermissions
+claude --permission-mode bypassPermissions
+codex --dangerously-bypass-approvals-and-sandbox|--yolo
+gemini|qwen -y|--yolo|--approval-mode=yolo
+gemini|qwen --approval-mode yolo
+copilot --allow-all-tools|--allow-all|--yolo
+cursor-agent -f|--force
+amp --dangerously-allow-all
+crush -y|--yolo
+droid --skip-permissions-unsafe
+aider --yes-always
+"""
+
 # An agent, even without a module here -> globs of the files with its hooks and the settings that disable them.
 #
 # One table: hooks that protect these files would otherwise load every agent's module at each call.

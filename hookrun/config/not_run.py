@@ -29,7 +29,7 @@ MAX_BYTES = 1 << 20
 FRONTMATTER = (".claude/agents/*.md", ".claude/skills/*/SKILL.md", ".claude/commands/*.md")
 # The beginning of a Markdown file, and a handler in it.
 HEAD, HANDLER = re.compile(rb"\A---\r?\n(.*?\n)---", re.DOTALL), re.compile(rb"^\s*(?:-\s*)?command:", re.MULTILINE)
-# Hooks in Codex's TOML, and what a program of an agent's own is called.
+# Hooks in an agent's TOML, and what a program of its own is called.
 TABLE, PROGRAM = (
     re.compile(rb"^\[\[?hooks\.[^\]]*\.hooks\]\]", re.MULTILINE),
     re.compile(r"(\.[cm]?[jt]s|\.py|\.sh|/\w+)\Z"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
+from hookrun.agents import UNASKED
 from hookrun.core.files import is_within
 from hookrun.recipes.protected_paths import TEMPORARY
 from hookrun.recipes.shell_recipe import matching_row, rows_of
@@ -63,25 +64,12 @@ git config http.sslverify|http.sslVerify|http.*.sslVerify false|0|no|off
 npm|pnpm|yarn config set strict-ssl false
 npm|pnpm|yarn config set strict-ssl=false
 """)
-# What starts an agent that asks its user about no call, by the agents' own help.
-UNASKED = rows_of("""
-claude --dangerously-skip-permissions|--permission-mode=bypassPermissions
-claude --permission-mode bypassPermissions
-codex --dangerously-bypass-approvals-and-sandbox|--yolo
-gemini|qwen -y|--yolo|--approval-mode=yolo
-gemini|qwen --approval-mode yolo
-copilot --allow-all-tools|--allow-all|--yolo
-cursor-agent -f|--force
-amp --dangerously-allow-all
-crush -y|--yolo
-droid --skip-permissions-unsafe
-aider --yes-always
-""")
+ASKING_NOTHING = rows_of(UNASKED)
 # Rows, and what a command in one does.
 QUESTIONS = (
     (LOSING, "takes away what only a backup brings back, or ends the running system"),
     (UNPROTECTED, "switches off what protects this machine or its connections"),
-    (UNASKED, "starts an agent that asks about no call"),
+    (ASKING_NOTHING, "starts an agent that asks about no call"),
 )
 PROGRAMS = (*{name for rows, _ in QUESTIONS for name in rows}, "kill")
 # Options with which they only say something, or call it off.
@@ -108,7 +96,9 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
 
     texts = [command.program, *command.operands[:2]]
     words = command.arguments
-    if not HARMLESS.isdisjoint(words) and matching_row(command, UNASKED) is None:  # `claude -c` continues a session
+    if (
+        not HARMLESS.isdisjoint(words) and matching_row(command, ASKING_NOTHING) is None
+    ):  # `-c` of an agent continues a session
         return
     everyone = command.program == "kill" and len(words) > 1 and words[-1] == "-1"
     emptied = texts == ["crontab", "-"] and command.stdin is not None and not command.stdin.text.strip()
