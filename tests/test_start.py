@@ -66,8 +66,8 @@ def broken(project: Project, package: Path, agent: str, *before: str) -> tuple[i
 def test_however_it_is_started_it_runs_its_own_copy(project: Project, package: Path, options: tuple[str, ...]) -> None:
     """As a module and by its path, though the environment has another hookrun, such as an editable one."""
     project.hooks({"command": "exit 2"})
-    source = package / "core" / "model.py"
-    source.write_text(source.read_text().replace('"hooks": [', '"of_the_copy": ['))
+    source = package / "core" / "context.py"
+    source.write_text(source.read_text().replace('"hooks": [run', '"of_the_copy": [run'))
     program = {"-m": "hookrun"}.get(" ".join(options), package / "__main__.py")
     words = [*options, program, "fire", "pre_tool_use", "--config", project.root / "coder.json"]
     done = started(project, *words, cwd=package.parent)

@@ -46,7 +46,6 @@ GROUPS = {
         "new": ("init", "Create a hook from a template, with tests."),
         "try": ("try_command", "Show what each hook says to a command line, a file or a prompt."),
         "test": ("test", "Run hook tests and report failures."),
-        "migrate": ("migrate", "Convert hooks of Claude Code, lefthook, pre-commit or husky."),
     },
     "Look": {
         "list": ("status", "List hooks in the order in which they run."),
@@ -63,6 +62,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
+        "migrate": ("migrate", "Convert hooks of Claude Code, lefthook, pre-commit or husky."),
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
 }

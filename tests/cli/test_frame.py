@@ -30,7 +30,7 @@ Get started: init add install status doctor
 Write hooks: new try test
 Look: list log why report replay
 Decide: trust allow disable undo
-Check and share: validate
+Check and share: validate migrate
 Plumbing: fire
 """
 

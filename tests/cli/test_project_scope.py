@@ -308,6 +308,7 @@ REFUSED_BY_STATUS: dict[str, Callable[[int], bool]] = {
     "qwen": lambda status: status == 2,
     "copilot": lambda status: status != 0,
     "cline": lambda _status: False,  # it obeys only JSON
+    "vibe": lambda status: status != 0,  # by `strict`
 }
 """Which statuses each agent takes for a refusal of a tool, as measured live."""
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]

@@ -32,6 +32,8 @@ def test_what_is_no_answer_arrives_all_the_same(name: str, agent_of: AgentOf) ->
     told = agent.fire(agent.shell())
     assert told.reason is None
     assert "oops" in person_of(agent, told)
+    if "prompt" not in agent.events:  # it has no such event
+        return
     said = agent.fire(agent.prompt()).stdout.decode()
     lost = "context -> nothing" in str(agent.project.audit()[-1].get("degraded"))
     assert ("be brief" in said, lost) == (name != "cline", name == "cline")

@@ -153,13 +153,13 @@ def test_a_project_whose_path_is_not_utf8_is_found(claude: Agent) -> None:
 NESTED_CALL = b'{"tool_name": "Bash", "tool_input": {"command": "ls", "more": ' + nested(300) + b"}}"
 
 
-@rows("decision", ["disable", "deny", "pause"])
+@rows("decision", ["disable guard", "disable --all"])
 def test_a_hook_that_is_switched_off_refuses_nothing(decision: str, agent_of: AgentOf) -> None:
     """Neither what it cannot read in part, nor what cannot be read at all."""
     claude = agent_of("claude")
     claude.project.hooks({"name": "guard", "matcher": "bash", "command": "exit 2", "on_failure": "block"})
     claude.project.approve()
-    done = at_terminal(claude.project, decision, "guard")
+    done = at_terminal(claude.project, *decision.split())
     assert done.status == 0, done.screen
     assert [refused(fire(claude, sent)) for sent in (message(claude, nested(300)), b"nonsense")] == [None, None]
 

@@ -90,7 +90,7 @@ class Account:
     def hookrun(self, *argv: str, path: str = os.environ["PATH"]) -> str:
         """Run a hookrun command and return its output."""
         done = subprocess.run(
-            [*COMMAND[:-1], *argv, "--home", str(self.home)],
+            [*COMMAND[:-1], *argv],
             env={"PATH": path, "HOME": str(self.home)},
             cwd=self.home,
             check=True,

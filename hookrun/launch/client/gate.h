@@ -20,7 +20,7 @@ enum { PLACES = 8 };
 /* Events that can refuse, where launcher.conf cannot be read. */
 static const char *const gates[] = {"PreToolUse", "PermissionRequest", "UserPromptSubmit", "PreSkillShellCommand",
                                     "BeforeTool", "BeforeAgent", "tool.execute.before", "chat.message",
-                                    "permission.asked", "tool_call", "input"};
+                                    "permission.asked", "tool_call", "input", "pre_tool"};
 
 static char *lost, *because = "hookrun gave no answer";
 static char *places[PLACES];
