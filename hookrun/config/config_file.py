@@ -114,7 +114,9 @@ def load_file(path: str, layer: str, *, claudes: bool = False, text: str | None 
     file.claudes = claudes or file.plugin is not None or claude_settings.is_settings(path)
     if claude_settings.is_settings(path):
         file.own = claude_settings.project_of(path)
-    elif not file.claudes and (found := of_file(path))[0]:
+    elif (
+        not file.claudes and os.path.basename(path) not in (*PROJECT_FILES, LOCAL_FILE) and (found := of_file(path))[0]
+    ):
         file.others, (file.dialect, file.own) = True, found
     try:
         _load(file, text)

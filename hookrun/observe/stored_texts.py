@@ -35,7 +35,7 @@ SAYS_NOTHING = re.compile(
     r"|warning:|try .*--help|see .*--help|error: could not compile|error: aborting due|=+$|-+$|\W*$"
     r"|(?:=+ )?(?:(?:tests?|test files) +)?(?:\d+ (?:failed|passed|errors?|warnings?|tests?|problems?)\b.*)"
     r"|found \d+ (?:errors?|problems?)"
-    r"|(?:tests?|test suites|snapshots|time|failures?|ran all test suites)\s*:.*|!+ .* !+|traceback )",
+    r"|(?:tests?|test suites|snapshots|time|failures?|ran all test suites)\s*:.*|!+ .* !+|traceback\b)",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w+|<[a-z]+>")

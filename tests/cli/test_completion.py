@@ -63,7 +63,7 @@ def completed(project: Project, shell: str, *words: str) -> str:
         (("disable", "g"), ["guard"]),
         (("install", "claude", "c"), ["claude", "codex", "copilot", "cline"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
-        (("fire", "--a"), ["--agent", "--answered"]),
+        (("fire", "--a"), ["--agent"]),
         (("fire", "--agent", "ge"), ["gemini"]),
         (("fire", "sto"), ["stop"]),
         (("help", "ev"), ["events"]),

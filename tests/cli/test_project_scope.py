@@ -52,9 +52,7 @@ HOW = "install it with uv tool install git+https://example.org/hookrun"
 
 
 def _line(project: Project, agent: str, event: str) -> str:
-    """Return an event's line, as if its agent had started it."""
-    line = wired_line(project, agent, event, "project")
-    return line.replace('"${0%/*}"/../../', "")
+    return wired_line(project, agent, event, "project")
 
 
 def _install(project: Project, agent: str, *options: str) -> str:
@@ -291,7 +289,7 @@ def test_what_is_committed_is_small_and_readable(project: Project) -> None:
     script = project.root / ".hookrun" / "run"
     assert len(script.read_text().splitlines()) < 120
     assert script.read_bytes() == committed.script().encode()
-    for agent in IN_LINES:
+    for agent in {*SEVEN}.intersection(IN_LINES):
         for event in plan.events_to_connect(load(agent), []):
             lines = wired_line(project, agent, event, "project").splitlines()
             assert [line for line in lines if len(line) > 90 and not line.startswith("#")] == []

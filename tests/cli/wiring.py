@@ -123,6 +123,7 @@ def on_path(project: Project) -> str:
 
 def run_line(project: Project, line: str, payload: object, **env: str) -> subprocess.CompletedProcess[bytes]:
     """Run an installed command line with a message on stdin, as an agent does."""
+    line = line.replace('"${0%/*}"/../../', "")  # of a file that the agent starts
     return subprocess.run(
         ["/bin/sh", "-c", line],
         input=json.dumps(payload).encode(),

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,7 @@ IN_LINES = [agent for agent in ALL if agent not in ("opencode", "kilo", "pi")]
 def _both_wired(project: Project, agent: str) -> tuple[str, str]:
     """Install an agent in both scopes, as a project and a user do; return the lines, the user's first."""
     project.user_hooks({"name": "count", "command": "echo ran >> $HOOKRUN_CONFIG_DIR/ran"})
+    subprocess.run(["git", "init", "--quiet", project.root], check=True)  # by which some lines find the project's root
     assert hookrun(project, "install", agent, "--trust").status == 0
     assert hookrun(project, "install", agent, "--scope", "project", "--trust").status == 0
     line = wired_line(project, agent, BEFORE_TOOL[agent])

@@ -26,8 +26,8 @@ def test_hooks_that_are_included_run_once(agent: Agent) -> None:
     put(project / ".claude" / "settings.json", {"hooks": HOOKS})
     put(agent.place.hooks, {"hooks": [LISTENER]})
     trust_the_project(agent)
-    agent.install("--scope", "project", name="claude")
     agent.include_claude(*(("--scope", "project") if agent.name == "claude" else ()))
+    agent.install("--scope", "project", name="claude")  # last: where a project has a line, approvals are the account's
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), say("all-is-done"))
     assert "made.txt" in ran.files
     heard = Counter(each.get("hook_event_name", each.get("event")) for each in ran.seen)

@@ -24,7 +24,7 @@ def test_claude_is_refused_by_the_first_hook(agent: Agent, language: str) -> Non
     place = agent.place
     kept = place.project / ".env"
     env = place.environment(PATH=f"{Path(sys.prefix) / 'bin'}:{path()}", TERM="dumb")
-    commands = (f"hookrun init --lang {language} --yes", "hookrun test", "hookrun install claude")
+    commands = (f"hookrun new protect-env --lang {language}", "hookrun test", "hookrun install claude")
     _, screen = tour.at_terminal(" && ".join(commands), place.project, env)
     assert "approved protect-env" in screen, screen
     assert "5 tests: 5 passed" in screen
