@@ -33,9 +33,10 @@ class Place:
         self.programs = directory / "bin"
         for made in (self.home, self.project, self.temporary):
             made.mkdir()
-        # What a project's line finds: it takes this home for the account's.
+        # What a project's line finds: it takes this home for the account's. Only `fire` can be told so.
         main = shlex.join([sys.executable, "-I", str(PACKAGE / "__main__.py")])
-        put(self.programs / "hookrun", f'#!/bin/sh\nexec {main} "$@" --home {shlex.quote(str(self.home))}\n', 0o755)
+        fire = f'[ "$1" != fire ] || set -- "$@" --home {shlex.quote(str(self.home))}'
+        put(self.programs / "hookrun", f'#!/bin/sh\n{fire}\nexec {main} "$@"\n', 0o755)
         subprocess.run(["git", "init", "--quiet"], cwd=self.project, check=True)
 
     @property

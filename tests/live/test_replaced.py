@@ -36,12 +36,12 @@ CORRECTS = {
 KEEPS_OUTPUT = {"qwen", "cline"}
 """Agents that give the model a tool's output whatever a hook answers."""
 
-AS_REASON = {"codex", "gemini"}
+AS_REASON = {"codex", "gemini", "vibe"}
 """Agents that give it a hook's reason in place of the output."""
 
 CHANGES_PROMPT = {"copilot", "opencode", "kilo", "pi"}
 
-NO_PROMPT = {"cline"}
+NO_PROMPT = {"cline", "vibe"}
 """Agents that send no event for a prompt."""
 
 PRINTS = "printf 'hunt'; echo er2-here"
