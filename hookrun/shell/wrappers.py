@@ -158,17 +158,25 @@ def shell_script(argv: Argv) -> Argv:
     return [] if {"c", "s", "n"}.intersection(letters) else rest
 
 
-def _after_c(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    for index, word in enumerate(argv[1:], 1):
-        option, equals, value = word.text.partition("=")
-        short = option[:1] == "-" and option[1:2] != "-"
-        if option in {"--command", "--run"} and equals:
-            return NestedLine(Word(value))
-        if (option in {"--command", "--run"} or (short and option[-1] == "c")) and argv[index + 1 :]:
-            return NestedLine(argv[index + 1])
-        if option[:2] == "-c":
-            return NestedLine(Word(word.text[2:]))
+def _after_option(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`su -c LINE`, `script -qcLINE`, `gcloud compute ssh --command=LINE`: after one of the program's own options."""
+    given = values(argv[0].text.rpartition("/")[2], "given") or ["-c", "--command", "--run"]
+    for before, word in pairwise([*argv, Word("")]):
+        option, equals, value = before.text.partition("=")
+        letters = option[1:2] not in {"", "-"} and option[:1] == "-"
+        if option in given or (letters and f"-{option[-1]}" in given):
+            return NestedLine(Word(value) if equals else word)
+        if letters and option[:2] in given:
+            return NestedLine(Word(before.text[2:]))
     return None
+
+
+def _of_parameters(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`aws ecs ... --command LINE`; `ssm send-command --parameters commands=LINE`, `'commands=["LINE"]'` or JSON."""
+    line = _after_option(argv, None)
+    if line is None or line.text is None or "commands" not in line.text.text:
+        return line
+    return NestedLine(Word(re.sub(r'commands"?\s*[=:]|[\[\]{}"]+', "\n", line.text.text)))
 
 
 def _joined(argv: Argv) -> NestedLine:
@@ -213,8 +221,8 @@ def _of_trap(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     return NestedLine(rest[0]) if len(rest) > 1 and rest[0].text[:1] != "-" else None
 
 
-def _of_watch(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    wrapped = unwrap("watch", argv)
+def _of_wrapped(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    wrapped = unwrap(argv[0].text.rpartition("/")[2], argv)
     return _joined(wrapped.words) if wrapped is not None else None
 
 
@@ -332,8 +340,9 @@ LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
     "git": _of_git,
     "input": _of_stdin,
     "joined": _of_eval,
-    "login": lambda argv, stdin: _after_c(argv, None) or NestedLine(stdin),
-    "option": _after_c,
+    "login": lambda argv, stdin: _after_option(argv, None) or NestedLine(stdin),
+    "option": _after_option,
+    "parameters": _of_parameters,
     "powershell": _of_powershell,
     "remote": _of_ssh,
     "shell": _of_shell,
@@ -342,7 +351,7 @@ LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
     "timed": _of_timed,
     "tmux": _of_tmux,
     "trap": _of_trap,
-    "wrapped": _of_watch,
+    "wrapped": _of_wrapped,
 }
 
 
