@@ -53,7 +53,7 @@ sudo :: line=sudo input wraps assigns directory=-D,--chdir
 tmux :: line=tmux opens valued=-F,-c,-e,-n,-s,-t,-x,-y
     line_after=new,new-session,new-window,neww,respawn-pane,run,run-shell,split-window,splitw,send,send-keys
 trap :: line=trap in_shell builtin data
-ansible :: line=argument apart
+ansible :: line=option apart given=-a,--args
 clush dsh parallel-ssh pdsh pssh :: line=wrapped apart hosts wraps
     valued=-w,-x,-X,-g,-f,-l,-o,-O,-t,-u,-R,-h,-H,-p,-e,-m,-M,-r
 aws :: line=parameters apart given=--command,--parameters

@@ -202,12 +202,9 @@ def _of_git(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
         if command in texts and before in texts[texts.index(command) :]:
             rest = _past_options(argv, texts.index(before) + 1)
-            return _line_of_command(rest, command) if rest else None
+            is_line = command == "rebase" or len(rest) == 1
+            return NestedLine(rest[0] if is_line else Word(quoted(rest))) if rest else None
     return None
-
-
-def _line_of_command(argv: Argv, command: str) -> NestedLine:
-    return NestedLine(argv[0] if command == "rebase" or len(argv) == 1 else Word(quoted(argv)))
 
 
 def _of_source(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -263,11 +260,6 @@ TMUX = values("tmux", "line_after")
 TMUX_VALUED = frozenset(values("tmux", "valued"))
 
 
-def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
-    """`at now` and `batch` run later what they read now, with `-f` from a file."""
-    return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
-
-
 # What begins a shell's line in the commands of other programs: `\\!` of psql, `.shell` of sqlite3, `spawn` of expect.
 ESCAPES = r"(?s)(?:^|[\s;|+:])(?:\\?!|\.shell\b|\.system\b|shell\b|spawn\b)\s*([\w/~.].*)"
 
@@ -281,14 +273,6 @@ def _of_each(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`concurrently LINE LINE`."""
     texts = [re.sub("^npm:", "npm run ", word.text) for word in argv[1:] if word.text[:1] != "-"]
     return NestedLine(Word("\n".join(texts))) if texts else None
-
-
-def _of_argument(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    """`ansible HOSTS -m shell -a LINE`."""
-    pairs = {before.text: after for before, after in pairwise(argv)}
-    module = next((pairs[name].text for name in ("-m", "--module-name") if name in pairs), "command")
-    line = next((pairs[name] for name in ("-a", "--args") if name in pairs), None)
-    return NestedLine(line) if line is not None and module.rpartition(".")[2] in {"command", "raw", "shell"} else None
 
 
 def _of_timed(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -332,13 +316,13 @@ def _of_cmd(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 # How a program gives a line to a shell (`line` of its row) -> the line in its words, or that it reads.
 LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
-    "argument": _of_argument,
     "call": _of_npx,
     "cmd": _of_cmd,
     "each": _of_each,
     "escape": _of_escape,
     "git": _of_git,
-    "input": _of_stdin,
+    # `at now` and `batch` run later what they read now, with `-f` from a file
+    "input": lambda argv, stdin: None if any(word.text[:2] == "-f" for word in argv) else NestedLine(stdin),
     "joined": _of_eval,
     "login": lambda argv, stdin: _after_option(argv, None) or NestedLine(stdin),
     "option": _after_option,
