@@ -87,14 +87,15 @@ KEEP = "cat > read.json"
 GROUP = [{"hooks": [{"type": "command", "command": KEEP}]}]
 
 
-@rows("agent", ["copilot", "gemini"])
-def test_a_killed_hook_refuses_where_its_status_would(project: Project, agent: str) -> None:
+KILLED = {
+    "copilot": {"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "kill -KILL $$"}]}},
+    "gemini": {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "kill -KILL $$"}]}]}},
+}
+
+
+@rows("agent, settings", KILLED.items())
+def test_a_killed_hook_refuses_where_its_status_would(project: Project, agent: str, settings: object) -> None:
     """A shell gives it a status of 128 and more, which both agents take for a refusal before a tool."""
-    if agent == "copilot":
-        settings = {"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "kill -KILL $$"}]}}
-    else:
-        command = {"type": "command", "command": "kill -KILL $$"}
-        settings = {"hooks": {"BeforeTool": [{"hooks": [command]}]}}
     included(project, agent, settings)
     with Engine.load(project.root, home=project.home, trust_project=True) as engine:
         result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
