@@ -20,7 +20,7 @@ INTRODUCTION = """\
 
 <!-- Written by scripts/document_why_not.py from the list in tests/cli/why_not.py: change that. -->
 
-Three commands find the cause. Ask in this order; the first line of each answer names it.
+Ask in this order; the first line of the answer names the cause.
 
 <!-- setup: git init --quiet . && hookrun new protect-env --lang sh > /dev/null 2>&1 -->
 <!-- setup: hookrun trust --yes $(hookrun trust --digest | cut -d ' ' -f 1) > /dev/null -->
