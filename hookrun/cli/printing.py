@@ -357,6 +357,10 @@ class CommandReport:
             if each.has_effect:
                 self._lists["removed" if each.after is None else "written"].append(each.path)
 
+    def add_removed(self, directories: Iterable[str]) -> None:
+        """Add directories that are removed with all that is in them to the JSON object."""
+        self._lists["removed"] += directories
+
     def show_diff(self, changes: Iterable[FileChange], otherwise: str = "nothing to change") -> None:
         """Show what would be written as a diff."""
         would = [each for each in changes if each.has_effect]

@@ -307,7 +307,7 @@ WAYS = (
     Way(
         "The script has no `#!` line",
         "guard would fail: spawn: ",
-        "Add one, or put the interpreter first in `args`.",
+        "Add a `#!` line, or put the interpreter first in `args`.",
         setup=scripted("exit 0\n", args=["./guard.sh"]),
     ),
     Way(
