@@ -107,7 +107,8 @@ def was_started(run: HookResult) -> bool:
 
 def runs_in_background(run: HookResult) -> bool:
     """Return whether the hook runs in the background."""
-    return getattr(run.hook, "background", False) and run.failure is None and not run.interrupted
+    background = getattr(run.hook, "background", False) or run.outcome.runs_on
+    return background and run.failure is None and not run.interrupted
 
 
 def before_and_after(fire: EventFire, field: str = "tool_args") -> tuple[object, object]:
