@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.events import REPLACEABLE
 from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
@@ -40,8 +41,8 @@ RECIPE = Recipe(
         - If tool output contains one, the model gets `[redacted]` in its place, and tells you to replace it.
     """,
     misses="""
-        - Where the agent cannot change a tool's output (see the tables of agents), and for tools that fail, the model
-          gets it. Use `protect-files` to keep files from being read.
+        - Where the agent cannot change a tool's output or error (see the tables of agents), the model gets it. Use
+          `protect-files` to keep files from being read.
         - Passwords and keys without a form of their own (except with `places`), encoded or truncated ones, and those in
           files that a command names.
         - Placeholders: `EXAMPLE`, `your-key`, `xxxx`, one character repeated.
@@ -81,7 +82,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 
 @RECIPE.hook(
-    "post_tool_use",
+    ["post_tool_use", "post_tool_failure"],
     "Redact credentials in tool output",
     name="secret-scan-output",
     timeout=10,
@@ -123,7 +124,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     message = MESSAGES.get(action, MESSAGES[source]).format(what=" and ".join(dict.fromkeys(found.values())))
     if action == "redact":
-        output = str(context.get("tool_result_output") or "")
+        output = str(context.get(REPLACEABLE[str(context["event"])][1]) or "")
         for value in sorted(found, key=len, reverse=True):
             output = output.replace(value, HIDDEN)
         return {"action": "modify", "modified_output": output, "message": message}
