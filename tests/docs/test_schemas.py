@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PROGRAM = runpy.run_path(str(ROOT / "scripts" / "document_schemas.py"))
 SCHEMAS = ROOT / "docs" / "schemas"
-GUIDE = (ROOT / "docs" / "guides" / "writing-hooks.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "verdicts.md").read_text()
 
 
 def published(name: str) -> dict[str, object]:
@@ -36,20 +36,20 @@ def test_the_schemas_are_what_the_tables_give() -> None:
     assert set(PROGRAM["VERDICT"]) == {*VERDICT_TEXTS, *VERDICT_OBJECTS}
 
 
-def test_what_a_hook_reads_is_valid_and_has_the_fields_of_the_guide(project: Project) -> None:
-    """The context that a hook gets, and the one that the guide shows."""
+def test_what_a_hook_reads_is_valid_and_has_the_fields_of_the_reference(project: Project) -> None:
+    """The context that a hook gets, and the one that the reference shows."""
     project.hooks({"command": "cat > seen.json"})
     project.fire({"tool_name": "write", "tool_args": {"file_path": "a"}})
     seen = json.loads((project.root / "seen.json").read_text())
-    (shown,) = [json.loads(block.text) for block in tour.blocks(GUIDE) if block.title == "context.json"]
+    (shown,) = [json.loads(block.text) for block in tour.blocks(PAGE) if block.title == "context.json"]
     for context in (seen, shown):
         jsonschema.validate(context, published("context"))
     assert list(shown) == list(seen)
 
 
-def test_the_verdict_of_the_guide_is_valid() -> None:
+def test_the_verdict_of_the_reference_is_valid() -> None:
     """And one with an unknown action is not."""
-    verdicts = [json.loads(block.text) for block in tour.blocks(GUIDE) if block.text.startswith('{"action"')]
+    verdicts = [json.loads(block.text) for block in tour.blocks(PAGE) if block.text.startswith('{"action"')]
     assert verdicts
     for verdict in verdicts:
         jsonschema.validate(verdict, published("verdict"))
