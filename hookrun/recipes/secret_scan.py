@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hookrun.core.events import REPLACEABLE
 from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
@@ -124,8 +123,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     message = MESSAGES.get(action, MESSAGES[source]).format(what=" and ".join(dict.fromkeys(found.values())))
     if action == "redact":
-        _, replaced = REPLACEABLE[str(context["event"])]
-        output = str(context.get(replaced) or "")
+        failed = context["event"] == "post_tool_failure"
+        output = str(context.get("tool_result_error" if failed else "tool_result_output") or "")
         for value in sorted(found, key=len, reverse=True):
             output = output.replace(value, HIDDEN)
         return {"action": "modify", "modified_output": output, "message": message}
