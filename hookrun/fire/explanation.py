@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.core.fastjson import format_value
 from hookrun.core.gate import with_end
-from hookrun.fire.dry_run import explain_mismatch
+from hookrun.fire.dry_run import explain_mismatch, is_unapproved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,16 @@ def sentence(fire: EventFire, verdict: Verdict) -> str:
     by = f" by {fire.chain.ended_by}" if fire.chain is not None and fire.chain.ended_by is not None else ""
     message = f": {verdict.message}" if verdict.message else ""
     return f"{fire.event}: {verdict.action}{by}{message} (ran: {', '.join(ran)})"
+
+
+def unapproved(fire: EventFire) -> list[str]:
+    """Return the hooks that ran here, in no agent, but that agents run only once you have approved them."""
+    fire.invocation.asks_approval, fire.trust = True, None
+    trust = fire.decisions()
+    if trust is None or fire.candidates is None:
+        return []
+    ran, hooks = {run.name for run in runs_of(fire)}, map(fire.candidates.hook, range(fire.candidates.count))
+    return [hook.name for hook in hooks if hook.name in ran and is_unapproved(trust.check_before(hook))]
 
 
 def attributes(hook: Hook) -> str:

@@ -330,9 +330,9 @@ class CaseRunner:
         contexts.check(context, "the context")
         candidates = self._table(event, config, hooks).candidates_for(context)
         if not candidates.count:
-            return result_from_verdict(Result(), dict(context))
+            return result_from_verdict(Result(), dict(context), event)
         fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
-        result = result_from_verdict(fire.run_sync(), dict(context))
+        result = result_from_verdict(fire.run_sync(), dict(context), event)
         waiting = [run for run in result.runs if getattr(run.hook, "background", False) and run.failure is None]
         fire.await_background(waiting)
         return result

@@ -52,6 +52,8 @@ EXPECT_FIELDS = (
     Field("additional_context", Either(WORD, NoneType), "A glob on the text for the model; null: no text."),
     Field("system_message", Either(WORD, NoneType), "A glob on the text for the user; null: no text."),
     Field("args", OBJECT, "All arguments of the tool after the hooks."),
+    Field("output", Either(WORD, NoneType), "A glob on the tool's output, or error, after the hooks; null: none."),
+    Field("prompt", Either(WORD, NoneType), "A glob on the prompt after the hooks; null: none."),
     Field(
         "failure", Either(Choice(tuple(FAILURES)), NoneType), "How a hook failed; null, the default: no hook failed."
     ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hookrun.core.changes import json_equal
 from hookrun.core.conditions import tool_names
+from hookrun.core.events import REPLACEABLE, what_changes
 from hookrun.core.globs import glob
 from hookrun.core.model import PRECEDENCE, AnyHook, Hook, HookResult, as_object
 
@@ -32,10 +33,10 @@ MAX_STDERR_LINES = 10
 class CaseResult:
     """The result of firing an event.
 
-    `verdict` is the combined verdict. `action`, the messages and `args` (the tool's arguments after all hooks, by
-    hookrun's names) are its own or, with an agent, what the agent sees. `fired` are the hooks that ran, in order, each
-    once. `degraded` names what the agent does not support and sees differently. `files` are the case directory's files
-    with expectations, None for a missing one. `context` is what the first hook got.
+    `verdict` is the combined verdict. `action`, the messages, and after all hooks `args` (the tool's arguments, by
+    hookrun's names), `output` and `prompt` are its own or, with an agent, what the agent sees. `fired` are the hooks
+    that ran, in order, each once. `degraded` names what the agent does not support and sees differently. `files` are
+    the case directory's files with expectations, None for a missing one. `context` is what the first hook got.
     """
 
     verdict: Result
@@ -44,11 +45,14 @@ class CaseResult:
     additional_context: str | None = None
     system_message: str | None = None
     args: dict[str, object] | None = None
+    output: object = None
+    prompt: object = None
     fired: list[str] = field(default_factory=list)
     files: dict[str, str | None] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     runs: list[HookResult] = field(default_factory=list)
     context: dict[str, object] = field(default_factory=dict)
+    event: str = ""
     ms: float = 0.0
 
     @property
@@ -78,13 +82,14 @@ class CaseResult:
         return found
 
 
-def result_from_verdict(verdict: Result, context: dict[str, object]) -> CaseResult:
+def result_from_verdict(verdict: Result, context: dict[str, object], event: str) -> CaseResult:
     """Return the result for a combined verdict."""
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
     result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
+    result.context, result.event, result.ms = context, event, verdict.ms
+    _take_texts(result, verdict.modified_output, verdict.modified_prompt)
     runs = result.runs = list(verdict.runs)
     result.fired = list(dict.fromkeys(run.name for run in runs))
-    result.context, result.ms = context, verdict.ms
     return result
 
 
@@ -106,7 +111,15 @@ def as_agent_sees_it(results: Sequence[CaseResult], answer: AgentResponse) -> Ca
     result.system_message = reply.user_message
     if reply.args is None:
         result.args = _original_args(result.context)
+    _take_texts(result, reply.output, reply.prompt)
     return result
+
+
+def _take_texts(result: CaseResult, output: object, prompt: object) -> None:
+    """Set the tool's output and the prompt: those that replace the event's, else its own."""
+    _, name = REPLACEABLE.get(result.event, REPLACEABLE["post_tool_use"])
+    result.output = result.context.get(name) if output is None else output
+    result.prompt = result.context.get("user_prompt") if prompt is None else prompt
 
 
 def _original_args(context: dict[str, object]) -> dict[str, object] | None:
@@ -153,14 +166,14 @@ def actual_expectation(key: str, result: CaseResult) -> object:
     if key == "files":
         return {path: text if text is None else escape_glob(text) for path, text in result.files.items()}
     value: object = getattr(result, key)
-    return escape_glob(value) if isinstance(value, str) and key in TEXTS else value
+    return escape_glob(value) if isinstance(value, str) and key != "action" else value
 
 
 def default_expectation(result: CaseResult) -> dict[str, object]:
     """Return the expectations to write for a case without any: the action, and what belongs to it."""
     keys = ["action", *(key for key in TEXTS if getattr(result, key) is not None)]
     if result.action == "modify":
-        keys.append("args")
+        keys.append(what_changes(result.event).replace("arguments", "args"))
     if result.failures:
         keys.append("failure")
     return {key: actual_expectation(key, result) for key in keys}

@@ -97,6 +97,32 @@ def test_arguments_are_those_after_the_chain(project: Project) -> None:
     assert one(project, {**LIST, "hook": "b", "expect": {"args": {"command": "ls", "timeout": 5}}}).passed
 
 
+@rows(
+    "event, given, expect, agent",
+    [
+        ("post_tool_use", "tool_result_output", "output", {}),
+        ("post_tool_failure", "tool_result_error", "output", {}),
+        ("user_prompt_submit", "user_prompt", "prompt", {}),
+        ("post_tool_use", "tool_result_output", "output", {"agents": "claude"}),
+    ],
+)
+def test_outputs_and_prompts_are_those_after_the_chain(
+    project: Project, event: str, given: str, expect: str, agent: Json
+) -> None:
+    """A hook that replaces one is held to the text that is left; without such a hook it is the event's own."""
+    hides = says(json.dumps({"action": "modify", f"modified_{expect}": "the key is [redacted]"}))
+    project.hooks({"name": "hide", "event": event, "command": hides})
+    case: Json = {"event": event, "tool": "bash", "context": {given: "the key is k1"}, **agent}
+    done = run_here(
+        project,
+        {**case, "name": "hidden", "expect": {"action": ["modify", "continue"], expect: "the key is [[]redacted]"}},
+        {**case, "name": "as it was", "expect": {expect: "*k1*"}},
+        {**case, "name": "no hook", "hook": [], "expect": {expect: "the key is k1"}},
+    )
+    differences = [[(each.key, each.actual, each.why) for each in ran.differences] for ran in done.results]
+    assert differences == [[], [(expect, "the key is [redacted]", "")], []]
+
+
 def test_a_case_has_its_own_directory_and_environment(project: Project) -> None:
     """`files` lie in a new working directory that is gone afterwards; `env` is what the hooks inherit."""
     project.hooks(
@@ -385,5 +411,5 @@ def test_a_hook_that_ran_again_on_changed_arguments_fired_once() -> None:
     runs = [HookResult(hook, Outcome()) for hook in (guard, rewrite, guard)]
     verdict = Result()
     verdict.runs = runs
-    result = result_from_verdict(verdict, {})
+    result = result_from_verdict(verdict, {}, "pre_tool_use")
     assert (result.fired, result.runs) == (["guard", "rewrite"], runs)
