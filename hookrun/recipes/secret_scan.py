@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hookrun.core.events import REPLACEABLE
 from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
@@ -124,7 +123,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     message = MESSAGES.get(action, MESSAGES[source]).format(what=" and ".join(dict.fromkeys(found.values())))
     if action == "redact":
-        _, replaced = REPLACEABLE[str(context["event"])]
+        replaced = "tool_result_error" if context["event"] == "post_tool_failure" else "tool_result_output"
         output = str(context.get(replaced) or "")
         for value in sorted(found, key=len, reverse=True):
             output = output.replace(value, HIDDEN)
