@@ -56,12 +56,10 @@ that `add guards` added. A level may have more recipes in a newer hookrun: repea
 
 ## Options
 
-```json title="coder.json"
-{{{{
-  "hooks": [
-    {{{{"recipe": "block-destructive-commands@1", "options": {{{{"git": ["clean", "reset"], "protect": "~/work"}}}}}}}}
-  ]
-}}}}
+```yaml title="hookrun.yaml"
+hooks:
+  - recipe: block-destructive-commands@1
+    options: {{{{git: [clean, reset], protect: ~/work}}}}
 ```
 
 A list is written as a list, or with spaces. `@1` pins the version; [config](../config.md#recipes) has the other fields.

@@ -1,36 +1,53 @@
-"""Record docs/assets/start.svg: real hookrun commands, at a pseudo-terminal, in a new account.
+"""Draw docs/assets/start.svg: the real Claude Code, refused by a hook, as its terminal shows it.
 
-python scripts/record_terminal.py
+HOOKRUN_AGENTS=DIRECTORY python scripts/record_terminal.py
+
+It needs the agents of the live tests and `pip install pyte`, a terminal in memory. The model is the tests' own; what is
+refused, by which words, is hookrun's and Claude Code's. tests/docs/test_picture.py says when it is out of date.
 """
 
 from __future__ import annotations
 
 import fcntl
+import importlib
 import io
 import os
 import pty
 import re
+import select
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+import time
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.live.driver import put  # noqa: E402  # the tests beside this program
+from tests.live.drivers.claude import Claude  # noqa: E402
+from tests.live.installed import PINS  # noqa: E402
+from tests.live.model import ScriptedModel, say, use  # noqa: E402
+from tests.live.run import Place  # noqa: E402
+
 PICTURE = ROOT / "docs" / "assets" / "start.svg"
-WIDTH, HEIGHT = 80, 24
-COMMANDS = (
-    "hookrun init --agent claude --recipe block-destructive-commands",
-    'hookrun try "rm -rf /usr"',
-    'hookrun try "rm -r build"',
-)
-TYPING, READING, LINE = 0.6, 0.8, 0.04
-"""Seconds before a command appears, after its output, and between lines of output."""
+WIDTH, HEIGHT = 80, 40
+HOME = "/home/ada"
+"""What the picture has for the home of the recording."""
+PROMPT = "Make some room on the disk"
+ANSWER = "Your hook refused `rm -rf ~/`. Which directory may I clean up?"
+TURNS = (use("Bash", command="rm -rf ~/", description="Free some space"), say(ANSWER))
+TIME_LIMIT = 60.0
+"""Seconds for Claude Code to show the answer."""
 
 FORMAT = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -40,8 +57,6 @@ FORMAT = """\
   font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asian: full-width;
 }}
 .{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: system-ui, sans-serif; }}
-@keyframes appear {{ from {{ opacity: 0; }} to {{ opacity: 1; }} }}
-@media (prefers-reduced-motion: no-preference) {{ .row {{ animation: appear 0.05s both; }} }}
 {styles}
 </style>
 <defs>
@@ -63,76 +78,87 @@ FORMAT = """\
 
 
 def main() -> None:
-    """Record the commands and write the picture."""
-    with tempfile.TemporaryDirectory() as place:
-        screens = [(command, _run(command, Path(place))) for command in COMMANDS]
-    PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_text(_picture(screens))
+    """Record the session and draw the picture."""
+    with tempfile.TemporaryDirectory() as directory:
+        place = Place(Path(directory))
+        environment = place.environment(TERM="xterm-256color", COLORTERM="truecolor")
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+        for command in ("add block-destructive-commands", "install claude"):
+            _converse(["hookrun", *command.split()], place.project, environment, until=None)
+        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        known = {"approved": ["none"], "rejected": []}
+        settings = {"hasCompletedOnboarding": True, "customApiKeyResponses": known, "theme": "dark"}
+        put(place.home / ".claude.json", {**settings, "projects": {str(place.project): project}})
+        with ScriptedModel(TURNS) as model:
+            environment |= Claude().environment(model.url)
+            command = [str(PINS["claude"].program), PROMPT]
+            screen = _converse(command, place.project, environment, until=ANSWER[-20:])
+        PICTURE.write_text(_picture(_rows(screen, str(place.home))))
 
 
-def _run(command: str, place: Path) -> str:
-    """Return what a command writes to a terminal of WIDTH columns, in a project beside an empty home."""
-    home, project = place / "home", place / "shop"
-    home.mkdir(exist_ok=True)
-    (project / ".git").mkdir(parents=True, exist_ok=True)
-    env = {
-        "HOME": str(home),
-        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-        "TERM": "xterm-256color",
-        "LANG": "C.UTF-8",
-    }
+def _converse(command: list[str], directory: Path, environment: dict[str, str], until: str | None) -> Any:
+    """Run a program at a terminal in memory until it shows a text, by default until it ends; return the screen."""
+    pyte: Any = importlib.import_module("pyte")
+    screen = pyte.Screen(WIDTH, HEIGHT)
+    stream = pyte.ByteStream(screen)
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
     process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
+        command,
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        cwd=project,
-        env=env,
+        cwd=directory,
+        env=environment,
         start_new_session=True,
     )
     os.close(terminal)
-    written = b""
+    end = time.monotonic() + TIME_LIMIT
     try:
-        while more := os.read(master, 65536):
-            written += more
-            if written.endswith((b": ", b"? ")):  # a question: take the default
-                os.write(master, b"\n")
+        while time.monotonic() < end and not (until and any(until in line for line in screen.display)):
+            if select.select([master], [], [], 0.2)[0]:
+                stream.feed(os.read(master, 65536))
     except OSError:  # the last program at the terminal has ended
         pass
+    if until is not None:
+        os.killpg(process.pid, signal.SIGKILL)
+    status = process.wait()
     os.close(master)
-    if process.wait():
-        raise SystemExit(f"{command}: exit status {process.returncode}:\n{written.decode()}")
-    shown = re.sub(r".*\x1b\[2K|.*\r(?!\n)", "", written.decode())  # what a progress bar has overwritten
-    return shown.replace("\r\n", "\n").replace(str(home), "~").replace(str(project), "~/shop")
+    if status and until is None:
+        raise SystemExit(f"{command}: exit status {status}")
+    return screen
 
 
-def _picture(screens: list[tuple[str, str]]) -> str:
+def _rows(screen: Any, home: str) -> list[Text]:
+    """Return the lines from the prompt to the answer, in their colors."""
+    display = [line.replace(home, HOME).replace("\u23bf", "\u2514") for line in screen.display]  # few fonts have it
+    first = next(index for index, line in enumerate(display) if PROMPT in line)
+    last = next(index for index, line in enumerate(display) if ANSWER[-20:] in line)
+    return [_row(screen.buffer[index], display[index]) for index in range(first, last + 1)]
+
+
+def _row(cells: Any, line: str) -> Text:
+    if HOME in line:  # shorter than what was shown: of one color
+        return Text(line.rstrip(), style=_color(cells[len(line) - len(line.lstrip())].fg))
+    styles = [f"{'bold ' if cell.bold else ''}{_color(cell.fg)}" for cell in (cells[at] for at in range(len(line)))]
+    row = Text()
+    for style, run in groupby(zip(styles, line.rstrip(), strict=False), key=lambda each: each[0]):
+        row.append("".join(character for _, character in run), style=style)
+    return row
+
+
+def _color(name: str) -> str:
+    """Return a color of pyte as rich names it."""
+    if re.fullmatch("[0-9a-f]{6}", name):
+        return f"#{name}"
+    return "yellow" if name == "brown" else name.replace("bright", "bright_")
+
+
+def _picture(rows: list[Text]) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    delays: list[float] = []
-    now = -TYPING
-    for command, screen in screens:
-        now += TYPING
-        console.print(Text.assemble(("$ ", "bold green"), (command, "bold")))
-        delays.append(now)
-        for line in screen.rstrip("\n").splitlines():
-            for row in Text.from_ansi(line).wrap(console, WIDTH):
-                now += LINE
-                console.print(row)
-                delays.append(now)
-        console.print()
-        delays.append(now)
-        now += READING
-    svg = console.export_svg(title="hookrun", theme=DIMMED_MONOKAI, code_format=FORMAT, unique_id="hookrun")
-    return re.sub(
-        r'<text class="(hookrun-r\d+)"([^>]*clip-path="url\(#hookrun-line-(\d+)\)")',
-        lambda text: (
-            f'<text class="{text[1]} row" style="animation-delay: {delays[min(int(text[3]), len(delays) - 1)]:.2f}s"'
-            f"{text[2]}"
-        ),
-        svg,
-    )
+    for row in rows:
+        console.print(row)
+    return console.export_svg(title="Claude Code", theme=DIMMED_MONOKAI, code_format=FORMAT, unique_id="hookrun")
 
 
 if __name__ == "__main__":

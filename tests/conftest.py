@@ -11,9 +11,10 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, settings
 
 from tests import chosen, flakes, isolation
@@ -134,6 +135,13 @@ class Project:
         path.parent.mkdir(parents=True, exist_ok=True)
         declared = [{"name": "hook", "event": "pre_tool_use", **hook} for hook in hooks]
         path.write_text(json.dumps({"hooks": declared, **({"hookrun": settings} if settings else {})}))
+
+    def config(self) -> dict[str, Any]:
+        """Return the project's config, which commands write as YAML if there is no coder.json."""
+        paths = [self.root / name for name in ("coder.json", "hookrun.yaml")]
+        data = yaml.safe_load(next(path for path in paths if path.exists()).read_text())
+        assert isinstance(data, dict)
+        return data
 
     def script(self, name: str, text: str, mode: int = 0o755) -> str:
         """Write a file into the project and return its path as a hook would name it."""

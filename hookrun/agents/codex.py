@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hookrun.agents.base import Message
+    from hookrun.agents.base import Arguments, Message
     from hookrun.agents.formats import Json
     from hookrun.agents.types import HookForm, InstallSpec
 
@@ -60,7 +60,7 @@ MAX_TIMEOUTS = {"SessionEnd": 3.0, "Interrupt": 3.0}
 NOTES = (
     "`write_stdin` fires no hook: what the model types into a running shell or interpreter is not seen.",
     "block-destructive-commands and no-force-push block starting one, unless their option `interactive` allows it.",
-    "`apply_patch` is fired as one `write`, `edit` or `delete` per file of the patch.",
+    "`apply_patch` is fired as one `write`, `edit` or `delete` per file; only a patch of one hunk can be changed.",
     "`PostToolUse` is also sent for a failed shell command, without its exit status.",
     "`PostToolUse` is not sent for a patch that cannot be applied.",
     "With `features.multi_agent_v2`, no `PreToolUse` is sent for its tools about agents: `task` never matches.",
@@ -75,7 +75,15 @@ def read(payload: dict[str, object], event: str) -> Message:
     message = read_claude_style(payload, event, NAME, events=EVENTS, names=NAMES)
     message.roots = []  # its `cwd` is the call's, chosen by the model; hooks start in the session's directory
     if message.tool == patch.TOOL:
-        patch.split_by_file(message, string_in(message.calls[0].fields["tool_args"], "command"))
+        text = string_in(message.calls[0].fields["tool_args"], "command") or ""
+        patch.split_by_file(message, text)
+
+        def to_native_args(wanted: list[Arguments | None]) -> Arguments | None:
+            args = wanted[0] if wanted else None
+            changed = patch.rebuilt(text, args, payload.get("cwd")) if args is not None else None
+            return {"command": changed} if changed is not None else None
+
+        message.to_native_args = to_native_args
     return message
 
 

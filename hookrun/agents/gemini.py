@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hookrun.agents.base import Message
+    from hookrun.agents.base import CanonicalCall, Message
     from hookrun.agents.formats import Json
     from hookrun.agents.types import HookForm, InstallSpec
 
@@ -63,12 +63,18 @@ NOTES = (
     "Shell lines of `.gemini/commands/*.toml` (`!{...}`) run without an event: `hookrun doctor` names them.",
     "Its timeouts are in milliseconds.",
     "`ask` would hang a run without a terminal forever, and messages do not show the kind of run: it blocks the call.",
-    "`AfterTool` is also sent for a failed shell command; its exit status is in the text.",
+    "A failed shell command is known by the exit status that Gemini CLI writes below its output.",
     "hookrun does not answer at `BeforeModel` and `AfterModel`: the effect of an answer was not measured.",
     "`PreCompress` is sent before every request to the model.",
     "Text for the model before a tool reaches it after the tool.",
     "`web_fetch` has its address within `prompt`: there is no `url`.",
 )
+
+
+EXIT_STATUS = "Exit Code: "
+# What begins the lines below the output of a shell command, from the end (0.61.0). A command that writes such a line
+# last is read as one that failed.
+BELOW_OUTPUT = ("Process Group PGID: ", "Background PIDs: ", "Signal: ", EXIT_STATUS, "Error: ")
 
 
 def read(payload: dict[str, object], event: str) -> Message:
@@ -87,7 +93,28 @@ def read(payload: dict[str, object], event: str) -> Message:
         call.fields["tool_result_error"] = text_of(error.get("message") if isinstance(error, dict) else error)
         call.event = "post_tool_failure"
         del message.calls[1:]
+    elif call.event == "post_tool_use" and call.fields.get("tool_name") == "bash":
+        _read_shell_result(call)
+    elif call.fields.get("notification_type") == "ToolPermission":
+        call.fields["notification_type"] = "permission_prompt"
     return message
+
+
+def _read_shell_result(call: CanonicalCall) -> None:
+    """Give hooks the output of a shell command alone; one with another exit status than 0 has failed."""
+    text = str(call.fields.get("tool_result_output") or "").strip()
+    text = text.removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>")
+    output, status = text.removeprefix("Output: "), "0"
+    if output == text:
+        return
+    for name in BELOW_OUTPUT:
+        above, found, value = output.rpartition(f"\n{name}")
+        if found and "\n" not in value:
+            output, status = above, value if name == EXIT_STATUS else status
+    output = call.fields["tool_result_output"] = "" if output == "(empty)" else output
+    if status != "0":
+        call.fields["tool_result_error"] = f"Exit code {status}\n{output}".rstrip()
+        call.event = "post_tool_failure"
 
 
 def _answer(reply: Reply, message: Message) -> Json:

@@ -86,6 +86,24 @@ def patch_of(tool: str, args: Mapping[str, object], directory: object) -> str:
     return "\n".join(("*** Begin Patch", *lines, "*** End Patch"))
 
 
+def rebuilt(text: str, wanted: Mapping[str, object], directory: object) -> str | None:
+    """Return a patch of one file with the arguments wanted instead, None where no patch does just that.
+
+    The lines that an edit replaces are those of the patch, in one hunk: others might not be in the file as they are.
+    """
+    found = calls(text)
+    hunks = [line for line in text.split("\n") if line.startswith("@@")]
+    if len(found) != 1 or len(hunks) > 1 or "*** End of File" in text:
+        return None
+    ((tool, args),) = found
+    same = "old_string" if tool == "edit" else None
+    if tool == "delete" or wanted.get("replace_all") or (same and not wanted.get(same) == args.get(same) != ""):
+        return None
+    if not all(isinstance(wanted.get(name), str) for name in args):
+        return None
+    return patch_of(tool, wanted, directory).replace("\n@@\n", f"\n{hunks[0]}\n" if hunks else "\n@@\n", 1)
+
+
 def _finish(found: list[tuple[str, dict[str, object]]], old: list[str], new: list[str]) -> None:
     """Add the lines so far to their file."""
     if found and (old or new or "content" not in found[-1][1]):

@@ -116,7 +116,7 @@ class Interpretation:
         elif answer:
             self._plain(answer)
         self._note_broken_script(answer)
-        is_regular = isinstance(answer, dict) and self.failure is None and not self.notes
+        is_regular = isinstance(answer, dict) and "async" not in answer and self.failure is None and not self.notes
         if can_refuse(event) and not is_regular:
             self._keep_refusal(outcome.stdout)
         self._continue_turn()
@@ -209,10 +209,7 @@ class Interpretation:
 
     def _take(self, answer: Fields) -> None:
         """Apply an answer's fields that have an effect at the event."""
-        if answer.get("async") is True:
-            self._unsupported(
-                "its answer asks to continue in the background, which hookrun does not support: it is ignored"
-            )
+        if answer.get("async") is True:  # it had nothing to do in the background
             return
         own = as_object(answer.get("hookSpecificOutput"))
         self._discard(answer, own)
@@ -346,6 +343,8 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
     By the rules of Claude Code 2.1.248 and later. Raises UnreadableOutputError for an invalid answer.
     """
     text = stdout.decode("utf-8", "replace").strip(BLANK)
+    if handshake(stdout) is not None:
+        text = text.partition("\n")[2].strip(BLANK) or text
     if not (text.startswith("{") and text.endswith("}")):
         return text
     try:
@@ -357,6 +356,23 @@ def read_output(stdout: bytes, event: str) -> Answer | str:
     if answer.get("async") is not True:
         _check(answer, event)
     return answer
+
+
+def handshake(stdout: bytes) -> Answer | None:
+    """Return the first line of an output if it asks to be let go: `{"async": true}`, `asyncTimeout` in milliseconds.
+
+    One that refuses, too, is an answer like any other.
+    """
+    line = stdout.lstrip().partition(b"\n")[0]
+    if b'"async"' not in line:
+        return None
+    try:
+        asked = as_object(loads(line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return None
+    from hookrun.core.refusals import refusal_of  # rarely needed
+
+    return asked if asked.get("async") is True and refusal_of(line) is None else None
 
 
 def _is_lines_of_others(text: str) -> bool:

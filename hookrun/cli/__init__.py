@@ -35,6 +35,9 @@ Topics: agents, conditions, config, context, events, exit-codes, matchers,
 troubleshooting, trust, verdicts
 """
 
+# Commands that read no config, or that report a file with a mistaken name themselves.
+WITHOUT_CONFIG = frozenset({"completion", "fire", "help", "serve", "validate"})
+
 # Command -> the filter that is its argument, and also an option.
 POSITIONAL = {
     **dict.fromkeys(("doctor", "install", "uninstall"), "--agent"),
@@ -139,6 +142,10 @@ class Commands(click.Group):
 def cli(ctx: click.Context) -> None:
     """Write a hook once, in any language; every coding agent obeys it."""
     require_command(ctx)
+    if ctx.invoked_subcommand not in WITHOUT_CONFIG:
+        from hookrun.cli.event_query import warn_of_unread_files  # keeps `hookrun --help` quick
+
+        warn_of_unread_files()
 
 
 cli.params.append(color_option(hidden=False))  # listed after --version

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from hookrun.config.discovery import LOCAL_FILE, PROJECT_FILES, find
 from hookrun.core import context as contexts
 from hookrun.core.events import TOOLS, resolve_event
 from hookrun.core.files import relative_path, upwards
+from hookrun.core.state import NoHomeError, home_directory
 from hookrun.core.text import quote
 from hookrun.fire.dry_run import KnownFields
 
@@ -119,6 +121,19 @@ def _parse_argument(text: str) -> tuple[str, object]:
         return name[:-1], json.loads(value)
     except ValueError:
         raise click.UsageError(f"--arg {quote(text)}: the value after := is not JSON") from None
+
+
+def warn_of_unread_files() -> None:
+    """Warn about files here that are named nearly as hookrun's config, and so are not read."""
+    from hookrun.config.lint import unread_files  # only if a command needs the config
+
+    with suppress(NoHomeError, OSError):  # the command reports it
+        found = find(os.getcwd(), home_directory())
+        if any(unread_files(found, ())):
+            from hookrun.config.load import load_config  # a file that another includes is read
+
+            for each in unread_files(found, load_config(found).declarations.files):
+                warn(str(each))
 
 
 class ConfigSources:

@@ -22,7 +22,19 @@ from hookrun.core.model import AnyVerdict, Hook, HookResult, Outcome
 from hookrun.core.text import shell_quoted, truncate
 from hookrun.core.verdicts import apply_policies
 from hookrun.doctor.agent_state import wiring
-from hookrun.fire.dry_run import DEPENDS, ENDED, FAILS, NOT, OFF, RUNS, UNAPPROVED, DryRun, Prediction, is_unapproved
+from hookrun.fire.dry_run import (
+    DEPENDS,
+    ENDED,
+    FAILS,
+    NOT,
+    OFF,
+    RUNS,
+    RUNS_HERE,
+    UNAPPROVED,
+    DryRun,
+    Prediction,
+    is_unapproved,
+)
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import UserDecisions
 from hookrun.trust.notices import combine_failures
@@ -257,7 +269,9 @@ def why_not(prediction: Prediction) -> str:
     """Return why a hook does not run, or what that depends on."""
     why, failure = prediction.why, prediction.failure
     if failure is not None and is_unapproved(failure):
-        why = failure.detail.removeprefix(f"{UNAPPROVED}: ")
+        change, to_review, _ = failure.detail.partition(": review with")
+        new = f"{change}; {RUNS_HERE}" if change != UNAPPROVED else RUNS_HERE
+        why = new if to_review else failure.detail
     if failure is not None and prediction.state == FAILS:
         why += f" ({'blocks the call' if _blocks(prediction) else 'the call continues'})"
     return "; ".join(filter(None, (why, _depends(prediction))))
@@ -275,8 +289,8 @@ def phrase(prediction: Prediction) -> str:
     """Return one hook's prediction as part of a sentence."""
     name, why = prediction.hook.name, prediction.why
     if prediction.failure is not None and is_unapproved(prediction.failure):
-        why = prediction.failure.detail
-        return f"{name} is {why}" if why.startswith(UNAPPROVED) else f"{name}: {why}"
+        why = why_not(prediction)
+        return f"{name} {why}" if why.startswith(RUNS_HERE) else f"{name}: {why}"
     if why.startswith("disabled"):
         return f"{name} is {why}"
     cause = why or _depends(prediction)
@@ -289,7 +303,7 @@ def answer(predictions: Sequence[Prediction]) -> str:
     """Return which hooks would run and how many would not, or why a single one would not."""
     blocked = any(each.state == FAILS and not each.depends and _blocks(each) for each in predictions)
     if len(predictions) == 1 and predictions[0].state != RUNS:
-        return f"{'blocked: ' if blocked else ''}{phrase(predictions[0])}"
+        return f"{'blocked: ' if blocked and not is_unapproved(predictions[0].failure) else ''}{phrase(predictions[0])}"
     by_state: dict[str, list[str]] = {}
     for each in predictions:
         by_state.setdefault(state(each), []).append(each.hook.name)

@@ -39,8 +39,6 @@ from hookrun.scaffold.configured_recipes import (
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 
-yaml_option = click.option("--yaml", "as_yaml", is_flag=True, help="Use hookrun.yaml instead of coder.json.")
-
 # The choice of a hook from a template.
 CUSTOM = "custom"
 
@@ -246,8 +244,8 @@ class Setup:
 
     def _next_steps(self, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
         report, own = self.report, self.own
-        if own is not None and shutil.which(own.program) is None:
-            report.warn(f"command not found: `{own.program}`, which {own.name} needs")
+        if own is not None:
+            _warn_of_program(own, report)
         yield from next_steps(self.config_file.root, own, report, approved=approved)
         for agent in failed:
             yield (f"hookrun install {agent}", "connect it, once the error is fixed")
@@ -280,7 +278,6 @@ class Setup:
 @click.option(
     "--serve", is_flag=True, help="Answer one line of JSON after the other, to be kept running between calls."
 )
-@yaml_option
 @report_options
 def new_command(
     name: str,
@@ -290,13 +287,12 @@ def new_command(
     when: tuple[str, ...],
     *,
     report: CommandReport,
-    as_yaml: bool,
     serve: bool,
 ) -> None:
-    """Create the hook NAME from a template: a script and its tests in hooks/, and its entry in coder.json.
+    """Create the hook NAME from a template: a script and its tests in hooks/, and its entry in hookrun.yaml.
 
-    The script is a stub: it reads the context, but it and its tests fail until you write the check. These names create
-    a finished example, each for its own event:
+    The script only reads the call, with a block in a comment beside it, in `mode: advise` until its tests pass and
+    hookrun test enforces it. These names create a finished example, each for its own event:
 
     \b
     protect-env, no-conflict-markers, house-rules,
@@ -304,7 +300,7 @@ def new_command(
 
     No file is overwritten. At a terminal the hook is approved too.
     """  # noqa: D301  # click reads the backspace
-    config_file = project_file(report.at.directory, report.at.home, "yaml" if as_yaml else None)
+    config_file = project_file(report.at.directory, report.at.home)
     conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(config_file.root)
     request = HookTemplateRequest(language, event, matcher, conditions, name, serve)
@@ -319,14 +315,20 @@ def new_command(
     note_reach(config_file, report)
     connect_missing(report)
     if made.stub:
-        effect = ", and it blocks every matching call," if made.blocks else ""
-        report.note(f"{relative_path(made.stub)} is a stub: it and its tests fail{effect} until you write the check")
+        where = relative_path(made.stub)
+        report.note(f"{where} blocks nothing yet: write its check; once its tests pass, `hookrun test` enforces it")
+    _warn_of_program(made, report)
     approved = False
     if made.build:
         report.add_approvals((), [made.name])
     else:
         approved = approve_written(config_file.root, [made.name], changes, report)
     report.next_steps(next_steps(config_file.root, made, report, approved=approved))
+
+
+def _warn_of_program(made: HookPlan, report: CommandReport) -> None:
+    if shutil.which(made.program) is None:
+        report.warn(f"command not found: `{made.program}`, which {made.name} needs")
 
 
 def next_steps(root: str, made: HookPlan | None, report: CommandReport, *, approved: bool) -> Iterator[tuple[str, str]]:

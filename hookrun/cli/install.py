@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +18,16 @@ from hookrun.cli.commands import (
     user_is_present,
 )
 from hookrun.cli.connecting import connect, warn_of_lines_by_hand
-from hookrun.cli.printing import CommandReport, choose, is_interactive
+from hookrun.cli.printing import CommandReport, choose, confirm, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.config.load import Declarations
 from hookrun.core.files import relative_path
+from hookrun.core.state import CACHE_DIR, CONFIG_DIR, DATA_DIR, STATE_DIR
 from hookrun.doctor.agent_state import states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileError
+from hookrun.launch.server_socket import end_server, servers
+from hookrun.trust.project import refuse_if_run_by_agent
 from hookrun.trust.store import StoreError
 from hookrun.wiring import committed, launchers, plan
 from hookrun.wiring.ledger import Ledger
@@ -146,16 +150,37 @@ def review_hooks(report: CommandReport) -> bool:
 # --- hookrun uninstall
 
 
-@command("uninstall", "uninstall", f"uninstall {FIRST}", f"uninstall {SECOND} --scope project --dry-run")
+# What an account has besides the entries in agents' settings, removed in this order: the approvals first.
+OWN_DIRECTORIES = {
+    DATA_DIR: "approvals, disabled hooks, launchers",
+    STATE_DIR: "the log, the state of recipes, backups of settings",
+    CACHE_DIR: "compiled config",
+}
+
+
+@command(
+    "uninstall",
+    "uninstall",
+    f"uninstall {FIRST}",
+    f"uninstall {SECOND} --scope project --dry-run",
+    "uninstall --purge --dry-run",
+)
 @click.argument("agents", metavar="[AGENT]...", nargs=-1)
 @all_option
 @scope_option
+@click.option("--purge", is_flag=True, help="Remove all that hookrun keeps for your account: approvals and log, too.")
+@click.option("--yes", is_flag=True, help="With --purge: do not ask.")
 @report_options
-def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool) -> None:
+def uninstall_command(
+    agents: tuple[str, ...], scope: str, report: CommandReport, *, everywhere: bool, purge: bool, yes: bool
+) -> None:
     """Remove hookrun from coding agents' settings.
 
     Without a name: choose from the agents it is installed in. A file that has not changed since the installation is
     restored byte for byte.
+
+    With --purge: from your settings of every agent, then the launchers, approvals, log and cache, after showing them.
+    Your own config and what repositories have stay.
     """
     location, program = report.at.location, this_program()
 
@@ -163,14 +188,75 @@ def uninstall_command(agents: tuple[str, ...], scope: str, report: CommandReport
         found = states(location, Declarations())
         return [each.agent for each in found if scope in each.unreadable or each.ours(scope)]
 
+    if purge:
+        if agents or everywhere or scope != "user":
+            raise click.UsageError("--purge takes no AGENT, --all or --scope: it is about all of your account")
+        chosen, present = connected(), _own_directories(location.home)
+        if not _agreed(chosen, present, report, yes=yes):
+            return
+    elif yes:
+        raise click.UsageError("--yes is only for --purge")
+    else:
+        chosen, present = _chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere), []
     # the last first: an agent's directory may be in one that an earlier installation made
-    for agent in reversed(_chosen_agents(agents, connected, report, "uninstall", everywhere=everywhere)):
+    for agent in reversed(chosen):
         try:
             request = InstallRequest(agent, scope, location, program)
             if (kept := launchers.why_kept(request, _uninstall(request, report))) is not None:
-                report.warn(kept)
+                (report.fail if purge else report.warn)(kept)
         except FileError as error:
             report.fail(f"{agent.NAME}: {error}")
+    if purge:
+        _remove_directories(present, location.home, report)
+
+
+def _own_directories(home: str) -> list[str]:
+    return [home + each for each in OWN_DIRECTORIES if os.path.lexists(home + each)]
+
+
+def _agreed(chosen: list[Agent], present: list[str], report: CommandReport, *, yes: bool) -> bool:
+    """Show what a purge removes; return whether to do it. Raises click.UsageError where no user can be asked."""
+    home = report.at.location.home
+    if not (chosen or present):
+        report.note("nothing to remove")
+        return False
+    for agent in chosen:
+        report.note(f"removes the entries in the settings of {agent.DISPLAY_NAME}")
+    for path in present:
+        report.note(f"removes {relative_path(path)}: {OWN_DIRECTORIES[path.removeprefix(home)]}")
+    if os.path.lexists(home + CONFIG_DIR):
+        report.note(f"keeps {relative_path(home + CONFIG_DIR)}: your own hooks")
+    if report.dry_run:
+        return True
+    refuse_if_run_by_agent("remove approvals and the log")
+    if yes:
+        return True
+    if report.as_json or not is_interactive():
+        raise click.UsageError("`--purge` asks at a terminal\nhint: `--yes` removes without asking")
+    return confirm("Remove all of this?")
+
+
+def _remove_directories(present: list[str], home: str, report: CommandReport) -> None:
+    """Remove the account's directories, unless a file of an agent still starts what is in them."""
+    left = [path for path, each in Ledger(home).entries.items() if "user" in each.scopes]
+    if not report.dry_run and (left or not report.ok):
+        named = ", ".join(map(relative_path, left)) or "these settings"
+        report.fail(f"nothing else was removed: {named} may still start hookrun\nhint: remove its entries there")
+        return
+    report.add_removed(present)
+    if report.dry_run:
+        return
+    for path, pid in servers(home):
+        end_server(path, pid)
+    for path in present:
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:  # with what was in it
+            continue
+        except OSError as error:
+            report.fail(f"{relative_path(path)} cannot be removed: {error}")
+    if report.ok:
+        report.note("removed; now remove the program: `pipx uninstall hookrun` or `uv tool uninstall hookrun`")
 
 
 def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallChange]:

@@ -133,8 +133,8 @@ def log_command(
         return
     last = next(audit_reader.newest_first(runs.home), None)
     found = runs.latest(limit or DEFAULT_RUNS)
-    if not found and not follow and not as_json:
-        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
+    if not found and not follow:
+        _show_nothing(runs, as_json=as_json)
     for run in found:
         _show(run, as_json=as_json, oneline=oneline)
     _note_gaps(runs, found)
@@ -144,6 +144,12 @@ def log_command(
     for run in _ended_runs(runs.home, last) if follow else ():
         if runs.selects(run) and (run.fire is None or run.request_id not in seen):
             _show(run, as_json=as_json, oneline=oneline)
+
+
+def _show_nothing(runs: RunFilter, *, as_json: bool) -> None:
+    runs.require_known_hook()
+    if not as_json:
+        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
 
 
 def _prune(runs: RunFilter, *, as_json: bool, dry_run: bool) -> None:
@@ -179,7 +185,7 @@ def _write_parquet(runs: RunFilter, limit: int | None, directory: str, *, as_jso
         verb = "would write" if dry_run else "wrote"
         print_line(f"{verb} {os.path.join(directory, day)}.parquet: {count(records, 'record')}")
     if not days:
-        print_paragraphs([("no matching entries", ""), (runs.why_nothing("log"), "dim")])
+        _show_nothing(runs, as_json=False)
     _note_gaps(runs, [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from itertools import islice
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hookrun.agents import AGENTS, load
-from hookrun.cli.commands import Workspace, in_workspace, parse_duration
+from hookrun.cli.commands import Workspace, in_workspace, parse_duration, unknown_hook
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import CHECKS, FireRecords, is_in, matches, real
 from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
-from hookrun.core.text import did_you_mean, quote
+from hookrun.core.text import quote
 
 if TYPE_CHECKING:
     from hookrun.core.model import Hook
@@ -214,8 +214,14 @@ class RunFilter:
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
             there = f"hookrun {command}{options} --all-projects"
             return f"hint: other projects have some: `{there}`"
-        latest = "hookrun log --all-projects"
-        return f"hint: {hook_meant(self.at, self.given) or f'`{latest}` shows the latest runs'}"
+        return "hint: `hookrun log --all-projects` shows the latest runs"
+
+    def require_known_hook(self) -> None:
+        """Raise click.ClickException for the name of a hook that this project does not have."""
+        hooks, name = self.at.load().declarations.hooks, self.given.get("hook", "")
+        is_here = not self.given.keys() & WHERE and name.isprintable() and not set(name) & set("*?[")
+        if name and is_here and name not in [hook.name for hook in hooks]:
+            raise unknown_hook(name, hooks)
 
     def _project_root(self) -> str:
         """Return the root of the selected project, or the name given by `--project`."""
@@ -260,13 +266,6 @@ def resolve_names(at: Workspace, filters: dict[str, Any]) -> None:
     runs = audit_reader.newest_first(at.home)
     if agent is not None and agent not in AGENTS and all(agent != each.get("agent") for each in runs):
         load(agent)
-
-
-def hook_meant(at: Workspace, filters: Mapping[str, object]) -> str | None:
-    """Return the hint for a filter that names no hook, but nearly one."""
-    name = filters.get("hook")
-    hooks = [each.name for each in at.load().declarations.hooks] if name else []
-    return did_you_mean(name, hooks, show=lambda near: f"`--hook {near}`") if name not in hooks else None
 
 
 def parse_time(text: str) -> datetime:

@@ -12,15 +12,17 @@ from hookrun.cli.printing import json_text, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
 from hookrun.config.config_file import ConfigFile, included_path, load_file
-from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES
+from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, LAYER_FILES
 from hookrun.config.document import errors_in
 from hookrun.config.parse import ParseError
 from hookrun.core.files import relative_path
 from hookrun.core.state import CONFIG_DIR
 from hookrun.core.text import escape
+from hookrun.edit import editor_for
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, apply_all, existing
-from hookrun.edit.json_edit import Json
+from hookrun.edit.json_edit import EditError, SpanEditor
 from hookrun.scaffold import git_hooks
+from hookrun.scaffold.declaration_file import config_in
 from hookrun.trust.project import refuse_if_run_by_agent
 
 # The file for hooks that stay in Claude Code's form; the config file beside it includes it.
@@ -63,7 +65,10 @@ def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: 
     declared = text.at(("hooks",))
     there = declared if isinstance(declared, list) else []
     migrated = git_hooks.converted(manager, path, there) if settings is None else migrate(settings, there)
-    changes = _planned(now, text, migrated, path, at.home)
+    try:
+        changes = _planned(now, text, migrated, path, at.home)
+    except EditError as error:
+        raise FileError(f"{relative_path(target)}: {error}\nhint: add the output of `--json` by hand") from None
     if not dry_run:
         if changes and target.startswith(f"{at.home}{CONFIG_DIR}/"):
             refuse_if_run_by_agent("change your own hooks")
@@ -113,13 +118,13 @@ def _target(path: str, home: str) -> str:
     if claude_settings.is_settings(path):
         base = claude_settings.project_of(path)
         if os.path.realpath(base) == os.path.realpath(home):
-            return f"{home}{CONFIG_DIR}/hooks.json"
-        return f"{base}/coder.json" if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
-    return f"{os.path.dirname(path)}/coder.json"
+            return config_in(f"{home}{CONFIG_DIR}", LAYER_FILES)
+        return config_in(base) if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
+    return config_in(os.path.dirname(path))
 
 
 def _in_project(at: Workspace) -> str:
-    return f"{at.load(for_agents=True).project.rstrip('/')}/coder.json"
+    return config_in(at.load(for_agents=True).project)
 
 
 def _beside_project(plugin: str, at: Workspace) -> str:
@@ -132,23 +137,19 @@ def _beside_project(plugin: str, at: Workspace) -> str:
     if real == inside or real.startswith(f"{inside}/"):
         msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"
         raise click.ClickException(f"{msg}\nhint: run this in the project that is to have them")
-    return f"{root.rstrip('/')}/coder.json"
+    return config_in(root)
 
 
-def _parsed(now: ExistingFile) -> Json:
+def _parsed(now: ExistingFile) -> SpanEditor:
     try:
-        return Json(now.text(), "json")
+        return editor_for(now.path, now.text())
     except ParseError as error:
         raise FileError(f"{relative_path(now.path)}: {error}\nhint: fix it first") from error
 
 
-def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, home: str) -> list[FileChange]:
+def _planned(now: ExistingFile, before: SpanEditor, migrated: Migrated, path: str, home: str) -> list[FileChange]:
     """Return the files to write for the settings at `path`. Raises FileError."""
     directory = os.path.dirname(now.path)
-    for name in ("hookrun.yaml", "hookrun.yml", "hooks.yaml", "hooks.yml"):
-        if os.path.exists(f"{directory}/{name}"):
-            msg = f"{relative_path(directory)}/{name}: cannot add to YAML\nhint: add the output of `--json` by hand"
-            raise FileError(msg)
     text = before
     if not isinstance(text.data, dict):
         raise FileError(f"{relative_path(now.path)}: not an object with hooks\nhint: correct the file first")
@@ -172,7 +173,7 @@ def _planned(now: ExistingFile, before: Json, migrated: Migrated, path: str, hom
     return [change for change in changes if change.has_effect]
 
 
-def _not_included(text: Json, declarations: str, path: str, home: str, migrated: Migrated) -> Json:
+def _not_included(text: SpanEditor, declarations: str, path: str, home: str, migrated: Migrated) -> SpanEditor:
     """Remove a settings file's `include` whose hooks are now declarations, and note it."""
     listed = text.at(("hookrun", "include"))
     for index, item in reversed([*enumerate(listed if isinstance(listed, list) else [])]):
@@ -195,7 +196,7 @@ def _not_included(text: Json, declarations: str, path: str, home: str, migrated:
     return text
 
 
-def _with(text: Json, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> Json:
+def _with(text: SpanEditor, path: tuple[str, ...], items: Sequence[object], now: ExistingFile) -> SpanEditor:
     """Return the text with items appended to the list at a path, created if missing."""
     listed = text.at(path)
     if listed is None:

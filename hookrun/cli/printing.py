@@ -156,7 +156,8 @@ def print_table(
     from rich.cells import cell_len  # only for a terminal
 
     cells = escape_rows(rows)
-    widths = _column_widths(cells, screen or UNLIMITED, wrap=wrap)
+    kept = {number for number, title in enumerate(columns) if title in NEVER_CUT}
+    widths = _column_widths(cells, screen or UNLIMITED, kept, wrap=wrap)
     indent = " " * sum(width + 2 for width in widths[:-1])
     for number, row in enumerate(cells):
         row_styles = [(styles or {}).get(cell, "dim" if columns and not number else "") for cell in row]
@@ -186,10 +187,12 @@ MIN_TIME = 7
 UNLIMITED = 1 << 20
 # Width below which a column shrinks last; width that a wrapped column needs.
 MIN_COLUMN, MIN_WRAPPED = 13, 30
+# Columns with the news: they never shrink.
+NEVER_CUT = ("STATE", "VERDICT")
 
 
-def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> list[int]:
-    """Return the widths that fit a terminal: the widest columns shrink, the first one last."""
+def _column_widths(rows: Sequence[Sequence[str]], width: int, kept: Collection[int], *, wrap: bool) -> list[int]:
+    """Return the widths that fit a terminal: the widest columns but the `kept` ones shrink, the first one last."""
     from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
@@ -198,9 +201,12 @@ def _column_widths(rows: Sequence[Sequence[str]], width: int, *, wrap: bool) -> 
         reduction = min(excess, max(widths[-1] - MIN_WRAPPED, 0))
         widths[-1] -= reduction
         excess -= reduction
-    while excess > 0 and max(widths) > 1:
-        others = max(widths[1:], default=0)
-        widths[widths.index(others, 1) if others > MIN_COLUMN else widths.index(max(widths))] -= 1
+    shrinking = [number for number in range(len(widths)) if number not in kept]
+    while excess > 0 and any(widths[number] > 1 for number in shrinking):
+        widest = max(shrinking[1:] or shrinking, key=widths.__getitem__)
+        if widths[widest] <= MIN_COLUMN:
+            widest = max(shrinking, key=widths.__getitem__)
+        widths[widest] -= 1
         excess -= 1
     return widths
 
@@ -356,6 +362,10 @@ class CommandReport:
         for each in changes:
             if each.has_effect:
                 self._lists["removed" if each.after is None else "written"].append(each.path)
+
+    def add_removed(self, directories: Iterable[str]) -> None:
+        """Add directories that are removed with all that is in them to the JSON object."""
+        self._lists["removed"] += directories
 
     def show_diff(self, changes: Iterable[FileChange], otherwise: str = "nothing to change") -> None:
         """Show what would be written as a diff."""

@@ -70,7 +70,7 @@ TO_APPROVE = ("not approved", "changed")
 # The state of a hook whose event an agent does not send to hookrun.
 NOT_CONNECTED = "not connected"
 # Hook state -> its terminal style; any other is a warning.
-STATE_STYLES = {"ready": "ok", "advise": "ok", "error": "error", "disabled": "dim", "off": "dim"}
+STATE_STYLES = {"ready": "ok", "advise": "warning", "error": "error", "disabled": "dim", "off": "dim"}
 # Fields that `list --long` shows differently, or only `list --json` has.
 SHOWN_FIELDS = frozenset(
     {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}

@@ -10,11 +10,23 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from hookrun.cli.commands import FAILED, Workspace, command, json_option
-from hookrun.cli.printing import ProgressBar, print_json, print_line, print_lines, print_message, print_problems
+from hookrun.cli.commands import FAILED, Workspace, command, json_option, user_is_present
+from hookrun.cli.printing import (
+    CommandReport,
+    ProgressBar,
+    confirm,
+    print_json,
+    print_line,
+    print_lines,
+    print_message,
+    print_problems,
+)
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.files import relative_path
-from hookrun.core.text import quote
+from hookrun.core.text import one_of, quote
+from hookrun.edit.file_change import apply_all
+from hookrun.fire.dry_run import runs_here
+from hookrun.scaffold.declaration_file import project_file
 from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, find_case_files, load, select_cases, until_changed
 from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
@@ -109,7 +121,35 @@ def test_command(
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
     if watch:
         _watch(options)
-    return 0 if _once(options)[1] else FAILED
+    tested, good = _once(options)
+    if good and not options.as_json:
+        _offer_approval(tested)
+    return 0 if good else FAILED
+
+
+def _offer_approval(tested: TestRun) -> None:
+    """Name the hooks that passed and are not approved; at the user's terminal, show the changes and ask about them."""
+    from hookrun.cli.trust import UNDECIDED, review  # only after success
+
+    at = Workspace()
+    project = at.project()
+    configs = {id(run.config): run.config for run in tested.results if run.config is not None}.values()
+    tried = {run.hook.name for each in tested.results if each.result is not None for run in each.result.runs}
+    here = any(config.root == project.root for config in configs)
+    waiting = [each for each in project.hooks() if here and each.state in UNDECIDED and each.hook.name in tried]
+    if not waiting:
+        return
+    print_message(runs_here([each.hook.name for each in waiting]), "note")
+    if not user_is_present(CommandReport(at, as_json=False, dry_run=False)):
+        return
+    advising = [each.hook.name for each in waiting if each.hook.mode == "advise"]
+    if advising and confirm(f"Enforce {one_of(advising, 'and')} from now on, in place of `mode: advise`?"):
+        config_file = project_file(at.directory, at.home)
+        config_file.enforce(advising)
+        apply_all(config_file.changes())
+        project = at.project()
+    names = [each.hook.name for each in waiting]
+    review(project, [each for each in project.hooks() if each.hook.name in names])
 
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:

@@ -43,8 +43,16 @@ from hookrun.core.gate import with_end
 from hookrun.core.model import Hook, HookResult, Outcome, Verdict, as_object
 from hookrun.core.text import diff
 from hookrun.fire.command import REFUSED
-from hookrun.fire.dry_run import is_unapproved
-from hookrun.fire.explanation import before_and_after, not_run, runs_in_background, runs_of, shown_lines, was_started
+from hookrun.fire.dry_run import is_unapproved, runs_here
+from hookrun.fire.explanation import (
+    before_and_after,
+    not_run,
+    runs_in_background,
+    runs_of,
+    shown_lines,
+    unapproved,
+    was_started,
+)
 from hookrun.fire.invocation import EventFire, FireInvocation
 from hookrun.trust.notices import unapproved_behind
 
@@ -105,8 +113,8 @@ def try_command(
 ) -> int:
     """Show what each hook says to a command line, a file, a prompt or any other call.
 
-    The matching hooks really run, the command does not. As for an agent, hooks that you have not approved do not run,
-    and those with `on_failure: block` block the call. Nothing is logged.
+    The matching hooks really run, the command does not. With --agent, hooks that you have not approved do not run, and
+    those with `on_failure: block` block the call. Nothing is logged.
     """
     _check_call(words, (file, prompt, source, args or None), tool, event)
     command_line = words[0] if words else None
@@ -184,7 +192,6 @@ class Trial:
         """Run the hooks once."""
         invocation = FireInvocation(self._sources.home, agent=self._agent.NAME if self._agent is not None else None)
         invocation.skip = self._skip
-        invocation.asks_approval = True
         invocation.load(self._sources.cwd, self._sources.config)
         invocation.settings = {**invocation.settings, "audit": False}
         invocation.on_outcomes = self._watch
@@ -214,6 +221,7 @@ class Trial:
     def _unapproved(self) -> list[str]:
         found = [run.name for run in self._all_runs() if is_unapproved(run.failure)]
         for fire, _ in self.fires:
+            found += unapproved(fire) if self._agent is None else ()
             if fire.chain is not None and fire.candidates is not None and fire.trust is not None:
                 found += [hook.name for hook, _ in unapproved_behind(fire.chain, fire.candidates, fire.trust)]
         return list(dict.fromkeys(found))
@@ -240,8 +248,7 @@ class Trial:
         print_paragraphs(self._result_lines(has_rows=bool(rows)))
         unapproved = self._unapproved()
         if unapproved:
-            hooks = f"{count(len(unapproved), 'hook')} not approved, so not run: {', '.join(unapproved)}"
-            warn(f"{hooks}\nhint: review and approve with `hookrun trust`")
+            print_message(runs_here(unapproved), "note")
         for advice in self._times.advice() if self._repeated else ():
             print_message(advice, "hint")
 

@@ -266,7 +266,7 @@ def validate_handler(
         "name": validate.unique_name(str(handler.get("name") or _name(ran, type_, scope)), scope),
     }
     claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
-    claude["tools"] = _others_tools(entry.matcher, entry.event)
+    claude |= {"tools": _others_tools(entry.matcher, entry.event), "rewakes": given.get("asyncRewake")}
     if not claudes:
         claude = form.selection(entry.event, entry.matcher, grouped=entry.grouped)
         timeout = given.get("timeout")
@@ -393,5 +393,3 @@ def _doubtful(event: str, handler: dict[str, object], given: dict[str, object], 
             at.at("headers", name).warn(f"the header {quote(name)} is ignored: hookrun sets it itself", "remove it")
     if handler.get("once") is True:
         at.at("once").warn("`once` has an effect only in skills", "remove it")
-    if given.get("asyncRewake") is True:
-        at.at("asyncRewake").warn("hookrun treats `asyncRewake` as `async`: it never wakes the model")

@@ -236,7 +236,9 @@ def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnost
             path = f"{directory.rstrip('/')}/{name}"
             if mistaken.fullmatch(name) and name not in names and path not in read and _has_hooks(path):
                 message = f"hookrun does not read a file named {quote(name)}"
-                yield Diagnostic(path, 1, 1, "", message, f"rename it to {names[0]}", "warning")
+                ending = name.rpartition(".")[2]
+                right = next((each for each in names if each.endswith(ending)), names[0])
+                yield Diagnostic(path, 1, 1, "", message, f"rename it to {right}", "warning")
 
 
 def _has_hooks(path: str) -> bool:

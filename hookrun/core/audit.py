@@ -117,7 +117,7 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
         {
             "consequence": run.consequence,
             "mode": None if hook.mode == "enforce" else hook.mode,
-            "background": getattr(hook, "background", False),
+            "background": getattr(hook, "background", False) or outcome.runs_on,
             "recheck": run.recheck,
             "call": run.call,
             "allowed": run.allowed,

@@ -128,8 +128,10 @@ def atomic_write(path: str, data: bytes, *, mode: int = 0o600, exact: bool = Fal
             if durable:
                 os.fsync(fd)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         remove_if_there(temporary)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = path, None  # nobody knows the temporary one
         raise
     if durable:
         sync_directory(os.path.dirname(path))

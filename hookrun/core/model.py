@@ -232,18 +232,17 @@ class ClaudeForm:
     begin the rule's paths. `tools` are named by another agent's names, `twins` the matchers and `tools` of the same
     handler, declared before. `own`: the agent runs the hook itself, everywhere (True) or if it began there. For another
     agent, `pattern` is the matcher in Claude Code's form, `mcp` that of MCP tools; `text` must match the command.
+    `rewakes` is its `asyncRewake`.
     """
 
     agent: str = "claude"
-    event: str = ""
-    native: str = ""
+    event = native = mcp = text = ""
     pattern: str | None = None
-    mcp: str = ""
-    text: str = ""
     matcher: str | None = None
     rule: str | None = None
     plugin_root: str | None = None
     own: bool | str = False
+    rewakes: bool = False
     base: str | None = None
     home: str | None = None
     tools: Sequence[str] = ()
@@ -359,7 +358,7 @@ class Outcome:
 
     `exit_code` is the exit status, or minus the number of the killing signal; None if it never ran. `failure` is set if
     it could not start or hookrun ended it. Times are milliseconds, sizes bytes. `answer` is what a Python program's
-    function returned: a verdict, or one's object. `notes` are further remarks.
+    function returned: a verdict, or one's object. `notes` are remarks. It `runs_on` in the background.
     """
 
     answer: Verdict | dict[str, object] | None = None
@@ -369,7 +368,7 @@ class Outcome:
     bytes_in = 0
     bytes_out = 0
     bytes_err = 0
-    truncated = False
+    truncated = runs_on = False
     processes_left = 0
     ms = 0.0
     notes: Sequence[str] = ()

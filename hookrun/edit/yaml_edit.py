@@ -68,27 +68,28 @@ class Yaml(SpanEditor):
 
     def _without(self, path: KeyPath) -> Iterator[str]:
         parent, node = self._node(path[:-1]), self._node(path)
-        if not isinstance(parent, yaml.SequenceNode):
+        if not isinstance(parent, yaml.CollectionNode):
             raise EditError
-        end = _end(node, self.text)
-        position = parent.value.index(node)
+        in_list = isinstance(parent, yaml.SequenceNode)
+        items = [(each, each) if in_list else each for each in parent.value]  # each with its key
+        position = next(number for number, (_, value) in enumerate(items) if value is node)
+        start, end = items[position][0].start_mark.index, _end(node, self.text)
         if parent.flow_style:
-            start = node.start_mark.index
             if position:
-                start = _end(parent.value[position - 1], self.text)
-            elif len(parent.value) > 1:
-                end = parent.value[1].start_mark.index
+                start = _end(items[position - 1][1], self.text)
+            elif len(items) > 1:
+                end = items[1][0].start_mark.index
             yield self.text[:start] + self.text[end:]
             return
-        start = self.text.rfind("\n", 0, self._dash(node)) + 1
+        start = self.text.rfind("\n", 0, self._dash(node) if in_list else start) + 1
         rest = self.text[self._line_end(end) :].removeprefix(self.newline)
         head = self.text[:start]
-        if len(parent.value) == 1:
+        if len(items) == 1:
             pair = _pair(self._node(path[:-2]), path[-2]) if len(path) > 1 else None
             if pair is None:
                 raise EditError
             colon = self.text.index(":", pair[0].end_mark.index)
-            head = head[: colon + 1] + " []" + head[colon + 1 :]
+            head = head[: colon + 1] + (" []" if in_list else " {}") + head[colon + 1 :]
         yield head + rest
 
     # --- where things stand

@@ -200,9 +200,12 @@ class ProgramFire:
         self._report()
         if os.isatty(1) and os.isatty(2):
             from hookrun.core.terminal import terminal_width, wrap
-            from hookrun.fire.explanation import sentence  # only for a terminal
+            from hookrun.fire.dry_run import runs_here
+            from hookrun.fire.explanation import sentence, unapproved  # only for a terminal
 
             write_stderr("\n".join(wrap(sentence(self.fire, verdict), terminal_width(2) or 80, "  ")))
+            if waiting := unapproved(self.fire):
+                print_message(runs_here(waiting), "note")
         elif refused and verdict.message:
             write_stderr(verdict.message)
         if self.options.explain:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
 
 UNAPPROVED = "not approved"
+# What every command says about a hook that is not approved, after its name.
+RUNS_HERE = "runs here; agents need your approval: `hookrun trust`"
 
 # Keys that a hint lists.
 MAX_KEYS = 6
@@ -126,6 +128,11 @@ def _mark_unreached(predictions: list[Prediction]) -> None:
 def is_unapproved(failure: Failure | None) -> bool:
     """Return whether a hook failed because the user has not approved it."""
     return failure is not None and failure.kind == "untrusted"
+
+
+def runs_here(names: Sequence[str]) -> str:
+    """Return the sentence about these hooks, which are not approved."""
+    return f"{', '.join(names)} {RUNS_HERE if len(names) == 1 else RUNS_HERE.replace('runs', 'run', 1)}"
 
 
 def _trust_state(hook: Hook, off: str | None, refused: Failure | None) -> str:

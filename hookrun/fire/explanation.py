@@ -5,7 +5,7 @@ from __future__ import annotations
 from hookrun.agents.reply import DEGRADATIONS
 from hookrun.core.fastjson import format_value
 from hookrun.core.gate import with_end
-from hookrun.fire.dry_run import explain_mismatch
+from hookrun.fire.dry_run import explain_mismatch, is_unapproved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,16 @@ def sentence(fire: EventFire, verdict: Verdict) -> str:
     return f"{fire.event}: {verdict.action}{by}{message} (ran: {', '.join(ran)})"
 
 
+def unapproved(fire: EventFire) -> list[str]:
+    """Return the hooks that ran here, in no agent, but that agents run only once you have approved them."""
+    fire.invocation.asks_approval, fire.trust = True, None
+    trust = fire.decisions()
+    if trust is None or fire.candidates is None:
+        return []
+    ran, hooks = {run.name for run in runs_of(fire)}, map(fire.candidates.hook, range(fire.candidates.count))
+    return [hook.name for hook in hooks if hook.name in ran and is_unapproved(trust.check_before(hook))]
+
+
 def attributes(hook: Hook) -> str:
     """Return a hook's layer, priority and non-default settings."""
     found = [hook.layer, f"priority {hook.priority}"]
@@ -107,7 +117,8 @@ def was_started(run: HookResult) -> bool:
 
 def runs_in_background(run: HookResult) -> bool:
     """Return whether the hook runs in the background."""
-    return getattr(run.hook, "background", False) and run.failure is None and not run.interrupted
+    background = getattr(run.hook, "background", False) or run.outcome.runs_on
+    return background and run.failure is None and not run.interrupted
 
 
 def before_and_after(fire: EventFire, field: str = "tool_args") -> tuple[object, object]:

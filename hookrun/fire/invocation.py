@@ -257,7 +257,7 @@ class EventFire:
         runner = ProcessRunner(
             environment,
             locks=lambda: invocation.home + state.STATE_DIR + "/locks",
-            on_background_end=self._record_background,
+            on_background_end=self._on_background_end,
             on_outcomes=invocation.on_outcomes,
             catches_signals=True,
             watch=invocation.worker.watch if invocation.worker is not None else None,
@@ -270,6 +270,11 @@ class EventFire:
         )
         invocation.runners.append(runner)
         return runner
+
+    def _on_background_end(self, hook: Hook, outcome: Outcome) -> None:
+        from hookrun.fire.background import keep_end
+
+        keep_end(self, hook, outcome)
 
     def _run(self, chain: HookChain, runner: ProcessRunner) -> None:
         """Run a chain's hooks; what ends it early is noted, and what has run counts."""
@@ -426,11 +431,6 @@ class EventFire:
         call = audit.call_fields(self.context, audit.details_of(self.invocation.settings.get("audit")))
         record = audit.record("start", self.context, pid=os.getpid(), project=self.invocation.project_root(), **call)
         self.invocation.write_audit([record])
-
-    def _record_background(self, hook: Hook, outcome: Outcome) -> None:
-        from hookrun.core import audit
-
-        self.invocation.write_audit([audit.background_record(hook, outcome, self.context)])
 
 
 def load_audit() -> None:

@@ -59,7 +59,8 @@ class Task:
     `start` starts the process in its own session with the given stdin, stdout and stderr, and returns its id; it raises
     CannotStart or OSError. `marker` is in the environment of the process and its descendants. `lock` is a file to hold
     exclusively. `timeout` is in seconds, `deadline` a monotonic time, `max_output` in bytes of each stream. `line`
-    is for a program that answers lines (coprocess.py).
+    is for a program that answers lines (coprocess.py). `let_go` leaves a process that asks for it to a supervisor, and
+    returns whether it could.
     """
 
     def __init__(
@@ -81,10 +82,13 @@ class Task:
         self.lock = lock
         self.deadline = deadline
         self.line: Line | None = None
+        self.let_go: Callable[[Process], bool] | None = None
 
 
 class Process:
-    """A running hook. Times are monotonic."""
+    """A running hook. Times are monotonic. One that is another process's child ends without an exit status."""
+
+    is_child = True
 
     def __init__(self, task: Task, outcome: Outcome, started: float) -> None:
         self.task = task
@@ -207,7 +211,7 @@ class Process:
 
     def reap(self) -> None:
         """Take the exit status, if other code has not."""
-        if self.status is None:
+        if self.status is None and self.is_child:
             try:
                 pid, status = os.waitpid(self.pid, 0 if self.exited else os.WNOHANG)
                 self.status = status if pid else None

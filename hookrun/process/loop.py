@@ -238,6 +238,8 @@ class Loop:
                 self._on_exit(process)
             else:
                 self._drain(process, fd, ended=bool(mask & POLLHUP))
+                if process.task.let_go is not None and process.out >= 0 and b"\n" in process.out_data:
+                    self._let_go(process, process.task.let_go)
         self._enforce_deadlines(monotonic())
 
     def _enforce_deadlines(self, now: float) -> None:
@@ -293,15 +295,45 @@ class Loop:
             if len(data) < SHORT_READ and not ended:
                 return
 
+    def _let_go(self, process: Process, let_go: Callable[[Process], bool]) -> None:
+        """Leave a process to its supervisor if its first line asks for that: it is this loop's no longer."""
+        process.task.let_go = None  # only the first line counts
+        if process.ending or process.exited or not let_go(process):
+            return
+        for fd in (process.inp, process.out, process.err, process.pidfd):
+            self._unwatch(fd)
+        self._live.remove(process)
+        process.close()
+        WATCHER.note(process.task.marker, ENDED)
+        close(process.lock_fd)  # the supervisor has it, too: the lock holds
+        process.outcome.runs_on, process.outcome.ms = True, (monotonic() - process.started) * 1000
+        self._on_finished(process.outcome)
+
+    def adopt(self, process: Process) -> Outcome:
+        """Run a process to its end that another process has started, and return its outcome.
+
+        Its exit status is that other's to know. Raises Interrupted after a signal, once it has ended.
+        """
+        process.is_child, process.pidfd = False, NO_PIDFD
+        WATCHER.note(process.task.marker, process.pid)
+        self._watch_process(process)
+        self._watch_exit(process)
+        self.run([])
+        return process.outcome
+
     # --- the end of a process
 
     def _look_for_exit(self, process: Process, now: float) -> None:
         """Note a process's exit, or have it reported if the process runs on."""
         # Most hooks have ended when their pipes are closed: they need no pidfd, which takes longer than this look.
         if (process.out < 0 and process.err < 0) or now >= process.started + POLL_INTERVAL:
+            pid = status = 0
             try:
-                pid, status = os.waitpid(process.pid, os.WNOHANG)
-            except ChildProcessError:  # reaped by others
+                if process.is_child:
+                    pid, status = os.waitpid(process.pid, os.WNOHANG)
+                else:
+                    os.kill(process.pid, 0)
+            except (ChildProcessError, ProcessLookupError):  # reaped by others
                 self._on_exit(process)
                 return
             if pid:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from hookrun.core.model import Hook
+    from hookrun.process.child import Process
     from hookrun.process.recipe_calls import CallSupervisor, RecipeCalls
 
     class Trust(Protocol):
@@ -131,8 +132,15 @@ class ProcessRunner:
             if (outcome := self._calls.outcome(hook, stdin)) is not None:  # a recipe that needs no process of its own
                 return self._settled(hook, outcome)
         task = prepare(hook, stdin, self._environment, locks=self._locks)
-        if hook.background and isinstance(task, Task):
-            return _supervise(task, lambda outcome: self._on_background_end(hook, self._ended(hook, outcome)))
+        if isinstance(task, Task):
+
+            def on_end(outcome: Outcome) -> None:
+                self._on_background_end(hook, self._ended(hook, outcome))
+
+            if hook.background:
+                return _supervise(lambda loop: loop.run([task])[0], on_end) or Outcome()
+            if hook.dialect == "claude" and hook.kind == "command":
+                task.let_go = lambda process: _let_go(process, on_end)
         return task
 
     def _ended(self, hook: Hook, outcome: Outcome) -> Outcome:
@@ -186,10 +194,12 @@ def _no_interpreter(hook: Hook, environment: HookEnvironment) -> Failure | None:
     return spawn.missing_interpreter(path, interpreter)
 
 
-def _supervise(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
-    """Fork a supervisor that runs the task and calls `on_end` with the outcome; return at once.
+def _supervise(
+    run: Callable[[Loop], Outcome], on_end: Callable[[Outcome], None], kept: Sequence[int] = ()
+) -> Outcome | None:
+    """Fork a supervisor that calls `on_end` with what `run` returns; return at once, its failure if there is none.
 
-    The supervisor closes every descriptor of ours, so that no reader of our streams waits for it.
+    The supervisor closes every descriptor of ours but those `kept`, so that no reader of our streams waits for it.
     """
     try:
         pid = os.fork()
@@ -197,22 +207,40 @@ def _supervise(task: Task, on_end: Callable[[Outcome], None]) -> Outcome:
         return Outcome(Failure("spawn", f"could not start its supervisor: {error.strerror}"))
     if pid:
         _supervisors.add(pid)
-        return Outcome()
+        return None
     try:
         from hookrun.process import spawn
 
         WATCHER.forget()
         _supervisors.clear()
-        spawn.become_child([os.open(os.devnull, os.O_RDWR)] * 3)
+        spawn.become_child([os.open(os.devnull, os.O_RDWR)] * 3, kept)
         try:
-            outcome = Loop(wake=catch_signals()).run([task])[0]
+            outcome = run(Loop(wake=catch_signals()))
         except Interrupted as interrupted:
-            outcome = interrupted.outcomes[0] or Outcome()
+            outcome = next(filter(None, interrupted.outcomes), Outcome())
             outcome.failure = Failure("signal", f"ended when its supervisor received signal {interrupted.signal}")
         WATCHER.close()
         on_end(outcome)
     finally:
         os._exit(0)
+
+
+def _let_go(process: Process, on_end: Callable[[Outcome], None]) -> bool:
+    """Leave a running hook to a supervisor if its first line is `{"async": true}`; return whether it is."""
+    from hookrun.claude.answer import handshake  # hooks that write a line before they exit are few
+
+    asked = handshake(bytes(process.out_data))
+    if asked is None:
+        return False
+    seconds = asked.get("asyncTimeout")
+    limit = process.task.timeout
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
+        limit = seconds / 1000
+    process.outcome.runs_on = True
+    process.task.timeout, process.task.deadline, process.deadline = limit, NEVER, process.started + limit
+    _supervisors.add(process.pid)
+    kept = [fd for fd in (process.inp, process.out, process.err, process.lock_fd) if fd >= 0]
+    return _supervise(lambda loop: loop.adopt(process), on_end, kept) is None
 
 
 def reap_supervisors() -> None:

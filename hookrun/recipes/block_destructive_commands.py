@@ -94,7 +94,7 @@ RECIPE = Recipe(
         - Under agents that hide typed input from hooks: commands typed into an editor, a debugger or a container.
         - Paths that only the shell knows: `rm -rf "$DIR"/x`, `${DIR%/*}`; symbolic links to a protected directory.
         - Commits that the reflog keeps: `git rebase`, `git commit --amend`, `git reset --hard HEAD~1` in a clean tree.
-        - Commands read by a loop, or run by programs it does not know (`dsh`, `aws ssm send-command`).
+        - Commands read by a loop, or run by programs it does not know (`salt`, `knife ssh`).
         - Trees in the project and in temporary directories: `rm -rf src` is allowed, unless `protect` names it.
         - Aliases and functions from your shell's settings; what PowerShell and cmd write otherwise than a shell.
     """,

@@ -74,7 +74,9 @@ ADVICE = "Work on a branch of your own (`git switch -c NAME`), or ask the user."
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may be blocked. False is certain."""
     edits = any(_of_edits(context))  # a wrong option always counts
-    return edits or may(context, lambda text: may_run(text, git_programs((*COMMITTING, *PUSHING))))
+    return edits or may(
+        context, lambda text: may_run(text, git_programs((*COMMITTING, *PUSHING, "branch", "update-ref")))
+    )
 
 
 @RECIPE.hook(
@@ -149,7 +151,9 @@ def _changes(git: GitCall, on: str, configuration: Configuration) -> Iterator[st
     elif git.command == "branch" and not MOVING.isdisjoint(git.texts):
         operands = not_options(git.texts)
         named = operands if any(each[:2] in ("-d", "-D") or each == "--delete" for each in git.texts) else operands[:1]
-        yield from (f"delete or move the branch {each}" for each in named if _is_protected(each))
+        if MOVING.intersection(git.texts) <= {"-d", "--delete"}:  # git refuses what is not merged
+            named = [each for each in named if UNKNOWN not in each]
+        yield from (f"delete or move the branch {each.replace(UNKNOWN, '?')}" for each in named if _is_protected(each))
     elif git.command == "update-ref":
         names = [each.removeprefix("refs/heads/") for each in git.texts if each.startswith("refs/heads/")]
         yield from (f"delete or move the branch {each}" for each in names if _is_protected(each))

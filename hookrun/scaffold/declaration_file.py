@@ -8,8 +8,9 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from io import BytesIO
 
@@ -28,6 +29,8 @@ from hookrun.edit.file_change import FileChange, existing
 from hookrun.edit.json_edit import EditError, SpanEditor
 from hookrun.process.prepare import inherited
 
+# The project's config file where there is none yet.
+NEW_FILE = "hookrun.yaml"
 # The schema that earlier versions wrote beside a config file, which named it.
 SCHEMA_FILE = "hookrun.schema.json"
 # How a config file names its schema: by a key, in YAML in a comment.
@@ -91,6 +94,13 @@ class DeclarationFile:
     def remove(self, index: int) -> None:
         """Remove a hook. Raises ScaffoldError."""
         self._edit(lambda text: text.remove((*self._entries_path, index)), None)
+
+    def enforce(self, names: Collection[str]) -> None:
+        """Let the hooks of these names that only advise enforce. Raises ScaffoldError."""
+        for index, entry in enumerate(self.entries):
+            if isinstance(entry, dict) and entry.get("name") in names and entry.get("mode") == "advise":
+                path = (*self._entries_path, index, "mode")
+                self._edit(partial(SpanEditor.put, path=path, value="enforce"), None)
 
     def put_setting(self, path: KeyPath, value: object) -> None:
         """Set a setting, None to remove it, by its path below `hookrun`. Raises ScaffoldError."""
@@ -195,8 +205,8 @@ def _refuse_broken(file: ConfigFile) -> None:
         )
 
 
-def project_file(directory: str, home: str, form: str | None = None) -> DeclarationFile:
-    """Return the config file of the project around a directory; `form` is json, yaml or None.
+def project_file(directory: str, home: str) -> DeclarationFile:
+    """Return the config file of the project around a directory.
 
     In order of preference: a file with hooks, an existing file, a new one at the root of the repository or, without
     one, in the directory itself. Raises ScaffoldError and FileError.
@@ -205,27 +215,25 @@ def project_file(directory: str, home: str, form: str | None = None) -> Declarat
 
     loaded = load_config(find(directory, home))
     paths = [os.path.join(loaded.project, name) for name in PROJECT_FILES]
-    return DeclarationFile(_chosen(paths, "project", form), "project", loaded.declarations.events)
+    return DeclarationFile(_chosen(paths, "project", NEW_FILE), "project", loaded.declarations.events)
+
+
+def config_in(directory: str, names: Sequence[str] = PROJECT_FILES) -> str:
+    """Return the path of a directory's config file: the one with hooks, one that exists, or the first of the names."""
+    layer = "project" if names is PROJECT_FILES else "user"
+    return _chosen([f"{directory.rstrip('/')}/{name}" for name in names], layer, names[0])
 
 
 def user_file(home: str) -> DeclarationFile:
     """Return the user's config file. Raises ScaffoldError and FileError."""
-    paths = [os.path.join(home + CONFIG_DIR, name) for name in LAYER_FILES]
-    return DeclarationFile(_chosen(paths, "user", None), "user", [])
+    return DeclarationFile(config_in(home + CONFIG_DIR, LAYER_FILES), "user", [])
 
 
-def _chosen(paths: list[str], layer: str, form: str | None) -> str:
+def _chosen(paths: list[str], layer: str, new: str) -> str:
+    """Return the file with hooks, else one that exists, else the path of the `new` one."""
     there = [load_file(path, layer) for path in paths if os.path.lexists(path)]
-    chosen = next((file.path for file in there if "hooks" in file.data), None)
-    chosen = chosen or next((file.path for file in there if file.is_effective), None)
-    if chosen is None:
-        json_path, yaml_path, *_ = paths
-        new = yaml_path if form == "yaml" else json_path
-        return there[0].path if there and form is None else new
-    if form is not None and chosen.endswith(YAML_SUFFIXES) != (form == "yaml"):
-        message = f"{relative_path(chosen)} already has the project's hooks, which belong in one file"
-        raise ScaffoldError(f"{message}\nhint: leave out --{form}")
-    return chosen
+    ranked = [*(each for each in there if "hooks" in each.data), *(each for each in there if each.is_effective), *there]
+    return ranked[0].path if ranked else os.path.join(os.path.dirname(paths[0]), new)
 
 
 def check_within(path: str, root: str) -> None:

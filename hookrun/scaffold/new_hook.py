@@ -32,7 +32,7 @@ SET = re.compile(r"\[(!?)(.)[^\]]*\]")
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language for hooks: its suffix, the program it needs, the command that builds a hook."""
+    """A language for hooks: its suffix, the program its hooks need, the command that builds a hook."""
 
     suffix: str
     program: str
@@ -40,7 +40,7 @@ class Language:
 
 
 LANGUAGES = {
-    "sh": Language(".sh", "sh"),
+    "sh": Language(".sh", "jq"),
     "python": Language(".py", "python3"),
     "node": Language(".mjs", "node"),
     "ruby": Language(".rb", "ruby"),
@@ -77,8 +77,18 @@ PURPOSES = {
     "notice": Purpose("tell-me", "Notify you of the event.", event="notification"),
 }  # fmt: skip
 
-# The section of a script that fails, with its tests, until it is written.
+# The section of a script that only reads the call: what acts is a comment, and its first test fails until it is not.
 STUB = "stub"
+# Purpose -> what its stub looks for: a field of the context, a word in it, a value with the word and one without.
+LOOKS_FOR = {
+    "command": ("tool_args.command", "sudo", "sudo ls", "ls -l"),
+    "file": ("tool_args.file_path", ".env", ".env", "src/main.c"),
+    "edited": ("tool_args.file_path", ".env", ".env", "notes.txt"),
+    "prompt": ("user_prompt", "deploy", "deploy it", "add a search box"),
+    "stop": ("assistant_response", "TODO", "TODO: the error cases.", "It works."),
+}
+# Text that is plain in every language's strings.
+PLAIN_TEXT = re.compile(r"[\w ./:=@-]+", re.ASCII)
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -107,7 +117,7 @@ class HookPlan:
     """A new hook: its `name`, and the `files` to write beside the edited config file.
 
     It needs the `program`; `build` is the command that builds the hook, if any; `stub` is the path of an unfinished
-    script; `blocks` is whether its failure blocks the call.
+    script, whose hook only advises; `blocks` is whether a failure blocks the call.
     """
 
     name: str
@@ -137,9 +147,11 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
         purpose = "command"  # most guards check commands
     is_stub = is_stub or purpose == "command"
     entry = _entry(request, event, purpose, config_file)
-    if is_stub:
-        entry["description"] = "Not written yet."
     name = str(entry["name"])
+    description = str(entry["description"])
+    if is_stub:
+        del entry["description"]
+        entry["mode"], description = "advise", f"{name}: say here what it checks."
     language = LANGUAGES[request.language]
     script = os.path.join(root, HOOKS_DIRECTORY, name + language.suffix)
     tests = os.path.join(root, HOOKS_DIRECTORY, name + CASES_SUFFIX)
@@ -150,16 +162,33 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
             raise ScaffoldError(f"{path} exists\nhint: choose another name")
     for warning in config_file.add(entry):
         raise ScaffoldError(f"{warning}\nnote: nothing was written")
-    values = {"name": name, "description": str(entry["description"]), "event": event}
+    values = {"name": name, "description": description, "event": event}
+    section = purpose
+    if is_stub:
+        values |= _looked_for(purpose, event, request.when)
+        section = STUB if values["word"] else f"{STUB} notice"
     config = os.path.relpath(config_file.path, os.path.dirname(tests))
-    source = render_script(request.language, STUB if is_stub else purpose, values, serve=request.serve)
+    source = render_script(request.language, section, values, serve=request.serve)
     files = [
         FileChange(script, existing(script), source.encode(), mode=0o755),
-        FileChange(tests, existing(tests), render_cases(purpose, entry, config, is_stub=is_stub).encode()),
+        FileChange(tests, existing(tests), render_cases(purpose, section, entry, config, values).encode()),
     ]
     build = language.build.format(directory=HOOKS_DIRECTORY, name=name)
-    blocks = entry.get("on_failure") == "block"
+    blocks = entry.get("on_failure") == "block" and not is_stub
     return HookPlan(name, files, language.program, build, script if is_stub else "", blocks)
+
+
+def _looked_for(purpose: str, event: str, when: Mapping[str, str]) -> dict[str, str]:
+    """Return what a stub's templates need: the field that it reads, and the word that it could block."""
+    field = "tool_name" if event in WITH_TOOL else "event"
+    path, word, found, other = LOOKS_FOR.get(purpose, (field, "", "", ""))
+    if word and path in when:
+        found = example(when[path])
+        word = found if PLAIN_TEXT.fullmatch(found) else word
+    steps = path.split(".")
+    member = f'ToolArgs["{steps[1]}"]' if steps[1:] else "".join(map(str.capitalize, path.split("_")))
+    keys = "".join(f'["{step}"]' for step in steps)
+    return {"path": path, "field": steps[-1], "keys": keys, "member": member, "word": word, "yes": found, "no": other}
 
 
 def _usual_event(request: HookTemplateRequest) -> str:
@@ -231,20 +260,21 @@ def _sections(name: str) -> dict[str, str]:
     return {title: body if body.endswith("\n") else f"{body}\n" for title, _, body in parts}
 
 
-def render_cases(purpose: str, entry: Mapping[str, object], config: str, *, is_stub: bool = False) -> str:
-    """Return a new hook's test file; `config` is the path from there to the config file."""
+def render_cases(
+    purpose: str, section: str, entry: Mapping[str, object], config: str, values: Mapping[str, str]
+) -> str:
+    """Return a new hook's test file from a section of the templates; `config` is the path to the config file."""
     event, name = str(entry["event"]), str(entry["name"])
     tools = _tools(purpose, entry) if event in WITH_TOOL else []
     defaults = {"event": event, **({"tool": tools[0]} if tools else {}), "hook": name}
     when = entry.get("when")
     if isinstance(when, dict):
-        body = _of_conditions(purpose, when)
-    elif is_stub:
-        section = f"{STUB} {purpose}" if purpose in ("command", "file") else STUB
-        body = _sections("cases")[section]
+        body = _of_conditions(purpose, when, section, values)
     else:
-        body = _with_values(_sections("cases")[purpose], {"event": event})
-        body += "".join(_of_tool(purpose, tool) for tool in tools[1:])
+        calls = ("yes", "no") if section == STUB else ()
+        fields = {each: _fields(_call(values["path"], values[each])) for each in calls}
+        body = _with_values(_sections("cases")[section], {**values, **fields})
+        body += "".join(_of_tool(purpose, tool) for tool in tools[1:] if section == purpose)
     head = f"config: {config}\ndefaults: {_flow(defaults)}\ncases:\n"
     return f"# Tests of {name}; run them with `hookrun test`.\n{head}{body}"
 
@@ -259,18 +289,32 @@ def _of_tool(purpose: str, tool: str) -> str:
     return f"  - name: also runs for {tool}\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
 
 
-def _of_conditions(purpose: str, when: Mapping[str, object]) -> str:
+# Section of a stub -> the result that its first test expects; that of another hook only has to run.
+UNTIL_WRITTEN = {STUB: "{action: block}", f"{STUB} notice": '{action: continue, system_message: "*"}'}
+
+
+def _of_conditions(purpose: str, when: Mapping[str, object], section: str, values: Mapping[str, str]) -> str:
     """Return a test that meets all conditions, and one that fails the first."""
     met: dict[str, object] = {"tool_args": dict(PURPOSES[purpose].args)}
+    if section == STUB:
+        met = _call(values["path"], values["yes"])
     for path, pattern in when.items():
         _put(met, path.split("."), example(str(pattern)))
     first = next(iter(when))
     unmet = json.loads(json.dumps(met))
     _put(unmet, first.split("."), None)
+    expected = UNTIL_WRITTEN.get(section, "{failure: null, fired: true}")
     return (
-        f"  - name: runs when its conditions match\n{_fields(met)}    expect: {{failure: null, fired: true}}\n"
+        f"  - name: runs when its conditions match\n{_fields(met)}    expect: {expected}\n"
         f"  - name: does not run without {first}\n{_fields(unmet)}    expect: {{fired: false}}\n"
     )
+
+
+def _call(path: str, value: str) -> dict[str, object]:
+    """Return a context with this value at a dotted path."""
+    context: dict[str, object] = {}
+    _put(context, path.split("."), value)
+    return context
 
 
 def _put(context: dict[str, object], path: list[str], value: str | None) -> None:
@@ -283,7 +327,7 @@ def _put(context: dict[str, object], path: list[str], value: str | None) -> None
 
 
 def _fields(context: Mapping[str, object]) -> str:
-    args = context["tool_args"]
+    args = context.get("tool_args")
     others = {key: value for key, value in context.items() if key != "tool_args"}
     lines = f"    args: {_flow(args)}\n" if args else ""
     return lines + (f"    context: {_flow(others)}\n" if others else "")

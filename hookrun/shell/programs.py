@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # A row has programs and their facts, some with values. It continues where the next line is indented.
 #
-# line: how it gives a line to a shell (see `wrappers`); input: it may run its input; in_shell: in the current shell.
+# line: how it gives a line to a shell (see `wrappers`); given: its options with one, if not -c, --command and --run;
+# input: it may run its input; in_shell: in the current shell.
 # posix: it need not know the syntax of bash.
 # interprets, opens: it reads commands from the terminal, or starts a shell that does; interactive: the option for that
 # besides code, reads_on: none is needed; runs_code: of a file or its input; evaluates: in a language of its own.
@@ -52,7 +53,15 @@ sudo :: line=sudo input wraps assigns directory=-D,--chdir
 tmux :: line=tmux opens valued=-F,-c,-e,-n,-s,-t,-x,-y
     line_after=new,new-session,new-window,neww,respawn-pane,run,run-shell,split-window,splitw,send,send-keys
 trap :: line=trap in_shell builtin data
-ansible :: line=argument apart
+ansible :: line=option apart given=-a,--args
+clush dsh parallel-ssh pdsh pssh :: line=wrapped apart hosts wraps
+    valued=-w,-x,-X,-g,-f,-l,-o,-O,-t,-u,-R,-h,-H,-p,-e,-m,-M,-r
+aws :: line=parameters apart given=--command,--parameters
+az :: line=option apart given=--command,--exec-command,--scripts
+cf eb gcloud vagrant :: line=option apart
+doctl :: line=option apart given=--ssh-command
+fly flyctl :: line=option apart carries hosts given=-C,--command
+lando :: line=option apart carries hosts
 cmd :: line=cmd
 concurrently :: line=each
 crontab :: line=timed input
@@ -222,7 +231,7 @@ fd :: passes_on unseen launches=-x,-X,--exec,--exec-batch
 ack ag zgrep :: data pattern_first=-e,-f,--regexp,--file searches
 egrep fgrep grep rg :: passes_on pattern_first=-e,-f,--regexp,--file searches
 docker nerdctl podman :: mounts carries hosts
-ddev fly flyctl heroku lando oc podman-compose sail :: carries hosts
+ddev dokku heroku incus kamal limactl lxc multipass nomad oc podman-compose sail :: carries hosts
 kubectl :: data carries hosts
 symfony :: carries
 age base32 bzcat bzip2 column comm cut dos2unix envsubst fold gunzip gzip head iconv join less more nl openssl paste pr

@@ -158,17 +158,25 @@ def shell_script(argv: Argv) -> Argv:
     return [] if {"c", "s", "n"}.intersection(letters) else rest
 
 
-def _after_c(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    for index, word in enumerate(argv[1:], 1):
-        option, equals, value = word.text.partition("=")
-        short = option[:1] == "-" and option[1:2] != "-"
-        if option in {"--command", "--run"} and equals:
-            return NestedLine(Word(value))
-        if (option in {"--command", "--run"} or (short and option[-1] == "c")) and argv[index + 1 :]:
-            return NestedLine(argv[index + 1])
-        if option[:2] == "-c":
-            return NestedLine(Word(word.text[2:]))
+def _after_option(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`su -c LINE`, `script -qcLINE`, `gcloud compute ssh --command=LINE`: after one of the program's own options."""
+    given = values(argv[0].text.rpartition("/")[2], "given") or ["-c", "--command", "--run"]
+    for before, word in pairwise([*argv, Word("")]):
+        option, equals, value = before.text.partition("=")
+        letters = option[1:2] not in {"", "-"} and option[:1] == "-"
+        if option in given or (letters and f"-{option[-1]}" in given):
+            return NestedLine(Word(value) if equals else word)
+        if letters and option[:2] in given:
+            return NestedLine(Word(before.text[2:]))
     return None
+
+
+def _of_parameters(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    """`aws ecs ... --command LINE`; `ssm send-command --parameters commands=LINE`, `'commands=["LINE"]'` or JSON."""
+    line = _after_option(argv, None)
+    if line is None or line.text is None or "commands" not in line.text.text:
+        return line
+    return NestedLine(Word(re.sub(r'commands"?\s*[=:]|[\[\]{}"]+', "\n", line.text.text)))
 
 
 def _joined(argv: Argv) -> NestedLine:
@@ -194,12 +202,9 @@ def _of_git(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     for command, before in (("submodule", "foreach"), ("bisect", "run"), ("rebase", "-x"), ("rebase", "--exec")):
         if command in texts and before in texts[texts.index(command) :]:
             rest = _past_options(argv, texts.index(before) + 1)
-            return _line_of_command(rest, command) if rest else None
+            is_line = command == "rebase" or len(rest) == 1
+            return NestedLine(rest[0] if is_line else Word(quoted(rest))) if rest else None
     return None
-
-
-def _line_of_command(argv: Argv, command: str) -> NestedLine:
-    return NestedLine(argv[0] if command == "rebase" or len(argv) == 1 else Word(quoted(argv)))
 
 
 def _of_source(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -213,8 +218,8 @@ def _of_trap(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     return NestedLine(rest[0]) if len(rest) > 1 and rest[0].text[:1] != "-" else None
 
 
-def _of_watch(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    wrapped = unwrap("watch", argv)
+def _of_wrapped(argv: Argv, _stdin: Word | None) -> NestedLine | None:
+    wrapped = unwrap(argv[0].text.rpartition("/")[2], argv)
     return _joined(wrapped.words) if wrapped is not None else None
 
 
@@ -255,11 +260,6 @@ TMUX = values("tmux", "line_after")
 TMUX_VALUED = frozenset(values("tmux", "valued"))
 
 
-def _of_stdin(argv: Argv, stdin: Word | None) -> NestedLine | None:
-    """`at now` and `batch` run later what they read now, with `-f` from a file."""
-    return None if any(word.text[:2] == "-f" for word in argv[1:]) else NestedLine(stdin)
-
-
 # What begins a shell's line in the commands of other programs: `\\!` of psql, `.shell` of sqlite3, `spawn` of expect.
 ESCAPES = r"(?s)(?:^|[\s;|+:])(?:\\?!|\.shell\b|\.system\b|shell\b|spawn\b)\s*([\w/~.].*)"
 
@@ -273,14 +273,6 @@ def _of_each(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`concurrently LINE LINE`."""
     texts = [re.sub("^npm:", "npm run ", word.text) for word in argv[1:] if word.text[:1] != "-"]
     return NestedLine(Word("\n".join(texts))) if texts else None
-
-
-def _of_argument(argv: Argv, _stdin: Word | None) -> NestedLine | None:
-    """`ansible HOSTS -m shell -a LINE`."""
-    pairs = {before.text: after for before, after in pairwise(argv)}
-    module = next((pairs[name].text for name in ("-m", "--module-name") if name in pairs), "command")
-    line = next((pairs[name] for name in ("-a", "--args") if name in pairs), None)
-    return NestedLine(line) if line is not None and module.rpartition(".")[2] in {"command", "raw", "shell"} else None
 
 
 def _of_timed(argv: Argv, stdin: Word | None) -> NestedLine | None:
@@ -324,16 +316,17 @@ def _of_cmd(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 # How a program gives a line to a shell (`line` of its row) -> the line in its words, or that it reads.
 LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
-    "argument": _of_argument,
     "call": _of_npx,
     "cmd": _of_cmd,
     "each": _of_each,
     "escape": _of_escape,
     "git": _of_git,
-    "input": _of_stdin,
+    # `at now` and `batch` run later what they read now, with `-f` from a file
+    "input": lambda argv, stdin: None if any(word.text[:2] == "-f" for word in argv) else NestedLine(stdin),
     "joined": _of_eval,
-    "login": lambda argv, stdin: _after_c(argv, None) or NestedLine(stdin),
-    "option": _after_c,
+    "login": lambda argv, stdin: _after_option(argv, None) or NestedLine(stdin),
+    "option": _after_option,
+    "parameters": _of_parameters,
     "powershell": _of_powershell,
     "remote": _of_ssh,
     "shell": _of_shell,
@@ -342,7 +335,7 @@ LINES: dict[str, Callable[[Argv, Word | None], NestedLine | None]] = {
     "timed": _of_timed,
     "tmux": _of_tmux,
     "trap": _of_trap,
-    "wrapped": _of_watch,
+    "wrapped": _of_wrapped,
 }
 
 

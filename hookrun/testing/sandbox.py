@@ -74,12 +74,15 @@ class CaseConfig:
 def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
     """Return the config of the project around a directory, or of the one file `config`.
 
-    It omits the managed and user layers: a project's tests have the same results on every machine.
+    It omits the managed and user layers: a project's tests have the same results on every machine. A hook that only
+    advises is tested for what it would do.
     """
     found = find(directory, home_or_empty() or "/", config=config)
     found.files = [each for each in found.files if each[0] in UNTRUSTED_LAYERS]
     loaded = load_config(found)
     declarations = loaded.declarations
+    for hook in declarations.hooks:
+        hook.mode = "enforce" if hook.mode == "advise" else hook.mode
     problems = list(declarations.problems)
     if not problems and declarations.root is None:
         upper = f" or above it up to {found.repository}" if found.repository is not None else ""

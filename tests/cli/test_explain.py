@@ -217,7 +217,7 @@ def test_unapproved_guards_are_answered_with_blocked(project: Project) -> None:
     other: dict[str, object] = {**guard, "name": "two", "on_failure": "continue"}
     project.hooks(guard)
     words = ("explain", "pre_tool_use", "--tool", "bash")
-    assert hookrun(project, *words).stdout.startswith("pre_tool_use: blocked: one is not approved")
+    assert hookrun(project, *words).stdout.startswith("pre_tool_use: one runs here; agents need your approval")
     project.hooks(guard, other)
     assert hookrun(project, *words).stdout.startswith("pre_tool_use: blocked: 2 not approved (one, two)")
     project.hooks(other)

@@ -38,7 +38,7 @@ def test_the_examples_that_the_help_names_are_finished(project: Project) -> None
         assert name in " ".join(hookrun(project, "new", "--help").stdout.split())
         done = hookrun(project, "new", name, "--lang", "sh")
         assert (done.status, "stub" in done.stdout) == (0, False), done.stdout
-    hooks = json.loads((project.root / "coder.json").read_text())["hooks"]
+    hooks = project.config()["hooks"]
     assert {each["name"]: each["event"] for each in hooks} == EXAMPLES
     assert hookrun(project, "test").status == 0
 
@@ -46,7 +46,7 @@ def test_the_examples_that_the_help_names_are_finished(project: Project) -> None
 def test_a_matcher_of_your_own_makes_a_hook_of_your_own(project: Project) -> None:
     """An example's event would have no tool."""
     assert hookrun(project, "new", "tell-me", "--lang", "sh", "--matcher", "bash").status == 0
-    assert json.loads((project.root / "coder.json").read_text())["hooks"][0]["event"] == "pre_tool_use"
+    assert project.config()["hooks"][0]["event"] == "pre_tool_use"
 
 
 @rows("name", ["", "../x"])
@@ -59,8 +59,8 @@ def test_an_empty_name_and_a_path_are_no_names(project: Project, name: str) -> N
 
 def test_only_a_hook_that_blocks_on_failure_is_said_to_block(project: Project) -> None:
     """One with `on_failure: continue` blocks nothing while it waits for approval."""
-    guard = hookrun(project, "new", "guard", "--lang", "sh").stdout
-    assert guard.rstrip().endswith("agents do not run it until then, and it blocks matching calls")
+    guard = hookrun(project, "new", "protect-env", "--lang", "sh")
+    assert guard.stdout.rstrip().endswith("agents do not run it until then, and it blocks matching calls")
     after = hookrun(project, "new", "after", "--lang", "sh", "--event", "post_tool_use").stdout
     assert after.rstrip().endswith("agents do not run it until then")
 

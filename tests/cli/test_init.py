@@ -123,7 +123,7 @@ def test_the_home_directory_is_asked_about(project: Project) -> None:
     assert done.stderr.startswith("error: this is your home directory, not a project\nhint: `cd` to a project, or")
     assert (done.status, tree(project.root)) == (1, before)
     assert hookrun(project, "init", "--no-install", "--recipe", "no-verify", "--yes", HOME=home).status == 0
-    assert (project.root / "coder.json").exists()
+    assert (project.root / "hookrun.yaml").exists()
 
 
 @pytest.mark.slow
@@ -273,7 +273,7 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
             ("--recipe", "custom"),
             ("+++ ", "hooks/protect-env.sh", "+#!/bin/sh", "protect-env.hooktest.yaml"),
         ),
-        (("--agent", "claude"), ("coder.json", "PreToolUse")),
+        (("--agent", "claude"), ("hookrun.yaml", "PreToolUse")),
     ],
 )
 def test_a_dry_run_shows_everything_and_writes_nothing(
@@ -295,13 +295,16 @@ def test_new_takes_events_tools_and_conditions(project: Project) -> None:
         project, "new", "ask", "--lang", "sh", "--event", "PreToolUse", "--matcher", "bash", "--when", condition
     )
     assert done.status == 0, done.stderr
-    (entry,) = json.loads((project.root / "coder.json").read_text())["hooks"]
+    (entry,) = project.config()["hooks"]
     assert (entry["event"], entry["when"]) == ("pre_tool_use", {"tool_args.command": "*git push*"})
-    assert "hooks/ask.sh is a stub: it and its tests fail, and it blocks every matching call, until" in done.stdout
+    assert (
+        "hooks/ask.sh blocks nothing yet: write its check; once its tests pass, `hookrun test` enforces it"
+        in done.stdout
+    )
     tested = hookrun(project, "test")
     assert (tested.status, "2 tests: 1 passed, 1 failed" in tested.stdout) == (1, True), tested.stdout
-    done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash", "--yaml")
-    assert (done.status, "leave out --yaml" in done.stderr) == (1, True)
+    done = hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop", "--matcher", "bash")
+    assert (done.status, "never matches: stop has no tool" in done.stderr) == (1, True)
     assert hookrun(project, "new", "ends", "--lang", "sh", "--event", "stop").status == 0
 
 

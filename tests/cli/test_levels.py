@@ -25,7 +25,7 @@ WRITTEN = """\
 
 def declared(project: Project) -> list[str]:
     """Return the recipes in the project's config, in order."""
-    hooks = json.loads((project.root / "coder.json").read_text())["hooks"]
+    hooks = project.config()["hooks"]
     return [each["recipe"] for each in hooks if "recipe" in each]
 
 
@@ -58,7 +58,7 @@ def test_what_was_added_is_removed_and_nothing_else(project: Project) -> None:
 def test_a_level_is_raised_and_kept(project: Project) -> None:
     """`strict` adds to `standard`; going back removes nothing, and says so. A dry run writes nothing."""
     assert hookrun(project, "add", "guards", "--level", "strict", "--dry-run").status == 0
-    assert not (project.root / "coder.json").exists()
+    assert not (project.root / "hookrun.yaml").exists()
     assert hookrun(project, "add", "guards").status == 0
     assert len(declared(project)) == len(catalog.of_level("standard"))
     assert hookrun(project, "add", "guards", "--level", "strict").status == 0

@@ -221,7 +221,7 @@ def test_a_persons_settings_become_their_declarations(project: Project) -> None:
     [
         (".claude/settings.json", "{}", "no hooks in Claude Code's format"),
         (".claude/settings.json", '{"hooks": []}', "`hooks` must be an object of events"),
-        ("hookrun.yaml", "hooks: []", "cannot add to YAML"),
+        ("hookrun.yaml", "x-a: &a []\nhooks: *a\n", "cannot be edited in place"),
         ("coder.json", "{", "fix it first"),
         ("coder.json", '{"hooks": {}}', "`hooks` is not a list"),
     ],
@@ -235,6 +235,16 @@ def test_what_cannot_be_done_is_said(project: Project, name: str, text: str, mes
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) <= 3
+
+
+def test_hooks_are_added_to_yaml(project: Project) -> None:
+    """To the file that is there, which keeps its comments."""
+    settings(project, Stop=[group()])
+    project.script("hookrun.yaml", "# ours\nhooks:\n  - {name: one, event: stop, command: 'true'}\n", 0o644)
+    assert hookrun(project, "migrate").status == 0
+    assert (project.root / "hookrun.yaml").read_text().startswith("# ours\nhooks:\n  - {name: one")
+    assert [hook["event"] for hook in project.config()["hooks"]] == ["stop", "stop"]
+    assert not (project.root / "coder.json").exists()
 
 
 def test_settings_that_were_included_are_not_any_more(project: Project) -> None:

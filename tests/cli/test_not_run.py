@@ -88,7 +88,7 @@ def test_init_offers_to_include_them_first(project: Project) -> None:
     assert session.status == 0, session.screen
     assert session.screen.index("Hooks of agents here") < session.screen.index("Hooks to add")
     assert "Include .codex/hooks.json, then write" in " ".join(session.screen.split())
-    declared = json.loads((project.root / "coder.json").read_text())
+    declared = project.config()
     assert declared["hookrun"]["include"] == [".codex/hooks.json"]
     assert found(project) == []
 
@@ -105,7 +105,7 @@ def test_init_includes_named_files_without_a_terminal(project: Project) -> None:
     ):
         done = hookrun(project, *words, name)
         assert (done.status, message in done.stderr) == (1, True)
-    assert not (project.root / "coder.json").exists()
+    assert not (project.root / "hookrun.yaml").exists()
     assert hookrun(project, *words, ".codex/hooks.json").status == 0
     assert hookrun(project, *words, ".codex/hooks.json").status == 0
-    assert json.loads((project.root / "coder.json").read_text())["hookrun"] == {"include": [".codex/hooks.json"]}
+    assert project.config()["hookrun"] == {"include": [".codex/hooks.json"]}

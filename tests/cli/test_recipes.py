@@ -102,15 +102,15 @@ class Recipes:
         with self.offered():
             return at_terminal(self.project, *arguments, answers=answers)
 
-    def declared(self, file: str = "coder.json") -> list[dict[str, object]]:
+    def declared(self) -> list[dict[str, object]]:
         """Return the project's hooks."""
-        hooks = json.loads((self.project.root / file).read_text())["hooks"]
+        hooks = self.project.config()["hooks"]
         assert isinstance(hooks, list)
         return hooks
 
     def edit(self, before: str, after: str) -> None:
         """Change something in the project's declarations."""
-        path = self.project.root / "coder.json"
+        path = self.project.root / "hookrun.yaml"
         assert before in path.read_text()
         path.write_text(path.read_text().replace(before, after))
 
@@ -153,7 +153,7 @@ def test_a_recipe_is_one_entry_with_its_options(recipes: Recipes) -> None:
     assert recipes.project.fire(context, env={"PYTHONPATH": recipes.path}).action == "block"
     assert recipes.hookrun("validate").status == 0
     cases = (recipes.project.root / "hooks" / "say-no.hooktest.yaml").read_text()
-    assert cases.endswith(f"\nconfig: ../coder.json\n{CASES}")
+    assert cases.endswith(f"\nconfig: ../hookrun.yaml\n{CASES}")
     again = recipes.hookrun("add", "say-no")
     assert (again.status, again.stdout) == (0, "say-no: up to date\n")
     recipes.hookrun("add", "say-no", "--option", "word=no")
@@ -195,7 +195,7 @@ def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
     assert (done.status, done.stderr) == (0, "")
     twice = recipes.hookrun("add", "say-no", "--dry-run")
     assert "say-no is in the config of the user too: its hooks run twice" in twice.stderr
-    assert not (recipes.project.root / "coder.json").exists()
+    assert not (recipes.project.root / "hookrun.yaml").exists()
     own = recipes.project.home / ".config" / "hookrun" / "hooks.json"
     assert json.loads(own.read_text())["hooks"] == [{"recipe": "say-no@1"}]
     assert f"hookrun test {own.parent}" in done.stdout
@@ -210,7 +210,7 @@ def test_for_oneself_it_runs_no_file_of_a_project(recipes: Recipes) -> None:
 def test_update_moves_to_the_newest_version_and_shows_the_difference(recipes: Recipes) -> None:
     """Options and the user's fields stay; a dry run writes nothing."""
     recipes.hookrun("add", "say-no", "--option", "word=never")
-    recipes.edit('"recipe": "say-no@1"', '"recipe": "say-no@1", "priority": 7')
+    recipes.edit("recipe: say-no@1", "recipe: say-no@1\n    priority: 7")
     assert recipes.hookrun("update").stdout == "say-no: up to date\n"
     recipes.has(timeout=7)
     before = tree(recipes.project.root)
@@ -280,14 +280,14 @@ def test_an_option_may_be_written_with_hyphens(project: Project) -> None:
     once = ("add", "block-destructive-commands", "--option", "outside-project=block")
     assert hookrun(project, *once, "--option", "outside_project=ask").status == 1
     assert hookrun(project, *once).status == 0
-    (declared,) = json.loads((project.root / "coder.json").read_text())["hooks"]
+    (declared,) = project.config()["hooks"]
     assert declared["options"] == {"outside_project": "block"}
 
 
 def test_an_entry_that_was_there_is_not_approved_for_an_option(recipes: Recipes) -> None:
     """The rest of a project's entry may be anything: it is shown, and the user decides."""
-    recipes.project.hooks()
-    recipes.edit("[]", '[{"recipe": "say-no@1", "env": {"PYTHONPATH": "/evil"}}]')
+    entry = {"recipe": "say-no@1", "env": {"PYTHONPATH": "/evil"}}
+    (recipes.project.root / "hookrun.yaml").write_text(json.dumps({"hooks": [entry]}))
     session = recipes.at_terminal("add", "say-no", "--option", "word=x", answers=("n", "n"))
     assert "/evil" in session.screen
     assert recipes.states() == {"say-no": "new", "say-no-later": "new"}
@@ -323,7 +323,7 @@ def test_what_cannot_be_is_told(recipes: Recipes, arguments: tuple[str, ...], me
     assert (done.status, done.stdout) == (1, "")
     assert message in done.stderr
     assert done.stderr.count("\n") <= 2
-    assert not (recipes.project.root / "coder.json").exists()
+    assert not (recipes.project.root / "hookrun.yaml").exists()
 
 
 def test_a_hook_of_ones_own_is_not_taken_for_the_recipes(recipes: Recipes) -> None:

@@ -28,7 +28,7 @@ def test_all_passed_is_zero(project: Project) -> None:
     project.hooks(GUARD)
     write(project, {**PUSH, "expect": BLOCKED}, {**LIST, "expect": {"action": "continue"}})
     done = hookrun(project, "test", "--coverage")
-    assert (done.status, done.stderr) == (0, "")
+    assert (done.status, done.stderr) == (0, "note: no-force runs here; agents need your approval: `hookrun trust`\n")
     coverage, missing, total = done.stdout.splitlines()
     assert coverage == "coverage: 80 % (4 of 5)"
     assert missing == "  no-force: no test with shell"

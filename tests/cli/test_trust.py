@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -137,6 +139,29 @@ def test_what_is_decided_is_listed_and_forgotten(declared: Project) -> None:
     assert "forgot 2 decisions" in at_terminal(declared, "trust", "--forget").screen
     assert states(declared) == {"guard": "new", "note": "new"}
     assert "no decisions yet" in hookrun(declared, "trust", "--list").stdout
+
+
+def test_the_list_has_dates_and_forgets_projects_long_gone(declared: Project) -> None:
+    """At a terminal, if the user agrees: only what was decided a month ago about a directory that is missing."""
+    hookrun(declared, "trust", "--yes", *digests(declared).values())
+    path = declared.home / ".local/share/hookrun/trust.json"
+    data = json.loads(path.read_text())
+    (first, known), *_ = data["approved"].items()
+    recent, old = {**known, "root": "/unmounted"}, {**known, "root": "/removed", "time": 86400.0}
+    data["approved"] |= {f"sha256:{1:064}": recent, f"sha256:{2:064}": old}
+    path.write_text(json.dumps(data))
+    listed = hookrun(declared, "trust", "--list").stdout
+    assert re.search(rf"/unmounted \(gone\)  {time.strftime('%Y')}-\d\d-\d\d  sha256:0+1\n", listed)
+    assert "/removed (gone)  1970-01-0" in listed
+    session = at_terminal(declared, "trust", "--list", answers=("n",), question="[y/N]: ")
+    assert "forget 1 project long gone?" in session.screen
+    assert "/removed" in hookrun(declared, "trust", "--list").stdout
+    session = at_terminal(declared, "trust", "--list", answers=("y",), question="[y/N]: ")
+    assert "forgot 1 decision" in session.screen
+    listed = hookrun(declared, "trust", "--list").stdout
+    assert "/removed" not in listed
+    assert "/unmounted" in listed
+    assert first in listed
 
 
 def test_a_managed_hook_is_disabled_only_if_it_says_so(declared: Project) -> None:

@@ -57,18 +57,17 @@ def test_each_hook_has_a_row_and_the_result_is_last(project: Project) -> None:
 
 
 def test_a_hook_that_is_not_approved_does_not_run(project: Project) -> None:
-    """As for an agent; the warning names it and the command that approves it."""
+    """In an agent; the note names it and the command that approves it."""
     project.hooks({"name": "new", "command": "touch ran"}, {"name": "strict", "command": "true", "on_failure": "block"})
-    done = hookrun(project, "try", "ls")
+    done = hookrun(project, "try", "ls", "--agent", "claude")
     assert done.status == 0
     assert not (project.root / "ran").exists()
-    assert "2 hooks not approved, so not run: new, strict" in done.stderr
-    assert "times of" not in hookrun(project, "try", "ls", "--repeat", "2").stdout
-    assert "`hookrun trust`" in done.stderr
+    assert "new, strict run here; agents need your approval: `hookrun trust`" in done.stderr
+    assert "times of" not in hookrun(project, "try", "ls", "--repeat", "2", "--agent", "claude").stdout
     assert "not approved, so the call was blocked" in done.stdout
     assert hookrun(project, "try", "ls", "--json").json["not_approved"] == ["new", "strict"]
     project.approve()
-    assert hookrun(project, "try", "ls").stderr == ""
+    assert hookrun(project, "try", "ls", "--agent", "claude").stderr == ""
     assert (project.root / "ran").exists()
 
 

@@ -93,7 +93,6 @@ def test_matchers_that_are_well(tmp_path: Path, matcher: str) -> None:
         ("PreToolUse", {"comand": "x"}, 'did you mean "command"?'),
         ("PreToolUse", {"onFailure": "deny"}, 'unknown `onFailure` "deny" is read as block'),
         ("PreToolUse", {"once": True}, "`once` has an effect only in skills"),
-        ("PreToolUse", {"asyncRewake": True}, "it never wakes the model"),
         ("PreToolUse", {"if": "bash(git *)"}, 'did you mean "Bash"?'),
         ("PreToolUse", {"if": "Bash(git"}, "invalid permission rule"),
         ("PreToolUse", {"if": "WebFetch(domain:a.org)"}, "Claude Code matches WebFetch only without arguments"),

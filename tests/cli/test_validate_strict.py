@@ -39,13 +39,22 @@ def test_strict_makes_warnings_errors(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["hookrun.json", ".hookrun.yaml", "coder.yaml", "coder.yml", "hookrun.toml", "Coder.json", "coder.jsonc"]
+    ("name", "right"),
+    [
+        ("hookrun.json", "coder.json"),
+        (".hookrun.yaml", "hookrun.yaml"),
+        ("coder.yaml", "hookrun.yaml"),
+        ("coder.yml", "hookrun.yml"),
+        ("hookrun.toml", "coder.json"),
+        ("Coder.json", "coder.json"),
+        ("coder.jsonc", "coder.json"),
+    ],
 )
-def test_a_file_beside_the_names_that_are_read(project: Project, name: str) -> None:
+def test_a_file_beside_the_names_that_are_read(project: Project, name: str, right: str) -> None:
     """Its hooks would never run."""
     (project.root / name).write_text('{"hooks": [{"event": "stop", "command": "true"}]}')
     (found,) = warnings(project)
-    assert found == f'{project.root}/{name}:1:1: hookrun does not read a file named "{name}"; rename it to coder.json'
+    assert found == f'{project.root}/{name}:1:1: hookrun does not read a file named "{name}"; rename it to {right}'
     assert hookrun(project, "validate", "--strict").status == 1
 
 
@@ -134,10 +143,9 @@ def test_a_python_hook_of_another_interpreter_is_not_judged(project: Project) ->
 def test_the_options_of_a_recipe(project: Project, env: dict[str, str], says: str | None) -> None:
     """An option that is declared and does nothing."""
     assert hookrun(project, "add", "block-destructive-commands").status == 0
-    path = project.root / "coder.json"
-    data = json.loads(path.read_text())
+    data = project.config()
     data["hooks"][0]["env"] = env
-    path.write_text(json.dumps(data))
+    (project.root / "hookrun.yaml").write_text(json.dumps(data))
     found = warnings(project)
     assert len(found) == (says is not None)
     assert says is None or says in found[0]
@@ -149,7 +157,7 @@ def test_add_refuses_an_option_that_protects_nothing(project: Project, value: st
     done = hookrun(project, "add", "block-destructive-commands", "--option", f"protect={value}")
     assert (done.status, done.stdout) == (1, "")
     assert "it takes a list of directories, absolute or starting with `~/`, such as ~/work" in done.stderr
-    assert not (project.root / "coder.json").exists()
+    assert not (project.root / "hookrun.yaml").exists()
 
 
 def test_every_way_to_write_a_protected_directory(project: Project) -> None:

@@ -56,9 +56,9 @@ def _hook(project: Project) -> None:
 
 def _recipe(project: Project) -> None:
     assert hookrun(project, "add", "no-force-push").status == 0
-    declared = json.loads((project.root / "coder.json").read_text())
+    declared = project.config()
     declared["hooks"][0]["description"] = "Mine."
-    (project.root / "coder.json").write_text(json.dumps(declared))
+    (project.root / "hookrun.yaml").write_text(json.dumps(declared))
 
 
 def _changed_cases(project: Project) -> None:
@@ -130,7 +130,7 @@ def test_no_decision_is_claimed_that_was_not_kept(
     monkeypatch.setattr(project, "command", lambda *arguments: [*LIMITED, *command(*arguments)])
     session = at_terminal(project, *arguments, answers=answers, env={"PYTHONDONTWRITEBYTECODE": "1"})
     assert session.status == 1
-    assert "so nothing was changed" in session.screen
+    assert "so nothing was changed" in " ".join(session.screen.split())
     for claim in ("  approved", "disabled guard", "disabled all"):
         assert claim not in session.screen
 
@@ -141,4 +141,4 @@ def test_a_dry_run_claims_nothing(project: Project) -> None:
     assert done.stdout.startswith("no-force-push: would be added\n")
     assert hookrun(project, "add", "no-force-push").stdout.startswith("no-force-push: added\nwrote ")
     done = hookrun(project, "remove", "no-force-push", "--dry-run")
-    assert done.stdout.startswith("no-force-push: would be removed from coder.json\n")
+    assert done.stdout.startswith("no-force-push: would be removed from hookrun.yaml\n")

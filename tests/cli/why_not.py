@@ -197,7 +197,7 @@ WAYS = (
     Way(
         "The config file has the wrong name",
         'hookrun does not read a file named "hookrun.json"',
-        "Rename it to `coder.json` or `hookrun.yaml`.",
+        "Rename it to `hookrun.yaml` or `coder.json`.",
         setup=_text("hookrun.json", '{"hooks": []}'),
         command=("validate",),
     ),
@@ -242,7 +242,7 @@ WAYS = (
     ),
     Way(
         "The hook is not approved",
-        "guard is not approved: review with `hookrun trust`",
+        "guard runs here; agents need your approval: `hookrun trust`",
         "Run `hookrun trust`.",
         setup=lambda project: project.hooks({"name": "guard", "command": "true"}),
     ),
@@ -307,7 +307,7 @@ WAYS = (
     Way(
         "The script has no `#!` line",
         "guard would fail: spawn: ",
-        "Add one, or put the interpreter first in `args`.",
+        "Add a `#!` line, or put the interpreter first in `args`.",
         setup=scripted("exit 0\n", args=["./guard.sh"]),
     ),
     Way(

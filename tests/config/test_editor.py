@@ -123,8 +123,10 @@ def test_a_new_config_names_its_schema_in_the_documentation(
         metadata["Project-URL"] = url
     monkeypatch.setattr(declaration_file, "distribution", lambda _name: SimpleNamespace(metadata=metadata))
     texts = []
-    for form in ("json", "yaml"):
-        config = declaration_file.project_file(str(project.root), str(project.home), form)
+    for config in (
+        declaration_file.user_file(str(project.home)),
+        declaration_file.project_file(str(project.root), str(project.home)),
+    ):
         config.add({"name": "new", "event": "stop", "command": "exit 0"})
         (change,) = config.changes()
         texts.append((change.after or b"").decode())

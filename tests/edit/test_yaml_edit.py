@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from hookrun.edit.json_edit import EditError
 from hookrun.edit.yaml_edit import Yaml
+from tests.rows import rows
 from tests.wiring.texts import FEWER_EXAMPLES
 
 HOOK = {"name": "new", "event": "stop", "when": {"a.b": ["x", "y"]}}
@@ -143,3 +144,18 @@ def test_any_text_that_yaml_writes_can_be_edited(
     for index in range(len(hooks)):
         assert before.put(("hooks", index), HOOK).data == {**data, "hooks": [*hooks[:index], HOOK, *hooks[index + 1 :]]}
         assert before.remove(("hooks", index)).data == {**data, "hooks": [*hooks[:index], *hooks[index + 1 :]]}
+
+
+@rows(
+    "before, after",
+    [
+        ("a: {b: 1}\n", "a: {}\n"),
+        ("a:\n  b: 1\n", "a: {}\n"),
+        ("a:\n  # about c\n  c: 1\n  b: 2 # ours\n  d: 3\n", "a:\n  # about c\n  c: 1\n  d: 3\n"),
+        ("a: {b: 1, c: 2}\n", "a: {c: 2}\n"),
+        ("a: {c: 2, b: 1}\n", "a: {c: 2}\n"),
+    ],
+)
+def test_a_key_is_removed_with_its_value(before: str, after: str) -> None:
+    """The last one leaves an empty mapping."""
+    assert Yaml(before).remove(("a", "b")).text == after

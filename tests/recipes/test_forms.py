@@ -116,5 +116,5 @@ def test_a_wrong_value_is_not_declared(project: Project) -> None:
     done = hookrun(project, "add", "no-force-push", "--option", "lease=maybe")
     assert (done.status, done.stdout) == (1, "")
     assert 'option "lease" of recipe "no-force-push" cannot be "maybe"' in done.stderr
-    assert not (project.root / "coder.json").exists()
+    assert not (project.root / "hookrun.yaml").exists()
     assert hookrun(project, "add", "no-force-push", "--option", "lease=yes").status == 0

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from tests.recipes.test_git_losses import CHANGES, clean, dirty, git
 from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.conftest import Project
     from tests.recipes.account import Account
 
@@ -46,10 +49,30 @@ def taken(work: Path, before: str = "a test") -> Snapshot:
 
 
 def restore(work: Path, made: Snapshot) -> Snapshot | None:
-    """Bring all of a snapshot back."""
+    """Bring all of a snapshot back, and see that the index of this work tree is as before."""
+    before = index_of(work)
     found = changes(made, str(work))
     assert [each.path for each in found if each.problem] == []
-    return bring_back(str(work), made, found)
+    earlier = bring_back(str(work), made, found)
+    assert index_of(work) == before
+    return earlier
+
+
+def index_of(work: Path) -> bytes | None:
+    """Return a work tree's index, None without one."""
+    path = work / git(work, "rev-parse", "--git-path", "index").strip()
+    return path.read_bytes() if path.exists() else None
+
+
+@contextmanager
+def nearly_full() -> Iterator[None]:
+    """Let no file grow beyond 4 KiB, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def discard(work: Path) -> None:
@@ -286,15 +309,34 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(dirty: Account) -> None:
     """No snapshot, no pieces of one; what is there is as before."""
     dirty.write("large.bin", "".join(map(str, range(100_000))))
     before, objects = state(dirty.work), sorted((dirty.work / ".git").rglob("*"))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    try:
-        with pytest.raises(SnapshotError, match="git failed"):
-            take(str(dirty.work), "x")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with nearly_full(), pytest.raises(SnapshotError, match="git failed"):
+        take(str(dirty.work), "x")
     assert state(dirty.work) == before
     assert sorted((dirty.work / ".git").rglob("*")) == objects
+
+
+def test_a_disk_that_is_full_when_work_comes_back_is_an_error(clean: Account) -> None:
+    """The file is named; index, HEAD and the files that are there stay, and no piece of it is left."""
+    large = clean.write("large.bin", "".join(map(str, range(100_000))))
+    made, text = taken(clean.work), large.read_bytes()
+    large.unlink()
+    before = state(clean.work)
+    with nearly_full(), pytest.raises(SnapshotError, match=r"cannot write .*large\.bin: File too large"):
+        bring_back(str(clean.work), made, changes(made, str(clean.work)))
+    assert state(clean.work) == before
+    restore(clean.work, made)
+    assert large.read_bytes() == text
+
+
+def test_what_cannot_be_kept_first_is_not_written_over(clean: Account) -> None:
+    """A file that would be replaced stays if the disk has no room for its snapshot."""
+    large = clean.write("large.bin", "".join(map(str, range(100_000))))
+    made = taken(clean.work)
+    large.write_text("".join(map(str, range(100_000, 0, -1))))
+    before, text = state(clean.work), large.read_bytes()
+    with nearly_full(), pytest.raises(SnapshotError, match="git failed"):
+        bring_back(str(clean.work), made, changes(made, str(clean.work)))
+    assert (state(clean.work), large.read_bytes()) == (before, text)
 
 
 @pytest.mark.slow

@@ -29,14 +29,14 @@ hooks:
 """
 
 
-def opened(project: Project, directory: Path | None = None, form: str | None = None) -> DeclarationFile:
+def opened(project: Project, directory: Path | None = None) -> DeclarationFile:
     """Return the project's file."""
-    return project_file(str(directory or project.root), str(project.home), form)
+    return project_file(str(directory or project.root), str(project.home))
 
 
-def added(project: Project, form: str | None = None) -> str:
+def added(project: Project) -> str:
     """Declare one more hook in the project; return the file's new text."""
-    config_file = opened(project, form=form)
+    config_file = opened(project)
     config_file.add(ENTRY)
     apply_all(config_file.changes())
     with open(config_file.path, encoding="utf-8", newline="") as file:
@@ -44,11 +44,12 @@ def added(project: Project, form: str | None = None) -> str:
 
 
 def test_a_new_file_is_written_as_a_person_would(project: Project) -> None:
-    """JSON with two spaces, or YAML with a line for each field."""
-    written = {"hooks": [ENTRY]}
-    assert added(project) == json.dumps(written, indent=2) + "\n"
-    (project.root / "coder.json").unlink()
-    assert added(project, "yaml") == "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
+    """YAML with a line for each field; JSON with two spaces where coder.json is there."""
+    assert added(project) == "hooks:\n  - name: new\n    event: stop\n    command: exit 0\n"
+    (project.root / "hookrun.yaml").unlink()
+    (project.root / "coder.json").write_text("{}\n")
+    assert added(project) == json.dumps({"hooks": [ENTRY]}, indent=2) + "\n"
+    assert not (project.root / "hookrun.yaml").exists()
 
 
 @rows(
@@ -75,13 +76,13 @@ def test_the_file_is_the_nearest_one_with_hooks_or_the_repositorys(project: Proj
     """From a directory below the root the root's file is meant, unless there is one with hooks on the way."""
     below = project.root / "a" / "b"
     below.mkdir(parents=True)
-    assert opened(project, below).path == str(project.root / "coder.json")
+    assert opened(project, below).path == str(project.root / "hookrun.yaml")
     (project.root / "a" / "coder.json").write_text('{"theirs": 1}')
-    assert opened(project, below).path == str(project.root / "coder.json")
+    assert opened(project, below).path == str(project.root / "hookrun.yaml")
     (project.root / "a" / "hookrun.yml").write_text("hooks: []\n")
     assert opened(project, below).path == str(project.root / "a" / "hookrun.yml")
     (project.root / ".git").rmdir()
-    assert opened(project, below).path == str(below / "coder.json")
+    assert opened(project, below).path == str(below / "hookrun.yaml")
 
 
 def test_a_persons_own_file_is_found(project: Project) -> None:

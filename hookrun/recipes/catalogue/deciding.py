@@ -16,7 +16,7 @@ from hookrun.recipes.shell_recipe import (
     parse,
     unreadable,
 )
-from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, READERS, may_run, may_run_input
+from hookrun.shell.prefilter import ENDS, MADE_UP, QUOTES, may_run, may_run_input
 from hookrun.shell.programs import having
 from hookrun.shell.simple_command import program_name
 from hookrun.shell.words import absolute
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hookrun.recipes.catalogue.tool_call import ToolCall
     from hookrun.recipes.recipe import Recipe
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
-    from hookrun.shell.words import Word
 
 PRODUCTION = "prod production prd live prod[0-9]*"
 TESTS = (
@@ -187,20 +186,12 @@ class CatalogueGuard:
                 ToolCall(known, texts[start + 1 :], row, command.directory, command.variables)
                 for row in self._catalogue.rows(known)
             ]
-            if start and hosts and known in READERS:
-                inner += self._in_shell(known, command.words[start:])
+            if start and hosts and " " in texts[start]:  # `docker exec db sh -c LINE`, `heroku run LINE`
+                inner += (call for each in parse(self._context, texts[start]).commands for call in self._calls(each))
             for call in inner:
                 call.hosts = [*(texts[1:start] if hosts else ()), *call.hosts]
                 call.is_remote = bool(call.hosts) or not HOSTING.keys().isdisjoint(command.wrappers)
                 yield call
-
-    def _in_shell(self, program: str, words: list[Word]) -> Iterator[ToolCall]:
-        """Yield the calls of a line that a shell runs in a container: `docker exec db sh -c LINE`."""
-        from hookrun.shell.wrappers import nested_line
-
-        line = nested_line(program, words, None)
-        if line is not None and line.text is not None:
-            yield from (call for each in parse(self._context, line.text.text).commands for call in self._calls(each))
 
     def _of_call(
         self, call: ToolCall, command: SimpleCommand | None = None, before: SimpleCommand | None = None
