@@ -74,12 +74,8 @@ class CaseResult:
 
     def stderr(self) -> list[tuple[str, str]]:
         """Return the last lines that each hook wrote to stderr."""
-        found = []
-        for run in self.runs:
-            text = run.outcome.stderr.decode("utf-8", "replace").rstrip()
-            if text:
-                found.append((run.name, "\n".join(text.splitlines()[-MAX_STDERR_LINES:])))
-        return found
+        texts = [(run.name, run.outcome.stderr.decode("utf-8", "replace").rstrip()) for run in self.runs]
+        return [(name, "\n".join(text.splitlines()[-MAX_STDERR_LINES:])) for name, text in texts if text]
 
 
 def result_from_verdict(verdict: Result, context: dict[str, object], event: str) -> CaseResult:
