@@ -44,7 +44,7 @@ class CaseResult:
     message: str | None = None
     additional_context: str | None = None
     system_message: str | None = None
-    args: dict[str, object] | None = None
+    args: object = None
     output: object = None
     prompt: object = None
     fired: list[str] = field(default_factory=list)
@@ -69,25 +69,20 @@ class CaseResult:
         """Return it as the result of a fire."""
         for name in ("action", *TEXTS, "runs"):
             setattr(self.verdict, name, getattr(self, name))
-        self.verdict.modified_args = None if self.args == _original_args(self.context) else self.args
+        self.verdict.modified_args = None if self.args == self.context.get("tool_args") else as_object(self.args)
         return self.verdict
 
     def stderr(self) -> list[tuple[str, str]]:
         """Return the last lines that each hook wrote to stderr."""
-        found = []
-        for run in self.runs:
-            text = run.outcome.stderr.decode("utf-8", "replace").rstrip()
-            if text:
-                found.append((run.name, "\n".join(text.splitlines()[-MAX_STDERR_LINES:])))
-        return found
+        texts = [(run.name, run.outcome.stderr.decode("utf-8", "replace").rstrip()) for run in self.runs]
+        return [(name, "\n".join(text.splitlines()[-MAX_STDERR_LINES:])) for name, text in texts if text]
 
 
 def result_from_verdict(verdict: Result, context: dict[str, object], event: str) -> CaseResult:
     """Return the result for a combined verdict."""
     result = CaseResult(verdict, verdict.action, verdict.message, verdict.additional_context, verdict.system_message)
-    result.args = verdict.modified_args if verdict.modified_args is not None else _original_args(context)
     result.context, result.event, result.ms = context, event, verdict.ms
-    _take_texts(result, verdict.modified_output, verdict.modified_prompt)
+    _take_changes(result, verdict.modified_args, verdict.modified_output, verdict.modified_prompt)
     runs = result.runs = list(verdict.runs)
     result.fired = list(dict.fromkeys(run.name for run in runs))
     return result
@@ -109,22 +104,16 @@ def as_agent_sees_it(results: Sequence[CaseResult], answer: AgentResponse) -> Ca
     if not (result.additional_context and reply.context and result.additional_context in reply.context):
         result.additional_context = reply.context if reply.context != result.message else None
     result.system_message = reply.user_message
-    if reply.args is None:
-        result.args = _original_args(result.context)
-    _take_texts(result, reply.output, reply.prompt)
+    _take_changes(result, None if reply.args is None else result.args, reply.output, reply.prompt)
     return result
 
 
-def _take_texts(result: CaseResult, output: object, prompt: object) -> None:
-    """Set the tool's output and the prompt: those that replace the event's, else its own."""
-    _, name = REPLACEABLE.get(result.event, REPLACEABLE["post_tool_use"])
-    result.output = result.context.get(name) if output is None else output
-    result.prompt = result.context.get("user_prompt") if prompt is None else prompt
-
-
-def _original_args(context: dict[str, object]) -> dict[str, object] | None:
-    args = context.get("tool_args")
-    return args if isinstance(args, dict) else None
+def _take_changes(result: CaseResult, args: object, output: object, prompt: object) -> None:
+    """Set arguments, output and prompt after all hooks: those that replace the event's, else its own."""
+    own, (_, name) = result.context.get, REPLACEABLE.get(result.event, REPLACEABLE["post_tool_use"])
+    result.args = own("tool_args") if args is None else args
+    result.output = own(name) if output is None else output
+    result.prompt = own("user_prompt") if prompt is None else prompt
 
 
 # The difference's key for a case without expectations.
