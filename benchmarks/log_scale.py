@@ -2,8 +2,8 @@
 
     python benchmarks/log_scale.py [--records 1000000] [--json FILE]
 
-Each command is a process of its own. Compared are seconds of CPU in user mode, less those of `hookrun --version`, with a
-loop of `orjson.loads` over the lines of the same files, less those of importing it: the least of five rounds, in each
+Each command is a process of its own. Compared are seconds of CPU in user mode, less those of `hookrun log --help`, with
+a loop of `orjson.loads` over the lines of the same files, less those of importing it: the least of five rounds, in each
 of which all of them take turns.
 Exits 1 when a bar fails or a command does.
 """
@@ -72,7 +72,7 @@ def main() -> int:
         commands = [
             [sys.executable, "-c", BARE, home],
             [sys.executable, "-c", "import orjson"],
-            [*hookrun, "--version"],
+            [*hookrun, "log", "--help"],
             *([*hookrun, *words, *(["--all-projects"] if words[0] == "log" else [])] for words in WHOLE),
         ]
         rounds = [[measure(home, each) for each in commands] for _ in range(TIMES)]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # The statuses of a shell that cannot start a program, for failures that come before one.
 NOT_STARTED = {"missing": 127, "spawn": 126}
+# A shell's status for a program that signal n ended is 128 + n.
+SIGNALLED = 128
 # No name of a tool.
 NOTHING = "(?!)"
 
@@ -175,9 +177,11 @@ class Dialect:
             status, as_claudes.stderr = NOT_STARTED[outcome.failure.kind], outcome.failure.detail.encode()
             as_claudes.failure = None
         if status and least:
-            as_claudes.exit_code = 2 if status >= least else 1
-            if status >= least and not outcome.stderr.strip():
-                as_claudes.stderr = f"exit status {status}, no reason given".encode()
+            vetoed = (SIGNALLED - status if status < 0 else status) >= least
+            as_claudes.exit_code = 2 if vetoed else min(status, 1)
+            if vetoed and not outcome.stderr.strip():
+                how = f"killed by signal {-status}" if status < 0 else f"exit status {status}"
+                as_claudes.stderr = f"{how}, no reason given".encode()
         text = outcome.stdout.decode("utf-8", "replace").strip()
         if not text and self.form.get("answers_on_stderr") and outcome.stderr.lstrip().startswith(b"{"):
             text = outcome.stderr.decode("utf-8", "replace").strip()

@@ -77,7 +77,7 @@ MORE = {
     "update": ("recipes", "Update recipes, and fetch included configs."),
     "stats": ("stats", "Show how often hooks ran and failed, and how long they took."),
     "export": ("export", "Export the log to OpenTelemetry or Prometheus."),
-    "config": ("config_command", "Show the merged config or its schema, convert Claude Code hooks."),
+    "config": ("config_command", "Show the merged config or its schema."),
     "record": ("replay", "Keep whole calls in the log for a time."),
     "serve": ("plumbing", "Run hooks for agents in a server that is always loaded."),
     "completion": ("help", "Print the completion script for bash, zsh or fish."),

@@ -66,7 +66,7 @@ CARRIED_OUT = ("include", "include_claude")
 )
 @click.pass_context
 def config_command(ctx: click.Context) -> None:
-    """Show the merged config, print its schema, convert Claude Code hooks."""
+    """Show the merged config, or print its schema."""
     require_command(ctx)
 
 

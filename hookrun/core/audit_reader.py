@@ -95,7 +95,7 @@ class FireRecords:
             if "failure" in each:
                 return True
         header = self.header
-        return bool(self.unfinished or header.get("problems") or header.get("error") or header.get("interrupted"))
+        return bool(header is self.start or header.get("problems") or header.get("error") or header.get("interrupted"))
 
     @property
     def may_have_more(self) -> bool:
@@ -286,14 +286,10 @@ def real(path: str) -> str:
         return path
 
 
-def _time(header: Mapping[str, object]) -> str:
-    return str(header.get("time"))[: len("2026-11-22T14:30:00")]
-
-
 # What runs, and replayed calls, are selected by -> whether a value selects one with this header.
 CHECKS: dict[str, Callable[[str, Mapping[str, object]], bool]] = {
-    "since": lambda since, header: _time(header) >= since,
-    "until": lambda until, header: _time(header) <= until,
+    "since": lambda since, header: str(header.get("time")) >= since,
+    "until": lambda until, header: str(header.get("time"))[: len(until)] <= until,
     "agent": lambda agent, header: agent in (header.get("agent"), header.get("through")),
     "session": lambda session, header: str(header.get("session_id", "")).startswith(session),
     "event": lambda event, header: header.get("event") == event,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.events import REPLACEABLE
 from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Option, Recipe, one_of, option, yes
 
@@ -40,8 +41,8 @@ RECIPE = Recipe(
         - If tool output contains one, the model gets `[redacted]` in its place, and tells you to replace it.
     """,
     misses="""
-        - Where the agent cannot change a tool's output (see the tables of agents), and for tools that fail, the model
-          gets it. Use `protect-files` to keep files from being read.
+        - Where the agent cannot change a tool's output (see the tables of agents; of a tool that fails, few can), the
+          model gets it. Use `protect-files` to keep files from being read.
         - Passwords and keys without a form of their own (except with `places`), encoded or truncated ones, and those in
           files that a command names.
         - Placeholders: `EXAMPLE`, `your-key`, `xxxx`, one character repeated.
@@ -65,7 +66,7 @@ MESSAGES = {
     "arguments": "This call contains {what}. Use an environment variable or a file that is not committed instead.",
     "prompt": "The prompt contains {what} and was not sent. Remove it, and replace the credential if others saw it.",
     "output": "The output contains {what}. Do not repeat, store or use it; tell the user to replace it.",
-    "redact": "The output contained {what}, which is redacted. Tell the user to replace it.",
+    "redact": "The output contained {what}. Read `[redacted]` in its place, and tell the user to replace it.",
 }
 
 
@@ -81,7 +82,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 
 @RECIPE.hook(
-    "post_tool_use",
+    ["post_tool_use", "post_tool_failure"],
     "Redact credentials in tool output",
     name="secret-scan-output",
     timeout=10,
@@ -123,7 +124,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     message = MESSAGES.get(action, MESSAGES[source]).format(what=" and ".join(dict.fromkeys(found.values())))
     if action == "redact":
-        output = str(context.get("tool_result_output") or "")
+        _, replaced = REPLACEABLE[str(context["event"])]
+        output = str(context.get(replaced) or "")
         for value in sorted(found, key=len, reverse=True):
             output = output.replace(value, HIDDEN)
         return {"action": "modify", "modified_output": output, "message": message}

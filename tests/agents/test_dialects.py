@@ -87,6 +87,21 @@ KEEP = "cat > read.json"
 GROUP = [{"hooks": [{"type": "command", "command": KEEP}]}]
 
 
+KILLED = {
+    "copilot": {"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": "kill -KILL $$"}]}},
+    "gemini": {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "kill -KILL $$"}]}]}},
+}
+
+
+@rows("agent, settings", KILLED.items())
+def test_a_killed_hook_refuses_where_its_status_would(project: Project, agent: str, settings: object) -> None:
+    """A shell gives it a status of 128 and more, which both agents take for a refusal before a tool."""
+    included(project, agent, settings)
+    with Engine.load(project.root, home=project.home, trust_project=True) as engine:
+        result = engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
+    assert (result.action, "signal 9" in (result.message or "")) == ("block", True), result
+
+
 def test_a_hook_of_codex_reads_a_patch(project: Project) -> None:
     """Codex has no other tool for files; paths are as the model writes them."""
     read = fired(project, "codex", {"PreToolUse": GROUP}, EDIT)

@@ -33,7 +33,7 @@ class Place:
         self.programs = directory / "bin"
         for made in (self.home, self.project, self.temporary):
             made.mkdir()
-        # What a project's line finds: it takes this home for the account's. Only `fire` can be told so.
+        # What a project's line finds: it takes this home for the account's. Only `fire` has an option for it.
         main = shlex.join([sys.executable, "-I", str(PACKAGE / "__main__.py")])
         fire = f'[ "$1" != fire ] || set -- "$@" --home {shlex.quote(str(self.home))}'
         put(self.programs / "hookrun", f'#!/bin/sh\n{fire}\nexec {main} "$@"\n', 0o755)

@@ -36,6 +36,9 @@ CORRECTS = {
 KEEPS_OUTPUT = {"qwen", "cline"}
 """Agents that give the model a tool's output whatever a hook answers."""
 
+KEEPS_FAILURE = {*KEEPS_OUTPUT, "claude"}
+"""Agents that give it the output of a tool that has failed."""
+
 AS_REASON = {"codex", "gemini", "vibe"}
 """Agents that give it a hook's reason in place of the output."""
 
@@ -47,6 +50,10 @@ NO_PROMPT = {"cline", "vibe"}
 PRINTS = "printf 'hunt'; echo er2-here"
 """A command that prints the word, and does not contain it."""
 
+KEY = "AKIA" + "Q3EGZ7XJW2KPV5TA"
+PRINTS_KEY = f"printf 'key=AK'; echo {KEY[2:]}"
+"""A credential, and a command that prints it, and does not contain it."""
+
 
 def test_the_model_gets_the_replaced_output_only(agent: Agent) -> None:
     """Where the agent cannot replace it, it gets both."""
@@ -57,6 +64,17 @@ def test_the_model_gets_the_replaced_output_only(agent: Agent) -> None:
     assert ("output -> context" in ran.degraded) == (agent.name in KEEPS_OUTPUT), ran
     assert ("output -> reason" in ran.degraded) == (agent.name in AS_REASON), ran
     assert [each["changed"] for each in ran.audit if each.get("hook") == "redacts"] == [["tool_result_output"]], ran
+
+
+def test_secret_scan_redacts_what_the_model_gets(agent: Agent) -> None:
+    """The ready-made recipe, also where the command fails."""
+    agent.declare({"recipe": "secret-scan"})
+    ran = agent.run(agent.driver.shell(PRINTS_KEY), agent.driver.shell(f"{PRINTS_KEY}; exit 3"), DONE)
+    assert "key=" in ran.heard, ran
+    kept = KEY in ran.heard
+    assert kept == (agent.name in KEEPS_FAILURE), ran
+    assert ("output -> context" in ran.degraded) == kept, ran
+    assert KEY not in str(ran.audit), ran
 
 
 def test_a_guard_that_fails_withholds_the_output(agent: Agent) -> None:
