@@ -45,9 +45,10 @@ def _fires(agent: Agent, path: str, event: str) -> bool:
         return False
     off = agent.INSTALL.get("off", {}).items()
     is_off = any(isinstance(settings, dict) and settings.get(key) is value for key, value in off)
-    return not is_off and any(
-        native_event(agent, each.event) == event and each.command.answers and not each.only for each in found
-    )
+    # A project's entries start one script, which has started this run, too; some agents refuse where none starts.
+    shut = agent.INSTALL.get("exit_zero_only", False)
+    able = [each for each in found if not each.only and (shut or each.command.form or each.command.answers)]
+    return not is_off and any(native_event(agent, each.event) == event for each in able)
 
 
 def _are_off(agent: Agent, home: str) -> bool:
