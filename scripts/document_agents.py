@@ -100,15 +100,13 @@ BEFORE = """
 CALLING = """
 ## Agents that run Claude Code's hooks
 
-Grok Build, Cursor, Devin and VS Code's local agent read `.claude/settings.json`, so hookrun installed into Claude Code
-runs there too. `"agents": ["claude"]` includes them (`fired_through` in the context is `claude`). Grok Build 1.0.41 was
-measured; the others follow their documentation.
+Grok Build, Copilot CLI, Cursor, Devin and VS Code's local agent read `.claude/settings.json`, so hookrun installed into
+Claude Code runs there too. `"agents": ["claude"]` includes them (`fired_through` in the context is `claude`). Cursor,
+Devin and VS Code follow their documentation.
 
 - For other agents, an unknown tool is recognized by its arguments: `command` is `bash`, a path with content `write`,
   with old or new text `edit`, a path alone `read`, a `url` `web_fetch`. You are notified once per session. `ask` and
   changed arguments become a block, which is also in the exit status and on stderr.
-- Grok Build with `--always-approve` cannot ask: `ask` is a block. It passes the first 128 KiB of arguments; a longer
-  call is blocked if a hook matches the tool.
 - Cursor does not name the MCP server: match `MCP:tool`.
 
 """

@@ -29,7 +29,7 @@ CONTEXT = {
     "root_session_id": "The session that this one was started from.",
     "file_path": "The file this is about, absolute and normalised.",
     "working_dir": "The agent's working directory.",
-    "agent": "The agent: claude, codex, gemini, qwen, copilot, cline, opencode, kilo, pi, vibe.",
+    "agent": "The agent: claude, codex, gemini, qwen, copilot, cline, opencode, kilo, pi, vibe, grok.",
     "agent_event": "The agent's own name of the event.",
     "agent_tool_name": "The agent's own name of the tool.",
     "timestamp": "When the event was fired: UTC, RFC 3339.",

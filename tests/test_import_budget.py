@@ -118,8 +118,8 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     check(loaded_by(project, CALL, "pre_tool_use", "--ctx", "ctx.json", "--deadline", "20"), 27)
 
 
-SHARED = {"opencode": 1, "kilo": 2}
-"""Modules that an agent shares with others: the plugin's, and for Kilo OpenCode's."""
+SHARED = {"opencode": 1, "kilo": 2, "grok": 8}
+"""Modules that an agent shares with others: the plugin's, for Kilo OpenCode's, for Grok what knows Claude's."""
 
 
 @rows("name", AGENTS)
@@ -142,13 +142,13 @@ def check(loaded: set[str], most: int) -> None:
 
 
 def test_an_agent_without_a_module_of_its_own_loads_nothing_that_costs_milliseconds() -> None:
-    """Each call of Cursor or Grok Build, which run Claude Code's hooks, loads what knows them."""
+    """Each call of Cursor or Devin, which run Claude Code's hooks, loads what knows them."""
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import hookrun.agents.callers; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
     assert NEVER.isdisjoint(loaded.stdout.split())
 
 
-WAYS = {"fire": (16, 117), "fire --agent": (24, 165), "explain": (54, 640)}
+WAYS = {"fire": (16, 119), "fire --agent": (24, 165), "explain": (54, 640)}
 """A way from stdin to the answer -> the modules that it may enter, and how often it may change between them.
 
 `explain` also looks for hooks that hookrun does not run, by what each agent's module says of its own.

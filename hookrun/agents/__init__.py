@@ -6,8 +6,6 @@ from hookrun.core.text import UserError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hookrun.agents.types import Agent
 
 # An agent's name -> the module with everything specific to it.
@@ -22,6 +20,7 @@ AGENTS = {
     "kilo": "hookrun.agents.kilo",
     "pi": "hookrun.agents.pi",
     "vibe": "hookrun.agents.vibe",
+    "grok": "hookrun.agents.grok",
 }
 
 # Agents whose own hooks hookrun runs in every other (see dialects.py).
@@ -72,7 +71,6 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
 MARKERS_OF_OTHERS: dict[str, tuple[str, ...]] = {
     "cursor-agent": (),
     "devin": (),
-    "grok": ("GROK_AGENT",),
 }
 
 
@@ -93,16 +91,17 @@ def load(name: str) -> Agent:
         message = f"{quote(name)}: {fact}" if known else f"unknown agent {quote(name)}"
         raise UnknownAgentError(f"{message}\nhint: {hint or supported}")
     module: object = __import__(path, fromlist=("NAME",))
-    return module  # type: ignore[return-value]  # tests check the modules
+    agent: Agent = getattr(module, "AGENT", module)  # type: ignore[arg-type]  # tests check the modules
+    return agent
 
 
-def load_sender(name: str, payload: Mapping[str, object]) -> Agent:
+def load_sender(name: str) -> Agent:
     """Return the agent that sent a message, maybe one without a module."""
     if name in AGENTS:
         return load(name)
     from hookrun.agents import callers  # rarely needed
 
-    return callers.load(name, payload)
+    return callers.CALLERS.get(name, callers.UNKNOWN)
 
 
 def status_without_hooks(argv: list[str]) -> int:

@@ -102,7 +102,8 @@ class Message:
     `native` is the agent's name for the event, `tool` that for the tool; `calls` are fired in this order; `roots` are
     the project directories in the message, best first. `to_native_args(wanted)` converts the arguments wanted for each
     call (None: unchanged) into the agent's, or returns None if that is impossible; `to_native_output(text)` does so for
-    what replaces a tool's output. `dialect` distinguishes an agent's message formats.
+    what replaces a tool's output. `dialect` distinguishes an agent's message formats; `cannot` are CAPABILITIES of its
+    answer that this message lacks.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class Message:
         self.to_native_args: ToNativeArgs = own or no_native_args
         self.to_native_output: ToNativeOutput = str
         self.dialect = ""
+        self.cannot: frozenset[str] = frozenset()
 
     @property
     def event(self) -> str:

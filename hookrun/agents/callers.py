@@ -1,4 +1,4 @@
-"""Agents without a module that run Claude Code's hooks: Grok Build, Cursor, Devin, VS Code, unknown ones.
+"""Agents that run Claude Code's hooks: Cursor, Devin, VS Code, unknown ones, and Grok Build (see grok.py).
 
 They have other tools and arguments, and obey other parts of an answer. Grok Build was measured, the others follow their
 documentation; in doubt an answer has every form that the agent could obey.
@@ -57,6 +57,7 @@ class Caller:
     `formats` lists what it obeys. Its tools are in known_tools.OTHER_CALLERS.
     """
 
+    TESTED_VERSIONS, MEASURED_ON = "", ""
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
     UNMEASURED = ("PostToolUseFailure", "SubagentStop")
@@ -71,12 +72,10 @@ class Caller:
         name: str,
         formats: dict[str, ResponseFormat],
         *,
-        tested: str = "",
         project: tuple[str, ...] = claude.PROJECT_ENV_VARS,
         install: InstallSpec,
     ) -> None:
         self.NAME = name
-        self.TESTED_VERSIONS, self.MEASURED_ON = tested, "2026-11-27" if tested else ""
         self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", claude.TOOLS))
         self.RESPONSE_FORMATS = formats
         self.PROJECT_ENV_VARS = project
@@ -104,17 +103,15 @@ class Caller:
         fields.setdefault("cwd", next((root for root in roots if isinstance(root, str)), None))
         message = base.read_claude_style(fields, event, self.NAME, events=self.EVENTS, names=self.NAMES, output=_output)
         message.roots = [root for root in (*roots, *message.roots) if isinstance(root, str)]
-        if message.tool in self.TOOLS or self.NAME in CALLERS:  # for any other, see take_unknown_tool
+        if message.tool in self.TOOLS or self is not UNKNOWN:  # for any other, see take_unknown_tool
             known_tools.name_tool(message, self.TOOLS)
         if wraps and isinstance(outer, dict):
             message.to_native_args = _wrapping(message.to_native_args, outer)
         for call in message.calls:
-            call.fields.update(payload=payload, fired_through=claude.NAME)
+            call.fields["payload"] = payload
             if is_cut_off:
                 call.fields["arguments_cut_off"] = base.CUT_OFF
                 message.to_native_args = base.no_native_args
-        if message.native == "Stop" and payload.get("reason") in ENDS_OF_SESSION:
-            message.calls = []
         return message
 
 
@@ -126,10 +123,6 @@ def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
         return None if args is None else {**outer, "tool_input": args}
 
     return to_native_args
-
-
-# Reasons of a Stop that ends the session, not a turn: Grok Build sends one after its SessionEnd.
-ENDS_OF_SESSION = ("shutdown", "channel_closed")
 
 
 def _output(_tool: str, response: object) -> str:
@@ -177,32 +170,6 @@ def _stop(reply: Reply, message: Message) -> Json:
     return answer
 
 
-GROK_FORMATS = {
-    "PostToolUse": "block, context",
-    "PostToolUseFailure": "context",
-    "UserPromptSubmit": "block, context later",
-    "SessionStart": "context later",
-    "Stop": "block, stop",
-    "SubagentStop": "block, stop",
-}
-# The second: Grok Build without questions; with `--always-approve` an `ask` runs the tool.
-GROK, GROK_UNASKED = (
-    Caller(
-        "grok",
-        claude_formats({**GROK_FORMATS, "PreToolUse": before_tool}),
-        tested="1.0.41, `grok -p`",
-        install={
-            **READS_USER_SETTINGS,
-            "mcp": {
-                "joins": ("__",),
-                "unsafe": "_",
-                "servers": (("{home}/.claude.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
-            },
-        },
-    )
-    for before_tool in ("ask, modify, block, context", "modify, block, context")
-)
-
 # An agent with other tools than Claude Code's: only a block is surely obeyed.
 UNKNOWN = Caller(
     "unknown",
@@ -222,7 +189,6 @@ UNKNOWN = Caller(
 CALLERS = {
     caller.NAME: caller
     for caller in (
-        GROK,
         Caller(
             "cursor",
             {
@@ -261,12 +227,6 @@ CALLERS = {
 }
 
 
-def load(name: str, payload: Mapping[str, object]) -> Caller:
-    """Return the sender of a message, with the formats of its current mode."""
-    unasked = name == "grok" and payload.get("permissionMode") == "bypassPermissions"
-    return GROK_UNASKED if unasked else CALLERS.get(name, UNKNOWN)
-
-
 def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[Caller | None, str | None]:
     """Name, for hooks, a message's tool that hookrun does not know as one of Claude Code's.
 
@@ -288,5 +248,5 @@ def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[
 
 def _fired_by_unknown(message: Message) -> Caller:
     for call in message.calls:
-        call.fields.update(agent=UNKNOWN.NAME, fired_through=claude.NAME)
+        call.fields["agent"] = UNKNOWN.NAME
     return UNKNOWN

@@ -222,7 +222,7 @@ def build_response(
     `refused_by` returns the hooks behind a refusal, and the commands that show why and let the call through once.
     """
     form = agent.RESPONSE_FORMATS.get(message.native)
-    able = form.capabilities if form is not None else NO_WORDS
+    able = form.capabilities - message.cannot if form is not None else NO_WORDS
     merged, impossible = merge_replies(message, replies, able)
     able -= impossible
     if message.session_id is None and not able.isdisjoint(KEPT):  # now: without a session there is no later

@@ -10,7 +10,7 @@ from hookrun.agents.formats import ResponseFormat
 
 
 class Agent(Protocol):
-    """A module of hookrun.agents: data, and the function `read`. docs/appendix/adding-an-agent.md shows one."""
+    """A module of hookrun.agents, or its AGENT: data, and `read`. docs/appendix/adding-an-agent.md shows one."""
 
     NAME: str
     """Its name on the command line and in a context's `agent`."""
@@ -136,7 +136,7 @@ class TrustFormat(Protocol):
 
 
 class FolderTrust(TypedDict):
-    """How an agent records trusted folders, with everything below, in a JSON file of its directory."""
+    """How an agent records trusted folders, with everything below, in a JSON or TOML file of its directory."""
 
     file: str
     """The file, which holds an object."""
@@ -144,6 +144,8 @@ class FolderTrust(TypedDict):
     """The object maps folders to these levels; each trusts the `folder`, its `parent` or `none`."""
     lists: NotRequired[tuple[str, ...]]
     """The object has lists of trusted folders under these keys."""
+    under: NotRequired[tuple[str, str]]
+    """The key of the folders in that object, and the key of the level in a folder's."""
     switch: NotRequired[tuple[str, bool]]
     """The setting (a dotted path) that requires trust, and its default; without it trust is always required."""
     project_hooks_only: bool
@@ -249,11 +251,15 @@ class InstallSpec(TypedDict):
     read_by: NotRequired[Callable[[dict[str, object]], str | None]]
     """For files whose hooks other agents also run: returns the sender of a message, None for this one."""
     reads_user_settings: NotRequired[bool]
-    """For an agent with only another's hooks: whether it also runs those in the user's settings."""
+    """For an agent that also runs Claude Code's hooks: whether it runs those in the user's settings, too."""
+    may_ignore: NotRequired[tuple[str, ...]]
+    """What may keep it from that: a variable, a word, and the files (absolute or in the home) that may have it."""
     refused_by_status: NotRequired[bool]
     """For such an agent: whether a refusal needs exit status 2 and stderr, as it may not read the answer."""
     own_hooks: NotRequired[tuple[str, ...]]
     """For an agent that also runs another's hooks: directories of `{home}` or `{project}` with its own."""
+    hooks_off: NotRequired[str]
+    """The file, in the home, with the names of the user's hooks that it skips."""
     mcp: NotRequired[McpForm]
     """How it names MCP servers' tools, if not as hookrun does."""
     dropped_if: NotRequired[Callable[[object, bool], Iterable[tuple[tuple[str | int, ...], str]]]]

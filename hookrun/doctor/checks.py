@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from glob import escape, glob
 
-from hookrun.agents import AGENTS
-from hookrun.agents.callers import CALLERS, UNKNOWN
+from hookrun.agents import AGENTS, load_sender
+from hookrun.agents.callers import UNKNOWN
 from hookrun.agents.types import InstallSpec
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
@@ -171,7 +171,7 @@ def check_last_fired(agent: AgentState) -> Findings:
 def check_callers(agent: AgentState) -> Findings:
     """Do other agents run the hooks in its settings?"""
     for name, when in agent.callers.items():
-        caller = CALLERS.get(name, UNKNOWN)
+        caller = load_sender(name)
         found = f"{caller.DISPLAY_NAME}, last {local_time(when, with_date=True)}"
         if caller is not UNKNOWN:
             yield Finding("also fired by", OK, found)

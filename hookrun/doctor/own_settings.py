@@ -92,6 +92,8 @@ def check_folder_trust(agent: AgentState) -> Findings:
 def _folders(spec: FolderTrust, data: object) -> tuple[list[str], list[str]]:
     """Return the trusted folders, with all below them, and the untrusted ones."""
     known = as_object(data)
+    if under := spec.get("under"):
+        known = {folder: as_object(about).get(under[1]) for folder, about in as_object(known.get(under[0])).items()}
     lists = [value for key in spec.get("lists", ()) if isinstance(value := known.get(key), list)]
     trusted = [folder for value in lists for folder in value if isinstance(folder, str)]
     distrusted = []

@@ -83,11 +83,8 @@ class AgentFire:
         self.options = options
         self.errors = [one_line(usage_error)] if usage_error else []
         self.invocation = FireInvocation("", agent=agent.NAME, worker=worker)  # without a home, until it is known
-        self.invocation.trusted, self.invocation.cold, self.invocation.proof = (
-            options.trust,
-            options.cold,
-            options.proof,
-        )
+        self.invocation.trusted, self.invocation.cold = options.trust, options.cold
+        self.invocation.proof = options.proof
         self.event = options.event and native_event(agent, options.event)
         self.tool_is_known = True
         self._message: Message | None = None
@@ -167,7 +164,7 @@ class AgentFire:
             lost = refusal(self.agent, sent.native, sent.event, sent.tool)  # type: ignore[arg-type]
             invocation.worker.answer_if_lost(*lost)
         form = self.agent.RESPONSE_FORMATS.get(self.message.native)
-        invocation.can_ask = form is not None and "ask" in form.capabilities
+        invocation.can_ask = form is not None and "ask" in form.capabilities - self.message.cannot
         if not self.tool_is_known:
             from hookrun.agents.known_tools import name_unknown_tool
 
@@ -212,7 +209,7 @@ class AgentFire:
         read_by = self.agent.INSTALL.get("read_by")  # by another agent, which also runs its hooks
         name = (read_by(self.payload) if read_by is not None else None) or self.agent.NAME
         if name != self.agent.NAME:
-            self._answer_instead(agents.load_sender(name, self.payload))
+            self._answer_instead(agents.load_sender(name))
         return self._understood()
 
     def _understood(self) -> Message:
@@ -225,6 +222,8 @@ class AgentFire:
             if caller is not None:
                 self._answer_instead(caller)
             self.tool_is_known = knows_tool(self.agent, message)
+        for call in message.calls if self.wired_as != self.agent.NAME else ():
+            call.fields["fired_through"] = self.wired_as
         sent = message.calls[0].fields.get("agent_event") if message.calls else None
         if isinstance(sent, str) and sent not in self.agent.EVENTS and EVENTS.get(sent) != message.event:
             self.notice = f"{self.agent.DISPLAY_NAME} sent an event that hookrun does not know: {quote(sent)} is "
@@ -252,16 +251,17 @@ class AgentFire:
         if scope == "project" or (managed is not None and os.path.exists(managed)):
             from hookrun.wiring.presence import other_wiring
 
-            owner = self.agent if self.agent.NAME in agents.AGENTS else agents.load(self.wired_as)
+            owner = agents.load(self.wired_as)
             return other_wiring(self.agent, owner, self.message.native, self.invocation.home, managed, scope=scope)
         return None
 
     def _has_own_wiring(self, event: str) -> bool:
         from hookrun.wiring.presence import has_own_hooks
 
-        invocation = self.invocation
-        repository = invocation.config_files.repository if invocation.config_files is not None else None
-        return has_own_hooks(self.agent, event, home=invocation.home, project=repository or invocation.project_root())
+        found = self.invocation.config_files
+        project = (found.repository if found is not None else None) or self.invocation.project_root()
+        may_skip = self.options.scope != "project" and self.agent.INSTALL.get("reads_user_settings")
+        return has_own_hooks(self.agent, event, home=self.invocation.home, project=None if may_skip else project)
 
     def _answer_instead(self, agent: Agent) -> None:
         """Answer the actual caller, which runs the hooks in another agent's settings."""
@@ -293,7 +293,7 @@ class AgentFire:
             fire = EventFire(self.invocation, self.message.event)
             self.guards = guards_of_message(fire, fields, is_unread=self.is_unread)
             if self.is_unread and self.guards and "read_by" in self.agent.INSTALL:  # then its sender is unknown, too
-                self._answer_instead(agents.load_sender("unknown", {}))
+                self._answer_instead(agents.load_sender("unknown"))
         interrupted = self.invocation.interrupted
         answer, stdout = self._render()
         error = write_all(1, stdout) if stdout else None

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from hookrun.wiring.targets import HookFile, InstallLocation, WiredEvent
 
 
-def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
+def has_own_hooks(agent: Agent, event: str, *, home: str, project: str | None) -> bool:
     """Return whether hookrun is installed for the event in directories that only this agent reads.
 
     If so, the message that arrives through another agent's settings is ignored, so that no hook runs twice. So are
-    unreadable files: running a hook twice is better than not at all.
+    unreadable files: running a hook twice is better than not at all. Without a `project` the user's alone count:
+    through the user's settings messages come from untrusted folders, too, where an agent skips a project's hooks.
     """
-    directories = [each.format(home=home, project=project) for each in agent.INSTALL.get("own_hooks", ())]
+    if _are_off(agent, home):
+        return False
+    own = [each for each in agent.INSTALL.get("own_hooks", ()) if project is not None or "{home}" in each]
+    directories = [each.format(home=home, project=project) for each in own]
     paths = [f"{each}/{name}" for each in directories for name in next(os.walk(each), ("", [], []))[2]]
     return any(_fires(agent, path, event) for path in paths if path.endswith(".json") and _names_hookrun(path))
 
@@ -30,7 +34,7 @@ def has_own_hooks(agent: Agent, event: str, *, home: str, project: str) -> bool:
 def _fires(agent: Agent, path: str, event: str) -> bool:
     from hookrun.core.fastjson import loads
     from hookrun.edit.file_change import FileError, existing
-    from hookrun.wiring.targets import TOP, SettingsFile
+    from hookrun.wiring.targets import SettingsFile
 
     file = SettingsFile(agent.NAME, path, agent.INSTALL)
     try:
@@ -39,22 +43,32 @@ def _fires(agent: Agent, path: str, event: str) -> bool:
         found = file.find_all(file.read(now))
     except (FileError, ValueError):
         return False
-    is_off = any(isinstance(settings, dict) and settings.get(key) is off for key, off in agent.INSTALL["off"].items())
-    # A handler in a group does not count: the group's matcher may exclude this call.
-    direct = [each for each in found if len(each.at) == len((*TOP, "event", 0))]
-    return not is_off and any(native_event(agent, each.event) == event for each in direct)
+    off = agent.INSTALL.get("off", {}).items()
+    is_off = any(isinstance(settings, dict) and settings.get(key) is value for key, value in off)
+    # A project's entries start one script, which has started this run, too; some agents refuse where none starts.
+    shut = agent.INSTALL.get("exit_zero_only", False)
+    able = [each for each in found if not each.only and (shut or each.command.form or each.command.answers)]
+    return not is_off and any(native_event(agent, each.event) == event for each in able)
+
+
+def _are_off(agent: Agent, home: str) -> bool:
+    """Return whether the agent may skip the user's own hooks: it reads another directory, or a list names hookrun."""
+    spec = agent.INSTALL
+    moved = os.environ.get(spec.get("variable", ""), "").rstrip("/")
+    return moved not in ("", f"{home}/{spec['directory']}") or _names_hookrun(f"{home}/{spec.get('hooks_off', '')}")
 
 
 def user_wiring_answers(agent: Agent, event: str, home: str) -> bool:
     """Return whether hookrun in the user's settings answers the agent at this event (agent's name).
 
-    The environment is not believed: if it moves the agent's directory, both settings answer. So do they if the user's
+    The environment is not believed: if it moves the agent's directory, the project's answer. So do they if the user's
     command is gone, excludes part of the event, is for another home or not trusted by the agent: twice is better than
     not at all.
     """
     # From the settings each time, never from our records: the user may have removed hookrun.
     spec = agent.INSTALL
-    if not _names_hookrun(f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"):
+    file = f"{home}/{spec['directory']}/{spec['user'].replace('{event}', event)}"
+    if _are_off(agent, home) or not _names_hookrun(file):
         return False
     return _wiring_answers(agent, event, home, "user")
 
@@ -64,14 +78,25 @@ def other_wiring(
 ) -> str | None:
     """Return what answers the agent instead of this scope's entry, or None: `managed` settings, if any, or the user's.
 
-    `owner` is the agent whose settings name hookrun.
+    `owner` is the agent whose settings have the entry.
     """
     if managed is not None and _names_hookrun(managed) and _wiring_answers(agent, event, home, "managed"):
         return f"the managed settings of {agent.DISPLAY_NAME} already fire {event}"
-    reads_it = agent.INSTALL.get("reads_user_settings", owner is agent)
-    if scope == "project" and reads_it and user_wiring_answers(owner, event, home):
+    if scope == "project" and any(user_wiring_answers(each, event, home) for each in _read_by(agent, owner, home)):
         return f"the user's settings of {agent.DISPLAY_NAME} already fire {event}"
     return None
+
+
+def _read_by(agent: Agent, owner: Agent, home: str) -> list[Agent]:
+    """Return whose user's settings the agent surely reads: its own, and Claude Code's unless that can be off."""
+    from hookrun.agents import claude
+
+    own = [owner] if owner is agent else []
+    if not agent.INSTALL.get("reads_user_settings"):
+        return own
+    variable, word, *files = agent.INSTALL.get("may_ignore", ("", ""))
+    ignored = variable in os.environ or any(word in str(read_or_none(os.path.join(home, each))) for each in files)
+    return own if ignored and own else [*own, claude]
 
 
 def _wiring_answers(agent: Agent, event: str, home: str, scope: str) -> bool:

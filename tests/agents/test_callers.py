@@ -58,7 +58,7 @@ def message(caller: str, tool: str, **args: object) -> Json:
 
 def read(payload: Json) -> Message:
     """Return a message as `hookrun fire --agent claude` reads it."""
-    agent = load_sender(detect(claude, payload), payload)
+    agent = load_sender(detect(claude, payload))
     found = agent.read(payload, "")
     if "read_by" in agent.INSTALL and not knows_tool(agent, found):
         take_unknown_tool(found, payload)
@@ -84,7 +84,7 @@ def test_a_message_of_grok_s_has_hookrun_s_names() -> None:
     (call,) = found.calls
     fields = call.fields
     assert (found.native, call.event) == ("PostToolUse", "post_tool_use")
-    assert (fields["agent"], fields["fired_through"]) == ("grok", "claude")
+    assert fields["agent"] == "grok"
     assert (fields["tool_name"], fields["agent_tool_name"]) == ("bash", "run_terminal_command")
     assert fields["tool_args"] == {"command": "echo hi > out.txt", "description": "w"}
     assert fields["tool_result_output"] == "exit: 0\n"

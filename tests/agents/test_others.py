@@ -27,7 +27,7 @@ def test_those_whose_hooks_hookrun_answers_are_guarded_through_claude() -> None:
     """Which agents read Claude Code's settings is measured or documented: the same agents send its messages."""
     from hookrun.agents.callers import CALLERS
 
-    for name in CALLERS.keys() - agents.AGENTS.keys() - {"grok"}:
+    for name in CALLERS.keys() - agents.AGENTS.keys():
         found = others.find(name)
         assert found is not None
         assert "`hookrun install claude`" in found[1]

@@ -214,7 +214,7 @@ def _old_line(project: Project, agent: str) -> Callable[[], None]:
     return lambda: shutil.rmtree(path.parent)
 
 
-@pytest.mark.parametrize("agent", [each for each in IN_LINES if each != "vibe"])  # new since
+@pytest.mark.parametrize("agent", [each for each in IN_LINES if each not in ("vibe", "grok")])  # new since
 def test_a_projects_line_of_an_earlier_version_is_replaced(project: Project, agent: str) -> None:
     """It contains one user's paths: doctor reports it, install writes the portable line, uninstall removes either."""
     _old_line(project, agent)
@@ -303,7 +303,7 @@ REFUSED_BY_STATUS: dict[str, Callable[[int], bool]] = {
     "claude": lambda status: status == 2,
     "codex": lambda status: status == 2,
     "gemini": lambda status: status >= 2,
-    "qwen": lambda status: status == 2,
+    **dict.fromkeys(("qwen", "grok"), lambda status: status == 2),
     "copilot": lambda status: status != 0,
     "cline": lambda _status: False,  # it obeys only JSON
     "vibe": lambda status: status != 0,  # by `strict`

@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
+ALL = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 SETTINGS = {
     ("claude", "user"): ".claude/settings.json",
     ("claude", "project"): ".claude/settings.json",
@@ -41,6 +41,8 @@ SETTINGS = {
     ("pi", "project"): ".pi/extensions/hookrun.js",
     ("vibe", "user"): ".vibe/hooks.toml",
     ("vibe", "project"): ".vibe/hooks.toml",
+    ("grok", "user"): ".grok/hooks/hookrun.json",
+    ("grok", "project"): ".grok/hooks/hookrun.json",
 }
 """Agent and scope -> the settings file for its tool calls, from the home or the project."""
 
@@ -55,6 +57,7 @@ BEFORE_TOOL = {
     "kilo": "tool.execute.before",
     "pi": "tool_call",
     "vibe": "pre_tool",
+    "grok": "PreToolUse",
 }
 """Agent -> its event before a tool call."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 PROGRAMS = Path(__file__).with_name("programs")
 
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 SAYS = "cat >/dev/null; echo '{answer}'"
 
 
@@ -28,6 +28,7 @@ def says(**answer: object) -> str:
 NATIVE: dict[str, dict[str, str]] = {
     "claude": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
     "codex": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
+    "grok": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
     "gemini": {"pre": "BeforeTool", "post": "AfterTool", "prompt": "BeforeAgent", "stop": "AfterAgent"},
     "qwen": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
     "copilot": {"pre": "PreToolUse", "post": "PostToolUse", "prompt": "UserPromptSubmit", "stop": "Stop"},
@@ -51,6 +52,7 @@ SHELL = {
     "cline": "run_commands",
     **dict.fromkeys(PLUGINS, "bash"),
     "vibe": "file_system.bash",
+    "grok": "run_terminal_command",
 }
 WRITES: dict[str, tuple[str, Json]] = {
     "claude": ("Write", {"file_path": "{path}", "content": "x"}),
@@ -62,6 +64,7 @@ WRITES: dict[str, tuple[str, Json]] = {
     **dict.fromkeys(("opencode", "kilo"), ("write", {"filePath": "{path}", "content": "x"})),
     "pi": ("write", {"path": "{path}", "content": "x"}),
     "vibe": ("file_system.write_file", {"file_path": "{path}", "content": "x"}),
+    "grok": ("write", {"file_path": "{path}", "content": "x"}),
 }
 """What each agent calls the tool that writes a file, and its arguments."""
 
@@ -229,7 +232,7 @@ class Told:
         """The whole text of a refusal, None if there is none: by the fields that the agent was measured to obey."""
         assert self.status == 0, (self.status, self.stderr)
         match self.agent.name:
-            case "claude" | "codex" | "qwen":
+            case "claude" | "codex" | "qwen" | "grok":
                 refused = self.own.get("permissionDecision") == "deny"
                 return str(self.own["permissionDecisionReason"]) if refused else None
             case "gemini" | "vibe":
@@ -256,6 +259,8 @@ class Told:
             return str(self.json.get("person", ""))
         if self.agent.name in ("copilot", "cline"):
             return str(self.json.get("additionalContext", self.json.get("context", "")))
+        if self.agent.name == "grok":
+            return str(self.own.get("additionalContext", ""))
         return str(self.json.get("systemMessage", self.json.get("system_message", "")))
 
     @property

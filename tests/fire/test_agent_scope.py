@@ -149,7 +149,7 @@ def _groks_message(project: Project) -> dict[str, object]:
 
 
 PAIRS: dict[str, tuple[Callable[[Project], dict[str, object]], list[tuple[str, str]]]] = {
-    "grok": (_groks_message, [("claude", "user"), ("claude", "project")]),
+    "grok": (_groks_message, [("claude", "user"), ("claude", "project"), ("grok", "user"), ("grok", "project")]),
     "copilot": (_copilots_message, [("claude", "project"), ("copilot", "user"), ("copilot", "project")]),
 }
 """An agent that reads Claude's settings -> its message, and all settings in which it runs hooks."""

@@ -16,7 +16,7 @@ from tests.rows import rows
 
 PATCH: dict[str, object] = {"action": "modify", "args_patch": {"command": "ls -l"}}
 CHANGED: dict[str, object] = {"args": {"command": "ls -l", "description": "look"}, "reason": None}
-MODIFY = ("claude", "codex", "gemini", "copilot", "opencode", "kilo", "pi", "vibe")
+MODIFY = ("claude", "codex", "gemini", "copilot", "opencode", "kilo", "pi", "vibe", "grok")
 ASK: dict[str, object] = {"action": "ask", "message": "sure?"}
 STOP: dict[str, object] = {"action": "stop", "message": "enough"}
 TELL: dict[str, object] = {"action": "continue", "additional_context": "mind the gap"}
@@ -30,12 +30,12 @@ VERDICTS: dict[str, tuple[tuple[str, ...], dict[str, object], dict[str, object]]
         {"reason": "needs the user's approval: sure?"},
     ),
     "a stop refuses also where the turn does not end": (
-        ("claude", "codex", "qwen", "copilot", "opencode", "kilo", "pi", "vibe"),
+        ("claude", "codex", "qwen", "copilot", "opencode", "kilo", "pi", "vibe", "grok"),
         STOP,
         {"reason": "enough"},
     ),
     "text for the model is given beside a call that continues": (
-        ("claude", "codex", "copilot", "cline", "opencode", "kilo", "pi"),
+        ("claude", "codex", "copilot", "cline", "opencode", "kilo", "pi", "grok"),
         TELL,
         {"reason": None, "context": "mind the gap"},
     ),
@@ -55,7 +55,7 @@ def test_what_an_agent_gets_before_a_tool(
         assert {name: getattr(told, name) for name in expected} == expected, agent.name
 
 
-@rows("name", ["claude", "qwen", "copilot"])
+@rows("name", ["claude", "qwen", "copilot", "grok"])
 def test_who_is_to_be_asked_is_asked(name: str, agent_of: AgentOf) -> None:
     """Natively where that neither hangs nor allows."""
     agent = agent_of(name)
@@ -82,7 +82,7 @@ def test_a_stop_ends_the_turn(name: str, ends: dict[str, object], agent_of: Agen
     assert {key: said.get(key) for key in ends} == ends
 
 
-@rows("name, in_reason", [(name, name in ("qwen", "copilot", "cline")) for name in AGENTS])
+@rows("name, in_reason", [(name, name in ("qwen", "copilot", "cline", "grok")) for name in AGENTS])
 def test_the_user_sees_which_hook_blocked_and_how_to_ask_why(name: str, in_reason: bool, agent_of: AgentOf) -> None:
     """Once, and where the agent shows users a text of their own, the model's reason has nothing of it."""
     agent = agent_of(name)
@@ -153,7 +153,7 @@ PROMPT_HOOKS: tuple[dict[str, Any], ...] = (
 )
 
 
-@rows("name", [name for name in AGENTS if name not in ("cline", "vibe")])
+@rows("name", [name for name in AGENTS if name not in ("cline", "vibe", "grok")])
 def test_a_prompt_can_be_kept_from_the_model(name: str, agent_of: AgentOf) -> None:
     """And text can be added to it."""
     agent = agent_of(name)
@@ -161,6 +161,15 @@ def test_a_prompt_can_be_kept_from_the_model(name: str, agent_of: AgentOf) -> No
     told = agent.fire(agent.prompt("the secret"), event=agent.events["prompt"])
     assert without_origin(str(told.json.get("reason", told.json.get("refuse")))) == "not that"
     assert agent.fire(agent.prompt("hello"), event=agent.events["prompt"]).context == "it is Monday"
+
+
+def test_grok_gets_the_text_of_a_prompt_with_the_next_tool(project: Project) -> None:
+    """It takes none with the prompt, which it can be made to drop."""
+    grok = Agent("grok", project)
+    project.hooks(*PROMPT_HOOKS)
+    assert without_origin(grok.fire(grok.prompt("the secret")).json["reason"]) == "not that"
+    assert grok.fire(grok.prompt("hello")).context == ""
+    assert grok.fire(grok.shell()).context == "it is Monday"
 
 
 def test_cline_keeps_no_prompt_from_the_model(project: Project) -> None:
@@ -179,7 +188,7 @@ NOTICE = "the turn may end now, after being blocked 8 times in a row: run the te
     ("agent", "person"),
     [
         *((name, NOTICE) for name in ("claude", "codex", "gemini", "qwen", "opencode", "kilo", "pi", "vibe")),
-        ("copilot", ""),
+        *((name, "") for name in ("copilot", "grok")),
     ],
     indirect=["agent"],
 )

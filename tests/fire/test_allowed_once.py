@@ -58,7 +58,7 @@ def permission(project: Project) -> Path:
     return path
 
 
-@rows("name", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe"])
+@rows("name", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok"])
 def test_an_allowed_call_runs_once(name: str, agent_of: AgentOf) -> None:
     """In each agent, by the command that its refusal names."""
     agent = agent_of(name)
@@ -274,7 +274,7 @@ def test_a_program_that_fires_gets_it_too(project: Project) -> None:
     assert [project.fire().action, project.fire().action] == ["continue", "block"]
 
 
-@rows("name", ["claude", "copilot", "qwen"])
+@rows("name", ["claude", "copilot", "qwen", "grok"])
 def test_a_block_is_asked_about_where_the_agent_can_ask(name: str, agent_of: AgentOf) -> None:
     """By `on_block: ask`; a failure still blocks, and so does another hook."""
     agent = agent_of(name)

@@ -20,7 +20,7 @@ REPLACES: Json = {"name": "guard", "command": says(action="modify", modified_arg
 ON_THE_FIRST: Json = {"when": {"file_path": "*/one"}}
 ON_THE_SECOND: Json = {"when": {"file_path": "*/two"}}
 PATCH = "*** Begin Patch\n*** Add File: one\n+x\n*** Add File: two\n+x\n*** End Patch\n"
-SHOWING = ("claude", "codex", "gemini", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
+SHOWING = ("claude", "codex", "gemini", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 """Agents in which a text reaches the user before a tool, through the model perhaps."""
 
 

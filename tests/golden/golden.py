@@ -113,6 +113,7 @@ ALSO: dict[str, dict[str, Json]] = {
         },
     },
     "vibe": {},
+    "grok": {},
 }
 """Messages that are in no recording, made after the agents' schemas: how the case is called -> the message."""
 

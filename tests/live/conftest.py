@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import records
 from tests.live.driver import Driver
-from tests.live.drivers import CALLERS, DRIVERS, PATCHING, SLOW
+from tests.live.drivers import DRIVERS, PATCHING, SLOW
 from tests.live.installed import absent
 from tests.live.run import Agent, Place
 
@@ -19,7 +19,7 @@ SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["
 """One file of declarations, in canonical terms."""
 
 
-WITH_AGENT = {"agent", "driven", "obeying", "patching", "granting", "claude", "codex", "copilot"}
+WITH_AGENT = {"agent", "obeying", "patching", "granting", "claude", "codex", "copilot"}
 
 
 WITHOUT_AGENTS = ("test_model.py", "test_summary.py")
@@ -50,12 +50,6 @@ def way(request: pytest.FixtureRequest) -> str:
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Each agent in turn."""
     yield from _settled(DRIVERS[request.param], request, tmp_path)
-
-
-@pytest.fixture(params=[*DRIVERS, *CALLERS])
-def driven(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Each agent in turn, those included that hookrun is not installed into."""
-    yield from settle(str(request.param), request, tmp_path)
 
 
 @pytest.fixture
@@ -126,4 +120,4 @@ def _settled(driver: Driver, request: pytest.FixtureRequest, directory: Path) ->
 
 def settle(name: str, request: pytest.FixtureRequest, directory: Path) -> Iterator[Agent]:
     """Yield the agent of this name as the fixtures do, for tests that need it in another way."""
-    yield from _settled({**DRIVERS, **CALLERS, **SLOW}[name], request, directory)
+    yield from _settled({**DRIVERS, **SLOW}[name], request, directory)

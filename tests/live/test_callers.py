@@ -1,4 +1,4 @@
-"""Guards installed into Claude Code work in Grok Build, which runs the hooks in Claude Code's settings."""
+"""Guards installed into Claude Code work in Grok Build, which runs those hooks too, and each call is judged once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DONE = say("all-is-done")
 
 @pytest.fixture
 def grok(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
-    """Grok Build, without a line of its own."""
+    """Grok Build, without an entry of its own."""
     yield from settle("grok", request, tmp_path)
 
 
@@ -35,6 +35,7 @@ def before(matcher: str | None, answer: str) -> dict[str, object]:
 
 
 BLOCK = "echo reason-of-guard >&2; exit 2"
+BEFORE = ("session_start", "pre_tool_use")
 
 
 @pytest.mark.parametrize("matcher", ["bash", "Bash", None])
@@ -153,6 +154,39 @@ def test_text_for_the_model_reaches_it(grok: Agent) -> None:
     wire(grok, *hooks)
     ran = grok.run(grok.driver.shell("true"), DONE)
     assert [event for event in events if f"at-{event}" not in ran.heard] == [], ran
+
+
+@pytest.mark.parametrize("claude", ["user", "project"])
+@pytest.mark.parametrize("own", ["user", "project"])
+def test_where_both_are_installed_each_event_is_judged_once(grok: Agent, own: str, claude: str) -> None:
+    """And answered once: the refused command does not run, the model gets the reason once."""
+    guard = {"name": "guard", "event": [*BEFORE], "command": f"cat >> $HOME/seen.jsonl; {BLOCK}"}
+    put(grok.place.hooks, {"hooks": [guard]})
+    grok.install("--scope", claude, name="claude")
+    grok.install("--scope", own)
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), grok.driver.shell("echo hi > out.txt"), DONE)
+    assert ran.files == {}, ran
+    assert [each["event"] for each in ran.seen] == ["session_start", "pre_tool_use", "pre_tool_use"], ran
+    assert [result.count("reason-of-guard") for result in ran.model.results()] == [1, 1], ran
+
+
+def test_where_its_own_hooks_are_disabled_claude_s_answer(grok: Agent) -> None:
+    """It skips what the user has switched off, so the entry in Claude Code's settings judges the call."""
+    wire(grok, {"name": "guard", "event": "pre_tool_use", "command": f"cat >> $HOME/seen.jsonl; {BLOCK}"})
+    grok.install()
+    put(grok.place.home / ".grok" / "disabled-hooks", "global/hookrun:pre_tool_use[0].hooks[0]\n")
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
+    assert (ran.files, len(ran.seen)) == ({}, 1), ran
+
+
+def test_where_it_leaves_claude_s_settings_alone_its_own_answer(grok: Agent) -> None:
+    """Those of a project, too."""
+    wire(grok, {"name": "guard", "event": "pre_tool_use", "command": f"cat >> $HOME/seen.jsonl; {BLOCK}"})
+    grok.install("--scope", "project")
+    config = grok.place.home / ".grok" / "config.toml"
+    config.write_text(f"{config.read_text()}\n[compat.claude]\nhooks = false\n")
+    ran = grok.run(grok.driver.shell("echo hi > out.txt"), DONE)
+    assert (ran.files, len(ran.seen)) == ({}, 1), ran
 
 
 def test_claude_code_s_own_monitor_of_a_command_is_a_shell(claude: Agent) -> None:

@@ -6,9 +6,8 @@ from tests.live.model import say
 from tests.live.run import Agent
 
 
-def test_it_does_what_its_driver_says(driven: Agent) -> None:
+def test_it_does_what_its_driver_says(agent: Agent) -> None:
     """An installed command runs before a tool; a command runs, a file is made, a file changed; the model sees each."""
-    agent = driven
     home, project = agent.place.home, agent.place.project
     project.joinpath("old.txt").write_text("first\nsecond\n")
     agent.driver.wire(home, {agent.driver.before_a_tool: f"cat >/dev/null; ls '{project}' >>'{home}/found'"})

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from hookrun.agents import AGENTS, MARKERS_OF_OTHERS, env_markers, load
+from hookrun.agents import env_markers, load
 from tests.live.driver import put
 from tests.live.model import say
 from tests.live.run import Agent, Place
@@ -16,12 +16,12 @@ HOOK = {"name": "own", "event": "pre_tool_use", "command": "exit 0"}
 
 
 @pytest.mark.only_cold("no hook runs")
-def test_its_shell_has_a_variable_that_only_agents_set(driven: Agent) -> None:
+def test_its_shell_has_a_variable_that_only_agents_set(agent: Agent) -> None:
     """Its own one; all names are printed."""
-    ran = driven.run(driven.driver.shell("env > env.txt"), DONE)
+    ran = agent.run(agent.driver.shell("env > env.txt"), DONE)
     names = sorted(line.partition("=")[0] for line in ran.files["env.txt"].splitlines() if "=" in line)
-    print(f"{driven.name}: {' '.join(names)}")
-    own = MARKERS_OF_OTHERS.get(driven.name) or load(driven.name).ENV_MARKERS
+    print(f"{agent.name}: {' '.join(names)}")
+    own = load(agent.name).ENV_MARKERS
     assert set(own).intersection(names), names
     assert set(own) <= set(env_markers())
 
@@ -41,14 +41,14 @@ def trust_lines(place: Place) -> dict[str, str]:
 
 
 @pytest.mark.only_cold("no hook runs")
-def test_it_cannot_approve_a_hook_at_a_terminal_of_its_own(driven: Agent) -> None:
+def test_it_cannot_approve_a_hook_at_a_terminal_of_its_own(agent: Agent) -> None:
     """It answers the question with yes: below its process, also without its variables; by these; by the terminal."""
-    place = driven.place
+    place = agent.place
     put(place.project / "coder.json", {"hooks": [HOOK]})
     lines = trust_lines(place)
-    ran = driven.run(driven.driver.shell("; ".join(lines.values())), DONE)
+    ran = agent.run(agent.driver.shell("; ".join(lines.values())), DONE)
     said = {name: " ".join(ran.files.get(name, "").split()) for name in lines}
-    title = load(driven.name).DISPLAY_NAME if driven.name in AGENTS else driven.name
+    title = load(agent.name).DISPLAY_NAME
     assert f"it runs below {title} (`" in said["plain"], ran
     assert f"it runs below {title} (`" in said["clean"], ran
     assert " is set, so an agent or a hook runs this command" in said["cut"], ran

@@ -23,6 +23,7 @@ TOLD = {
     "kilo": "the person",
     "pi": "the person",
     "vibe": "nobody",
+    "grok": "the model",
 }
 """Who gets errors before a tool, without a terminal: Codex, Qwen and Vibe show them in their own windows."""
 

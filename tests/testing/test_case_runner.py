@@ -216,7 +216,7 @@ def test_without_files_a_case_runs_in_the_project(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe"]
+    "agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok"]
 )
 def test_a_case_as_each_agent_would_have_it(project: Project, agent: str) -> None:
     """The hook sees the agent and its names, and what counts is what the agent gets."""

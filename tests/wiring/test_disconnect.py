@@ -18,7 +18,7 @@ from tests.cli.wiring import settings_file, tree
 if TYPE_CHECKING:
     from tests.conftest import Project
 
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 
 
 def script_of(project: Project) -> Path:

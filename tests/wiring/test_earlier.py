@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EARLIER = Path(__file__).parent / "earlier"
 
 
-KNOWN_THEN = [agent for agent in ALL if agent not in {"kilo", "pi", "vibe"}]
+KNOWN_THEN = [agent for agent in ALL if agent not in {"kilo", "pi", "vibe", "grok"}]
 
 
 @pytest.fixture(autouse=True)

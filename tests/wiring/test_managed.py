@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 ABLE = ("claude", "codex", "gemini", "qwen")
-UNABLE = ("copilot", "cline", "opencode", "kilo", "pi", "vibe")
+UNABLE = ("copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 NONE = "/usr/bin:/bin"
 """A PATH without agents."""
 

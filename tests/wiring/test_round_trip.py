@@ -130,7 +130,7 @@ def test_codexs_two_files_come_back_byte_for_byte(hooks: str, config: str) -> No
 
 
 @pytest.mark.parametrize(
-    "agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe"]
+    "agent", ["claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok"]
 )
 def test_without_a_ledger_what_is_ours_goes_all_the_same(agent: str, tmp_path: Path) -> None:
     """If the original text is no longer known, hookrun's entries are removed, and nothing else can be lost."""

@@ -19,12 +19,9 @@ from tests.live.drivers.vibe import Vibe
 
 DRIVERS: Mapping[str, Driver] = {
     driver.name: driver
-    for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode(), Pi(), Vibe())
+    for driver in (Claude(), Codex(), Gemini(), Qwen(), Copilot(), Cline(), OpenCode(), Pi(), Vibe(), Grok())
 }
 """Every driver, by its agent's name."""
-
-CALLERS: Mapping[str, Driver] = {"grok": Grok()}
-"""Those that run the hooks in Claude Code's settings, and that hookrun cannot be installed into."""
 
 SLOW: Mapping[str, Driver] = {"kilo": Kilo()}
 """Those that need more than a minute for a run without a network: few tests run them."""

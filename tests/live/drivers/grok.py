@@ -1,4 +1,4 @@
-"""Grok Build, headless: it has no module of hookrun's, and runs the hooks in Claude Code's settings."""
+"""Grok Build, headless."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Grok:
         put(home / ".grok" / "config.toml", _CONFIG.format(url=url))
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt."""
-        return ["-p", prompt]
+        """One prompt in a trusted folder, where a project's hooks run, too."""
+        return ["--trust", "-p", prompt]
 
     def allowing(self) -> list[str]:
         """Every tool: without a user it refuses what it would ask about."""
@@ -58,5 +58,5 @@ class Grok:
         )
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
-        """Use Claude Code's settings: the tests are about that."""
-        put(home / ".claude" / "settings.json", {"hooks": groups(commands)})
+        """Use a file of the user's hooks."""
+        put(home / ".grok" / "hooks" / "wired.json", {"hooks": groups(commands)})
