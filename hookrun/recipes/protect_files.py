@@ -133,7 +133,7 @@ def concerns(context: Mapping[str, object]) -> bool:
         return True
     if line is None:
         return False
-    texts = tuple(texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings"))))
+    texts = texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings")))
     home, directory = os.environ.get("HOME", ""), line_directory(context)
     return may(context, lambda text: shown_secrets.may_show(text) or may_name(text, home, directory, texts))
 
