@@ -61,7 +61,6 @@ class Caller:
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
     UNMEASURED = ("PostToolUseFailure", "SubagentStop")
-    NAMES = base.NameMap()
     ENV_MARKERS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
     MAX_TIMEOUTS = claude.MAX_TIMEOUTS
@@ -77,6 +76,7 @@ class Caller:
     ) -> None:
         self.NAME = name
         self.DISPLAY_NAME, self.TOOLS = OTHER_CALLERS.get(name, ("an unknown agent", claude.TOOLS))
+        self.NAMES = base.NameMap(self.TOOLS)
         self.RESPONSE_FORMATS = formats
         self.PROJECT_ENV_VARS = project
         self.INSTALL: InstallSpec = {**install, "program": name}
@@ -85,14 +85,14 @@ class Caller:
         """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
         fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
         fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
-        if "tool_name" in fields and not event:  # by its documentation, Devin's messages do not name the event
-            event = "PostToolUse" if "tool_response" in fields else "PreToolUse"
         native = fields.get("hook_event_name", event)
+        if "tool_name" in fields and native == "":  # by its documentation, Devin's messages do not name the event
+            native = "PostToolUse" if "tool_response" in fields else "PreToolUse"
         if not isinstance(native, str) or not native:
             raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
         listed = payload.get("workspace_roots")
         roots = [payload.get("workspaceRoot"), *(listed if isinstance(listed, list) else ())]
-        fields.update(hook_event_name=base.sent_event(self.EVENTS, native, event))
+        fields["hook_event_name"] = native
         outer = fields.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:

@@ -71,6 +71,7 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
             failed = f", {sum(own.failures.values())} failed" if own.failures else ""
             click.echo(f"\n{own.runs} runs{failed}; hookrun itself took {half} (P50), {most} (P95)")
     else:
+        runs.require_known_hook()
         click.echo(f"no matching entries\n{runs.why_nothing('stats')}")
 
 

@@ -37,7 +37,6 @@ def doubts(path: Path, fields: dict[str, object]) -> list[str]:
         ("run_shel_command", 'did you mean "run_shell_command"?'),
         ("deploy", "hookrun's names are bash, read, write, edit, delete, glob, grep"),
         ("Shel*", "matches only in Cursor\nhint: write `bash`"),
-        ("run_terminal_*", "matches only in Grok Build\nhint: write `bash`"),
         (".*", 'write "*", or remove the matcher'),
         ("^Bash$", 'write "Bash"'),
         ("(Edit|Write)", 'write "Edit"'),

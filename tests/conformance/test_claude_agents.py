@@ -36,7 +36,7 @@ def test_what_is_no_answer_arrives_all_the_same(name: str, agent_of: AgentOf) ->
         return
     said = agent.fire(agent.prompt()).stdout.decode()
     lost = "context -> nothing" in str(agent.project.audit()[-1].get("degraded"))
-    assert ("be brief" in said, lost) == (name != "cline", name == "cline")
+    assert ("be brief" in said, lost) == (name not in ("cline", "grok"), name == "cline")  # Grok Build: a later event
 
 
 @rows("name", AGENTS)

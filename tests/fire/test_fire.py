@@ -290,7 +290,8 @@ def test_at_a_terminal_a_sentence_follows_the_verdict(project: Project) -> None:
     fire = ("fire", "pre_tool_use", "--ctx", "c.json")
     first, *rest = at_terminal(project, *fire).screen.splitlines()
     assert json.loads(first)["message"] == "not today"
-    assert rest == ["pre_tool_use: block by guard: not today (ran: guard)"]
+    waits = "note: guard runs here; agents need your approval: `hookrun trust`"
+    assert rest == ["pre_tool_use: block by guard: not today (ran: guard)", waits]
     assert project.fire(CONTEXT).stderr == "not today\n"
     (project.root / "coder.json").unlink()
     screen = at_terminal(project, *fire).screen
