@@ -27,6 +27,7 @@ class Grok(Caller):
         "With `--always-approve` it asks nobody, so there an `ask` is a block.",
         "It passes the first 128 KiB of arguments; a longer call is blocked if a hook matches the tool.",
         "It runs the hooks in Claude Code's settings too: where hookrun is in both, its own files answer.",
+        "If a config includes hooks of Claude Code, set `hooks = false` in `[compat.claude]`, or each runs twice.",
         "It ends a turn itself after 8 blocks of `Stop` in a row.",
     )
 

@@ -22,6 +22,9 @@ from tests.warm import serving
 
 PACKAGE = ROOT / "hookrun"
 
+LEAVES_CLAUDES = {"grok": {".grok/config.toml": "\n[compat.claude]\nhooks = false\n"}}
+"""Settings by which an agent leaves Claude Code's hooks to hookrun, by their files in the home."""
+
 
 class Place:
     """An empty home, an empty repository, directories for temporary files and for hookrun's program, side by side."""
@@ -168,7 +171,13 @@ class Agent:
             update_socket(conf, found.command, None)  # no run starts a server, which would outlive the test
 
     def include_claude(self, *options: str) -> None:
-        """Declare the project's hooks for Claude Code, approve them as a user does, and install hookrun for them."""
+        """Declare the project's hooks for Claude Code, approve them as a user does, and install hookrun for them.
+
+        An agent that runs such hooks itself, too, is told not to, where its settings can say so.
+        """
+        for name, text in LEAVES_CLAUDES.get(self.name, {}).items():
+            with (self.place.home / name).open("a") as settings:
+                settings.write(text)
         put(self.place.project / "coder.json", {"hookrun": {"include": [".claude/settings.json"]}})
         # Before there is a line: where a project has one, it would be the account's home.
         digests = [line.split()[0] for line in self.hookrun("trust", "--digest", status=1).splitlines()]

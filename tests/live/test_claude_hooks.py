@@ -50,6 +50,7 @@ CANNOT: dict[str, dict[str, object]] = {
         "the end was logged": [],
     },
     "opencode": {"the end was logged": []},
+    "grok": {"the stop hook went on": 2},  # it makes one more request at the end of a turn
     "vibe": {"the prompt came with": None, "the session came with": None, "the end was logged": []},
 }
 """The outcomes that differ because an agent does not support or report an event, or reports an additional one."""

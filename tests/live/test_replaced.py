@@ -33,7 +33,7 @@ CORRECTS = {
     "command": """echo '{"action": "modify", "modified_prompt": "the corrected prompt"}'""",
 }
 
-KEEPS_OUTPUT = {"qwen", "cline"}
+KEEPS_OUTPUT = {"qwen", "cline", "grok"}
 """Agents that give the model a tool's output whatever a hook answers."""
 
 KEEPS_FAILURE = {*KEEPS_OUTPUT, "claude"}
