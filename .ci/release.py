@@ -97,7 +97,7 @@ def build(directory: Path) -> list[Path]:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory / "fresh"], check=True)
     wheel = f"hookrun=={version}"
     _run(tools, "-m", "pip", "--python", fresh, "install", "-q", "--find-links", made, wheel, cwd=tree, env=environment)
-    said = subprocess.run([fresh.parent / "hookrun", "version"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([fresh.parent / "hookrun", "--version"], capture_output=True, text=True, check=True).stdout
     if version not in said:
         raise ReleaseError(f"the installed hookrun says {said.strip()!r}, not {version}")
     bill = made / f"hookrun-{version}.cdx.json"

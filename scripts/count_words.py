@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-MOST = 25_500
+MOST = 25_520
 """Words in all pages together."""
 
 NOT_ENGLISH = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`|<!--.*?-->|^---\n.*?^---$", re.MULTILINE | re.DOTALL)

@@ -61,7 +61,7 @@ def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: 
     else:
         target = _target(path, at.home) if settings.plugin is None else _beside_project(settings.plugin, at)
     now = existing(target)
-    text = _parsed(now)
+    text = _parsed(now, path)
     declared = text.at(("hooks",))
     there = declared if isinstance(declared, list) else []
     migrated = git_hooks.converted(manager, path, there) if settings is None else migrate(settings, there)
@@ -140,11 +140,13 @@ def _beside_project(plugin: str, at: Workspace) -> str:
     return config_in(root)
 
 
-def _parsed(now: ExistingFile) -> SpanEditor:
+def _parsed(now: ExistingFile, path: str) -> SpanEditor:
+    """Return the file to add to, without hooks if it is itself the one that is converted."""
     try:
-        return editor_for(now.path, now.text())
+        text = editor_for(now.path, now.text())
     except ParseError as error:
         raise FileError(f"{relative_path(now.path)}: {error}\nhint: fix it first") from error
+    return text.put(("hooks",), []) if os.path.realpath(path) == os.path.realpath(now.path) else text
 
 
 def _planned(now: ExistingFile, before: SpanEditor, migrated: Migrated, path: str, home: str) -> list[FileChange]:

@@ -10,6 +10,7 @@ import os
 from functools import lru_cache
 from time import gmtime, strftime
 
+from hookrun.agents import AGENTS, load
 from hookrun.agents.base import CanonicalCall, Message
 from hookrun.agents.reply import refusing_answer
 from hookrun.core.events import EVENTS, GATES
@@ -55,7 +56,8 @@ def settle(home: str) -> list[dict[str, object]]:
     lines = [line.split(" ") for line in data.decode("ascii", "replace").splitlines()]
     records = []
     for when, agent, event in (words for words in lines if len(words) == len(("time", "agent", "event"))):
-        context = {"event": EVENTS.get(event, event), "agent": agent}
+        events = {**EVENTS, **(load(agent).EVENTS if agent in AGENTS else {})}
+        context = {"event": events.get(event, event), "agent": agent}
         found = record("fire", context, action="block", hooks=0, error=f"{UNANSWERED}: its launcher refused")
         records.append({**found, "time": strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime(int(when)))})
     return records
