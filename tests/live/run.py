@@ -173,7 +173,7 @@ class Agent:
     def include_claude(self, *options: str) -> None:
         """Declare the project's hooks for Claude Code, approve them as a user does, and install hookrun for them.
 
-        An agent that runs such hooks itself, too, is told not to, where its settings can say so.
+        Settings keep an agent from running such hooks itself, too, where it has one for that.
         """
         for name, text in LEAVES_CLAUDES.get(self.name, {}).items():
             with (self.place.home / name).open("a") as settings:
