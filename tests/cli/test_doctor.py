@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.core.audit_reader import local_time
+from hookrun.doctor.prove import recorded
 from hookrun.recipes.protect_hooks import DECLARATION
 from hookrun.wiring.presence import project_names_hookrun
 from tests.cli.command import hookrun
@@ -552,7 +553,7 @@ def test_every_event_that_is_recorded_is_proven(project: Project, agent: str) ->
     hookrun(project, "install", agent, "--trust", "--all-events")
     proofs = [each for each in _findings(project, agent, "--prove") if each["check"] == "proof"]
     assert {each["level"] for each in proofs} <= {"ok", "note"}
-    assert sum(each["level"] == "ok" for each in proofs) >= 4
+    assert sum(each["level"] == "ok" for each in proofs) >= min(4, len(recorded(agent)))
 
 
 @pytest.mark.slow

@@ -237,8 +237,7 @@ def test_a_pin_of_a_newer_hookrun_stays(recipes: Recipes) -> None:
 @pytest.mark.slow
 def test_a_recipe_that_hookrun_has_no_more_stays(recipes: Recipes) -> None:
     """Its entry is the user's, and the command reports it."""
-    recipes.project.hooks()
-    recipes.edit("[]", '[{"recipe": "gone-by@1"}]')
+    (recipes.project.root / "coder.json").write_text('{"hooks": [{"recipe": "gone-by@1"}]}')
     assert "gone-by: not a recipe of this hookrun any more" in recipes.hookrun("update").stdout
     assert recipes.declared() == [{"recipe": "gone-by@1"}]
 

@@ -382,7 +382,7 @@ def test_a_progress_bar_at_a_terminal_only(project: Project) -> None:
         {"name": "four", "command": "true"},
     )
     write(project, *({**LIST, "name": f"n{number}", "expect": {"action": "continue"}} for number in range(5)))
-    screen = at_terminal(project, "test", env={"TERM": "xterm"}).screen
+    screen = at_terminal(project, "test", answers=("q",), question="[y", env={"TERM": "xterm"}).screen
     assert "0/5" in screen
     assert "tests" in screen.partition("0/5")[0]
     done = hookrun(project, "test")

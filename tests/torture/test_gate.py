@@ -30,7 +30,7 @@ GUARD: dict[str, object] = {
     "command": says(action="block", message="not by force"),
     "on_failure": "block",
 }
-BY_THE_MODEL = ("copilot", "cline")
+BY_THE_MODEL = ("copilot", "cline", "grok")
 """Agents that show the user nothing at the gate itself: what is said reaches them once a session."""
 
 FORBIDDEN, HARMLESS = "git push --force", "ls"
