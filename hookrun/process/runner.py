@@ -236,11 +236,17 @@ def _let_go(process: Process, on_end: Callable[[Outcome], None]) -> bool:
     limit = process.task.timeout
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
         limit = seconds / 1000
-    process.outcome.runs_on = True
-    process.task.timeout, process.task.deadline, process.deadline = limit, NEVER, process.started + limit
-    _supervisors.add(process.pid)
+
+    def adopt(loop: Loop) -> Outcome:  # in the supervisor: where that cannot start, the run's own deadline holds
+        process.outcome.runs_on = True
+        process.task.timeout, process.task.deadline, process.deadline = limit, NEVER, process.started + limit
+        return loop.adopt(process)
+
     kept = [fd for fd in (process.inp, process.out, process.err, process.lock_fd) if fd >= 0]
-    return _supervise(lambda loop: loop.adopt(process), on_end, kept) is None
+    if _supervise(adopt, on_end, kept) is not None:
+        return False
+    _supervisors.add(process.pid)
+    return True
 
 
 def reap_supervisors() -> None:
