@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from hookrun.core.model import AnyVerdict, HookResult, Verdict
+    from hookrun.core.model import AnyVerdict, Failure, HookResult, Verdict
 
 # What the user can do besides mending the cause; agents cannot.
 WAY_OUT = "to go on without hooks, the user can run `hookrun disable --all --for 10m` in a terminal of their own"
@@ -20,8 +20,11 @@ WAY_OUT = "to go on without hooks, the user can run `hookrun disable --all --for
 # Managed hooks are no user's to switch off.
 MANAGED = "managed hooks stay on: whoever manages this machine can correct or remove their config"
 
-# The output of a tool that a hook with `on_failure: block` could not check.
+# The output of a tool that a hook with `on_failure: block` could not check, and how a line about that failure ends.
 WITHHELD = "(withheld by hookrun: a hook that checks it has failed)"
+OUTPUT_WITHHELD = "so the output was withheld"
+# Failures whose detail may quote what the hook read.
+QUOTING = frozenset({"bad_verdict", "exception", "http"})
 
 # What a launcher says that is left alone: the run ended without an answer, or hookrun was removed.
 UNANSWERED, REMOVED = "hookrun ended before it answered", "hookrun is no longer installed"
@@ -56,7 +59,7 @@ def conclude(event: str, runs: Sequence[HookResult], action: str, combined: AnyV
             its_own = run.verdict.action == "block" and not run.lines[1:]  # else not each is a reason
             was, run.consequence = run.consequence, _consequence(event, action, its_own=its_own)
             for line in run.lines or (run.failure.line(f"hook {run.hook.name}"),):
-                before, now = with_end(line, was), with_end(line, run.consequence)
+                before, now = (_ended(line, run.failure, end) for end in (was, run.consequence))
                 run.verdict, combined = _replace(run.verdict, before, now), _replace(combined, before, now)
     return combined
 
@@ -70,13 +73,23 @@ def _consequence(event: str, action: str, *, its_own: bool) -> str:
     from hookrun.core.model import TERMINAL_ACTIONS  # what refuses without memory needs none of it
 
     if event in WITH_OUTPUT:
-        return "so the output was withheld" if action == "block" else "this agent's hooks cannot withhold the output"
+        return OUTPUT_WITHHELD if action == "block" else "this agent's hooks cannot withhold the output"
     what, sent = ("the prompt", "was sent") if event == "user_prompt_submit" else ("the call", "continued")
     if action in TERMINAL_ACTIONS:
         return f"{'so ' if its_own else ''}{what} was {'skipped' if action == 'skip' else 'blocked'}"
     # Where no hook answers a permission request, the agent asks.
     asked = action == "ask" or (event == "permission_request" and action != "allow")
     return f"{what} needed the user's approval" if asked else f"{what} {sent}"
+
+
+def _ended(line: str, failure: Failure, consequence: str) -> str:
+    """Return a failure's line with this end; of a withheld output without what the hook said, which may quote it."""
+    if consequence == OUTPUT_WITHHELD:
+        from hookrun.core.verdicts import STDERR
+
+        ours = "" if failure.kind in QUOTING else failure.detail.partition(STDERR)[0]
+        line = line.replace(f": {failure.detail}", ours and f": {ours}")
+    return with_end(line, consequence)
 
 
 def with_end(line: str, consequence: str) -> str:

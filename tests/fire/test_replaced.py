@@ -156,6 +156,23 @@ def test_a_guard_that_fails_withholds_the_output(project: Project, event: str, f
     assert fired.record("guard")["changed"] == [field]
 
 
+@rows(
+    "command, says",
+    [
+        ("cat >&2; exit 7", "(exit_code): it exited with status 7"),
+        ("jq -r .tool_result_output", "(bad_verdict)"),
+        ('echo \'{"action": "hunter2 here"}\'', "(bad_verdict)"),
+    ],
+)
+def test_what_the_guard_said_is_withheld_with_it(project: Project, command: str, says: str) -> None:
+    """It may quote the output; the log has it, for the user."""
+    fired = after(project, {**FAILS, "command": command})
+    assert fired.verdict["message"] == f"hook guard failed {says}, so the output was withheld"
+    assert "hunter2" in str(fired.record("guard")["detail"])
+    project.hooks({**FAILS, "event": "post_tool_use", "command": command})
+    assert "hunter2" not in str(as_claude(project, tool_response=RESPONSE))
+
+
 def test_without_that_policy_the_output_is_given(project: Project) -> None:
     """A failed observer is reported."""
     fired = after(project, {**FAILS, "on_failure": "continue"})
