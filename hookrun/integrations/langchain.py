@@ -157,14 +157,19 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     def _about(self, request: ToolCallRequest) -> dict[str, Any]:
         call = request.tool_call
         about = {"name": call["name"], "args": call["args"], "tool_use_id": call["id"], "session_id": self._session()}
-        return {**self._fields, **self._options, **about, "text": _text_of, "let_through": (GraphBubbleUp,)}
+
+        def text_of(answer: Any) -> str:
+            message = _message_in(answer, call["id"])
+            return message.text if message is not None else ""
+
+        return {**self._fields, **self._options, **about, "text": text_of, "let_through": (GraphBubbleUp,)}
 
     def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
         self._notify(outcome)
         if outcome.exception is not None and not isinstance(outcome.exception, _ReportedFailure) and not outcome.notes:
             raise outcome.exception
         if outcome.ran and outcome.exception is None:
-            answer = _noted(cast("Answer", outcome.returned), outcome)
+            answer = _noted(cast("Answer", outcome.returned), outcome, request.tool_call["id"])
         else:
             status: Literal["success", "error"] = "success" if outcome.action == "skip" else "error"
             call = request.tool_call
@@ -281,28 +286,23 @@ def _checked(answer: Answer) -> Answer:
     return answer
 
 
-def _text_of(answer: object) -> str:
-    message = _message_in(answer)
-    return message.text if message is not None else ""
+def _message_in(answer: Any, call_id: str | None) -> ToolMessage | None:
+    """Return the message for the model in a tool's result: that of its call, which may be in a Command or a list."""
+    if isinstance(answer, Command):
+        answer = answer.update.get("messages", ()) if isinstance(answer.update, dict) else ()
+    if isinstance(answer, (list, tuple)):
+        return next(filter(None, (_message_in(each, call_id) for each in answer)), None)
+    return answer if isinstance(answer, ToolMessage) and answer.tool_call_id == call_id else None
 
 
-def _message_in(answer: object) -> ToolMessage | None:
-    """Return the message for the model in a tool's result: the result itself, or one in a Command."""
-    if isinstance(answer, ToolMessage):
-        return answer
-    update = answer.update if isinstance(answer, Command) else None
-    found = update.get("messages", ()) if isinstance(update, dict) else ()
-    return next((each for each in found if isinstance(each, ToolMessage)), None)
-
-
-def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
+def _noted(answer: Answer, outcome: ToolOutcome, call_id: str | None) -> Answer:
     """Return the result of a tool call with the notes of hooks appended, and the output with which they replaced it."""
     mark = _mark(outcome)
-    message = _message_in(answer)
+    message = _message_in(answer, call_id)
     if not outcome.notes and not mark and outcome.output is None:
         return answer
     if message is None:
-        log.warning("hookrun: not shown to the user: %s", join_paragraphs(*outcome.notes))
+        log.warning("hookrun: not shown to the model: %s", join_paragraphs(outcome.output, *outcome.notes))
         return answer
     note = join_paragraphs(*outcome.notes)
     content: Any = message.content if outcome.output is None else outcome.output
@@ -312,12 +312,18 @@ def _noted(answer: Answer, outcome: ToolOutcome) -> Answer:
         )
     metadata = {**message.response_metadata, **mark}
     changed = message.model_copy(update={"content": content, "response_metadata": metadata})
-    if not isinstance(answer, Command):
-        return changed
-    update: dict[str, Any] = answer.update or {}
-    return replace(
-        answer, update={**update, "messages": [changed if each is message else each for each in update["messages"]]}
-    )
+    return cast("Answer", _exchanged(answer, message, changed))
+
+
+def _exchanged(answer: Any, message: ToolMessage, new: ToolMessage) -> Any:
+    """Return a tool's result with the new message where the old one is."""
+    if isinstance(answer, list):
+        return [_exchanged(each, message, new) for each in answer]
+    if isinstance(answer, Command) and isinstance(answer.update, dict) and "messages" in answer.update:
+        return replace(
+            answer, update={**answer.update, "messages": _exchanged([*answer.update["messages"]], message, new)}
+        )
+    return new if answer is message else answer
 
 
 def _mark(outcome: ToolOutcome) -> dict[str, str]:

@@ -52,6 +52,14 @@ def remember(fact: str, runtime: ToolRuntime) -> Command[Any]:
 
 
 @tool
+def hand_over(fact: str, runtime: ToolRuntime) -> list[Command[Any]]:
+    """Hand a conversation over."""
+    earlier = ToolMessage("of an earlier call", tool_call_id="call-0")
+    own = ToolMessage(fact, tool_call_id=runtime.tool_call_id)
+    return [Command(update={"messages": [earlier]}), Command(update={"messages": [own]})]
+
+
+@tool
 def put(path: str) -> list[dict[str, str]]:
     """Put a file."""
     return [{"type": "text", "text": f"put {path}"}]
@@ -94,7 +102,7 @@ def run(request: pytest.FixtureRequest) -> Agent:
     ) -> tuple[list[BaseMessage], Model]:
         model = Model(messages=iter([turn.model_copy() for turn in turns]))  # each with a separate id
         hooks = HookrunMiddleware(engine, **options)
-        agent = create_agent(model, [bash, remember, put], middleware=[hooks], checkpointer=saver)
+        agent = create_agent(model, [bash, remember, hand_over, put], middleware=[hooks], checkpointer=saver)
         config: Any = {"configurable": {"thread_id": "thread-1"}}
         input_: Any = command or {"messages": [("user", prompt)]}
         if request.param == "sync":
@@ -440,6 +448,16 @@ def test_a_replaced_result_and_prompt_are_what_the_model_gets(run: Agent, engine
     assert "ran ls" not in model.heard
     messages, model = run(engine, use("remember", fact="hunter2"), DONE)
     assert (result_of(messages).content, "hunter2" in model.heard.replace("\n", "")) == ("[hidden]", False)
+
+
+def test_the_result_is_the_message_of_the_call(run: Agent, engine: Engine) -> None:
+    """A tool may return several commands, with messages of other calls."""
+    heard = listen(engine, "post_tool_use")
+    answering(engine, "post_tool_use", Verdict.replace_output("[hidden]"))
+    messages, model = run(engine, use("hand_over", fact="hunter2"), DONE)
+    assert [context.tool_result_output for context in heard] == ["[hidden]"]
+    assert [each.content for each in messages if each.type == "tool"] == ["of an earlier call", "[hidden]"]
+    assert "hunter2" not in model.heard.replace("\n", "")
 
 
 def test_a_withheld_error_is_not_raised_with_its_text(run: Agent, engine: Engine) -> None:
