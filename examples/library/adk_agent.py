@@ -31,6 +31,7 @@ async def before(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     call = HookedCall(engine, tool.name, args, session_id=session, tool_use_id=number)
     if (refused := await call.before()) is not None:
         return {"error": refused.content}
+    args.clear()
     args.update(call.args)  # what ADK calls the tool with
     calls[number or ""] = call
     return None
@@ -39,7 +40,7 @@ async def before(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
 async def after(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, tool_response: Any) -> Any:
     call = calls.pop(tool_context.function_call_id or "", None)  # None for one that was refused
     outcome = None if call is None else await call.after(tool_response)
-    return {"result": outcome.content} if outcome is not None and outcome.notes else None
+    return {"result": outcome.content} if outcome and (outcome.notes or outcome.output is not None) else None
 
 
 async def failed(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, error: Exception) -> Any:

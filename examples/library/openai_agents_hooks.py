@@ -108,8 +108,9 @@ def hooked_tool(
         try:
             result = await tool.on_invoke_tool(context, json.dumps(call.args))
         except Exception as error:
-            _given(await call.failed(error), None)
-            raise
+            outcome = await call.failed(error)
+            _given(outcome, None)
+            raise outcome.exception or error from None
         return _given(await call.after(result), result)
 
     return replace(tool, on_invoke_tool=invoke, needs_approval=needs)
@@ -119,4 +120,4 @@ def _given(outcome: ToolOutcome, result: object) -> object:
     """Return what the model gets: with the notes of hooks. Raises Abort if a hook stopped the run."""
     if outcome.stop:
         raise Abort(outcome.stop_reason or outcome.content)
-    return outcome.content if isinstance(result, str) else result
+    return outcome.content if isinstance(result, str) or outcome.output is not None else result

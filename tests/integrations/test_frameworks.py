@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from hookrun import Verdict
 from hookrun.observe import CostTracker, ObserverDatabase
 from tests.integrations.conftest import EXAMPLES
 from tests.rows import rows
@@ -55,6 +57,19 @@ def test_an_example_prints_what_its_hooks_did(example: str, package: str, lines:
     """Blocked, changed, approved: as the framework hands it to the model."""
     needs(package)
     assert printed(example) == lines
+
+
+def test_the_halves_of_the_adk_example_take_every_change(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a hook leaves out of the arguments is gone, and what replaces a result is all that the model gets."""
+    needs("google.adk")
+    example: Any = runpy.run_path(str(EXAMPLES / "adk_agent.py"))
+    example["engine"].register("pre_tool_use", lambda _: Verdict.modify({"to": "ann"}), matcher="copy")
+    example["engine"].register("post_tool_use", lambda _: Verdict.replace_output("[hidden]"))
+    asyncio.run(example["main"]())
+    assert capsys.readouterr().out == "[{'result': '[hidden]'}, {'error': 'Eve gets no mail.'}]\n"
+    args, context = {"to": "ann", "cc": "eve"}, SimpleNamespace(session=SimpleNamespace(id="s1"), function_call_id="1")
+    asyncio.run(example["before"](SimpleNamespace(name="copy"), args, context))
+    assert args == {"to": "ann"}
 
 
 def test_the_endpoints_of_the_fastapi_example() -> None:

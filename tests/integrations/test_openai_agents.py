@@ -43,6 +43,12 @@ def fails(to: str) -> str:
     raise OSError(to)
 
 
+@function_tool
+def look_up(to: str) -> dict[str, str]:
+    """Return an object."""
+    return {"password of": to}
+
+
 @pytest.fixture(autouse=True)
 def nothing_ran() -> None:
     """Every test begins with no call."""
@@ -102,6 +108,16 @@ def test_a_stop_and_a_failure_end_the_run(engine: Engine) -> None:
         run(agent_of(engine, "ann")[0])
     assert isinstance(stopped.value.__cause__, Abort)
     assert RAN == []
+
+
+def test_what_replaces_is_all_that_comes_back(engine: Engine) -> None:
+    """Also of an object, and of an exception."""
+    answering(engine, "post_tool_use", Verdict.replace_output("[hidden]"))
+    answering(engine, "post_tool_failure", Verdict.replace_output("[hidden]"), name="errors")
+    assert outputs(run(agent_of(engine, "ann", tool=look_up)[0])) == ["[hidden]"]
+    with pytest.raises(UserError, match="hidden") as failed:
+        run(agent_of(engine, "ann", tool=fails)[0])
+    assert "ann" not in f"{failed.value} {failed.value.__cause__} {failed.value.__cause__.__cause__}"
 
 
 def test_a_tool_s_own_wish_for_approval_stays(engine: Engine) -> None:
