@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Literal
 
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply, approval_needed, reply_from_verdict
 from hookrun.core.context import ContextError
 from hookrun.core.events import ALIASES, GATES, REFUSABLE
-from hookrun.core.text import describe_exception
+from hookrun.core.text import closest, describe_exception, quote, suggest
+from hookrun.integrations.pending import PendingCalls
 from hookrun.library import Abort, Result
 from hookrun.library.calls import NotAsyncioError, check_deadline
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.fire_context import KNOWN, checked
+from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, SIMILAR, checked
 from hookrun.process.pool import ClosedError
 
 # What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked. None is
@@ -23,6 +24,18 @@ OnError = Literal["continue", "block"] | None
 
 # What a program did wrong: it is raised, as no hook has been asked.
 CALLER_ERRORS = (ContextError, ClosedError, NotAsyncioError)
+
+# Options of the integrations -> their type: a misspelled one would be a field of the context.
+OPTIONS: dict[str, Any] = {
+    "approve": Callable,
+    "decision": Mapping,
+    "let_through": tuple,
+    "names": NameMap,
+    "on_error": str,
+    "pending": PendingCalls,
+    "refused": Callable,
+    "tell_person": Callable,
+}
 
 log = logging.getLogger("hookrun.integrations")
 
@@ -69,6 +82,8 @@ def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_err
 
 def check_use(engine: Engine, on_error: object, names: object = None, **functions: object) -> None:
     """Raise what a program does wrong: ClosedError for a closed engine, ValueError for options that are none."""
+    if not isinstance(engine, Engine):
+        raise ValueError(f"expected an Engine, not {engine!r}")  # noqa: TRY004
     if engine.closed:
         raise ClosedError("the engine is closed: enter it again (`with engine:`), or create another one")
     if on_error not in (None, "continue", "block"):
@@ -89,11 +104,15 @@ def warn_of_undelivered(engine: Engine, delivered: Container[str], framework: st
 
 
 def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str, object]]) -> None:
-    """Raise ContextError if the engine would refuse a program's fields at one of the events.
+    """Raise ContextError if the engine would refuse a program's fields at one of the events, or one is an option.
 
     `events` are the events with the fields that an integration itself passes; a `deadline` is checked, too.
     """
     check_deadline(fields.get("deadline"))
+    for name in fields.keys() - KNOWN_IN_ANY:
+        option = closest(name, OPTIONS, SIMILAR)
+        if option not in (None, name) and isinstance(fields[name], OPTIONS[option]):
+            raise ContextError(f"unknown option {quote(name)}: {suggest(option)}")
     given = {name: value for name, value in fields.items() if name not in ("state", "deadline")}
     for event, own in events.items():
         checked({**given, **own}, event, KNOWN[event])

@@ -22,6 +22,7 @@ from hookrun.core.text import describe_exception
 from hookrun.integrations import (
     CALLER_ERRORS,
     OnError,
+    check_fields,
     check_use,
     decided,
     fire,
@@ -124,6 +125,7 @@ async def with_model_events(
     every context.
     """
     check_use(engine, on_error)
+    check_fields(fields, {event: {} for event in MODEL_EVENTS})
     about, counted, begun = dict(fields), "", False
     async for message in messages:
         data = message.data if isinstance(message, SystemMessage) else {}

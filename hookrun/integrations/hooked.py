@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from hookrun.core.text import quote
-from hookrun.integrations import OnError
-from hookrun.integrations.tool_loop import HookedCall, NameMap, ToolOutcome, run_tool, run_tool_sync
+from hookrun.integrations import OnError, check_fields, check_use
+from hookrun.integrations.tool_loop import TOOL_EVENTS, HookedCall, NameMap, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library import Abort
 from hookrun.library.embedded_engine import Engine
 
@@ -52,7 +52,8 @@ def hooked(
     It returns what the function returns; a text with the notes of hooks behind it. An exception of the function is
     raised after its hooks have run. A refused call raises `Abort`, or returns `refused(outcome)`.
 
-    Raises ValueError for a function that takes `*args`, and for a parameter in `hidden` that it does not have.
+    Raises ValueError for a function that takes `*args`, for one that yields (hooks would not see that), for a parameter
+    in `hidden` that it does not have and for wrong options and fields, and ClosedError with a closed engine.
 
     >>> from hookrun import Verdict
     >>> engine = Engine()
@@ -68,11 +69,13 @@ def hooked(
     ...     print(error.reason)
     not there
     """
+    check_use(engine, on_error, names, refused=refused, approve=approve, text=text)
+    check_fields(fields, TOOL_EVENTS)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         out_of_sight = frozenset(hidden)
-        _check(signature, out_of_sight)
+        _check(function, signature, out_of_sight)
 
         def options(given: inspect.BoundArguments) -> dict[str, Any]:
             shown, kept = _split(given, out_of_sight)
@@ -84,7 +87,7 @@ def hooked(
             common = {"approve": approve, "names": names, "text": text, "on_error": on_error}
             return {"engine": engine, "name": tool, "args": shown, "call": call, **common, **fields}
 
-        if inspect.iscoroutinefunction(function):
+        if any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None)))):  # noqa: B004
 
             @functools.wraps(function)
             async def run_async(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -102,7 +105,9 @@ def hooked(
     return decorate
 
 
-def _check(signature: inspect.Signature, hidden: frozenset[str]) -> None:
+def _check(function: object, signature: inspect.Signature, hidden: frozenset[str]) -> None:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ValueError("a tool returns its result: hooks do not see what a generator yields")
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             raise ValueError(f"a tool's arguments have names: *{parameter.name} has none")

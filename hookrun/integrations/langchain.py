@@ -106,9 +106,9 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         a closed engine.
         """
         super().__init__()
-        warn_of_undelivered(engine, EVENTS, "LangChain")
         check_use(engine, on_error, names, approve=approve, tell_person=tell_person)
-        check_fields({"session_id": session_id, **fields}, EVENTS)
+        warn_of_undelivered(engine, EVENTS, "LangChain")
+        check_fields(fields if session_id is None else {"session_id": session_id, **fields}, EVENTS)
         self._engine = engine
         self._session_id = session_id
         self._options: dict[str, Any] = {"names": names, "approve": approve, "pending": pending, "on_error": on_error}

@@ -130,6 +130,7 @@ def test_hooks_do_not_see_what_is_hidden() -> None:
     [
         ([], lambda *args: args, r"\*args has none"),
         (["ctx"], lambda path: path, 'no parameter "ctx" to hide'),
+        ([], lambda path: (yield path), "hooks do not see what a generator yields"),
     ],
 )
 def test_what_cannot_be_a_tool_is_refused_at_once(hidden: list[str], function: Any, says: str) -> None:
@@ -139,11 +140,23 @@ def test_what_cannot_be_a_tool_is_refused_at_once(hidden: list[str], function: A
 
 
 def test_wrong_fields_are_the_program_s_mistake() -> None:
-    """They are raised, and the function does not run."""
-    ran: list[int] = []
+    """They are raised before there is a function, as what is no engine is."""
     with Engine() as engine, pytest.raises(ContextError, match="sesion_id"):
-        hooked(engine, sesion_id="s1")(ran.append)(1)
-    assert ran == []
+        hooked(engine, sesion_id="s1")
+    forgotten: Any = test_wrong_fields_are_the_program_s_mistake
+    with pytest.raises(ValueError, match="expected an Engine, not <function"):
+        hooked(forgotten)
+
+
+def test_an_object_with_an_async_call_is_awaited() -> None:
+    """As an async function is."""
+
+    class Tool:
+        async def __call__(self, number: int) -> int:
+            return number
+
+    with Engine() as engine:
+        assert asyncio.run(hooked(engine)(Tool())(3)) == 3
 
 
 async def awaited(call: HookedCall, name: str, *given: Any) -> Any:

@@ -15,6 +15,7 @@ import pytest
 from hookrun import Engine, Verdict
 from hookrun.core.literals import EventName
 from hookrun.events import PreToolUse
+from hookrun.integrations.pending import PendingCalls
 from hookrun.integrations.tool_loop import run_tool, run_tool_sync
 from hookrun.library.calls import NotAsyncioError
 from hookrun.process.pool import ClosedError
@@ -122,6 +123,7 @@ GOOD: list[dict[str, object]] = [
 BAD: list[dict[str, object]] = [
     {"cwd": "/x"}, {"metadata": [1]}, {"metadata": "x"}, {"session_id": ["s"]}, {"working_dir": b"/x"},
     {"working_dir": True}, {"tool_result_output": object()}, {"timestamp": {}}, {"working_dirr": "/x"},
+    {"sesion_id": "s1"},
 ]  # fmt: skip
 
 
@@ -153,6 +155,24 @@ def test_a_wrong_on_error_raises(use: Use, options: dict[str, Any]) -> None:
     if use is not by_hand:
         with guarded() as engine, pytest.raises(ValueError, match="on_error must be"):
             use(engine, **options)
+    assert RAN == []
+
+
+@rows(
+    "options, meant",
+    [
+        ({"on_eror": "block"}, "on_error"),
+        ({"aprove": lambda *_: True}, "approve"),
+        ({"pendng": PendingCalls()}, "pending"),
+    ],
+)
+def test_a_misspelled_option_raises(use: Use, options: dict[str, Any], meant: str) -> None:
+    """It would be a field that no hook reads; a value of another type is one of the program's own."""
+    if use in (in_a_loop, without_a_loop, in_langchain):
+        with guarded() as engine, pytest.raises(ValueError, match=f'did you mean "{meant}"'):
+            use(engine, **options)
+        with guarded() as engine:
+            assert use(engine, **dict.fromkeys(options, 1.5))
     assert RAN == []
 
 
