@@ -24,6 +24,7 @@ from hookrun.integrations import OnError, check_fields, check_use
 from hookrun.integrations.tool_loop import TOOL_EVENTS, HookedCall, NameMap, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library import Abort
 from hookrun.library.embedded_engine import Engine
+from hookrun.library.handlers import call_method
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,7 +88,7 @@ def hooked(
             common = {"approve": approve, "names": names, "text": text, "on_error": on_error}
             return {"engine": engine, "name": tool, "args": shown, "call": call, **common, **fields}
 
-        if any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None)))):  # noqa: B004
+        if any(map(inspect.iscoroutinefunction, (function, call_method(function)))):
 
             @functools.wraps(function)
             async def run_async(*args: P.args, **kwargs: P.kwargs) -> Any:

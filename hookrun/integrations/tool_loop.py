@@ -25,6 +25,7 @@ from hookrun.agents.base import CHANGES_FILES, NameMap, string_in
 from hookrun.agents.formats import Reply, approval_needed, join_paragraphs
 from hookrun.agents.known_tools import message_of_program
 from hookrun.core.context import ContextError
+from hookrun.core.text import HookrunError
 from hookrun.integrations import OnError, check_fields, check_use, fire, log, reply_of
 from hookrun.integrations.pending import Pending, PendingCalls, UndecidedError, digest_of
 from hookrun.library import Result
@@ -108,7 +109,7 @@ TOOL_EVENTS: dict[str, dict[str, object]] = {
 MAX_RETRY_DELAY = 3600.0
 
 
-class ToolFailed(Exception):  # noqa: N818  # describes what happened to the tool
+class ToolFailed(HookrunError):  # noqa: N818  # describes what happened to the tool
     """Raised by a tool that failed, with the exact text for hooks and model."""
 
 

@@ -98,7 +98,7 @@ class HandlerRegistration:
         >>> Engine().register("stop", print, name="tell", priority=900).priority
         900
         """
-        listed = [events] if isinstance(events, (str, type)) or not isinstance(events, Iterable) else [*events]
+        listed = [events] if isinstance(events, (str, type, Context)) or not isinstance(events, Iterable) else [*events]
         own_events = self._known_events(*listed)
         handler = handlers.make(listed, function, options, own_events=own_events, strict=self._strict)
         named = "name" in options and options["name"] is not None

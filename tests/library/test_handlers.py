@@ -274,6 +274,7 @@ def test_a_message_says_where_and_everything_at_once(engine: Engine) -> None:
         ("", "unknown event"),
         ([], "handler guard: no event given"),
         ([Context], "unknown event"),
+        (PreToolUse(tool_name="x"), 'unknown event "PreToolUse'),
         ([5], "unknown event"),
         ([None], "unknown event"),
         (dict, "unknown event"),
