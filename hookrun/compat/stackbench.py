@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from hookrun import Engine
 from hookrun.core import files
@@ -107,21 +107,6 @@ class AgentLogger:
         self._messages = 0
         self._errors = 0
         self._denials: dict[str, str] = {}
-
-    @classmethod
-    def for_document(
-        cls, directory: str | os.PathLike[str], document: str, *, redact: bool = True, name: str | None = None
-    ) -> Self:
-        """Return the log of one document: `<document>_agent.log` and `<document>_tools.jsonl` in the directory.
-
-        Its hooks are called `agent-log-<document>` unless `name` is given.
-
-        Raises ValueError if the document's name is not a file name.
-        """
-        if document in ("", ".", "..") or any(char in document for char in "/\\\0"):
-            raise ValueError(f"the document is called {document!r}, expected a name without a directory")
-        stem = os.path.join(directory, document)
-        return cls(f"{stem}_agent.log", f"{stem}_tools.jsonl", redact=redact, name=name or f"agent-log-{document}")
 
     def register(self, engine: Engine) -> None:
         """Register for tool calls, after all other hooks and whatever they decide."""

@@ -11,6 +11,7 @@ from hookrun import Engine
 from hookrun.compat.stackbench import AgentLogger, HookManager
 from hookrun.recipes.quality_gate import QualityGate
 from hookrun.recipes.validate_json import ValidateJSON
+from tests.compat.logs import log_of
 from tests.compat.test_document_rules import ANALYSIS, VALIDATION
 
 
@@ -30,7 +31,7 @@ def events(log: AgentLogger) -> list[tuple[str, str]]:
 )
 def test_each_type_checks_its_own_files(agent_type: str, name: str, document: object, tmp_path: Path) -> None:
     """A valid document may be written to its place; an invalid or misplaced one is refused, and logged nevertheless."""
-    log = AgentLogger.for_document(tmp_path / "logs", "a")
+    log = log_of(tmp_path / "logs", "a")
     engine = Engine().use(HookManager(agent_type, log, tmp_path / "out"))
 
     def write(path: Path, content: object) -> str:
@@ -71,7 +72,7 @@ def test_a_program_adds_types_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_pa
         return [QualityGate(90)]
 
     HookManager.define("reviewer", factory)
-    log = AgentLogger.for_document(tmp_path, "a")
+    log = log_of(tmp_path, "a")
     hooks = HookManager("reviewer", log, "out")
     assert directories == ["out"]
     assert [type(bundle) for bundle in hooks.bundles] == [QualityGate, AgentLogger]

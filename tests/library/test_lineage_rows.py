@@ -14,12 +14,13 @@ import pytest
 import hookrun
 from hookrun import ContextError, Engine, Verdict
 from hookrun.compat.oats import HookContext, HookEvent, HookResult
-from hookrun.compat.stackbench import AgentLogger, HookManager
+from hookrun.compat.stackbench import HookManager
 from hookrun.core.literals import EventName
 from hookrun.events import CLASSES, PreSearchQuery
 from hookrun.integrations.tool_loop import run_tool_sync
 from hookrun.library.encoding import as_text, dumps
 from hookrun.recipes.quality_gate import QualityGate
+from tests.compat.logs import log_of
 from tests.library.firing import Fire
 from tests.rows import rows
 
@@ -205,7 +206,7 @@ def test_the_hooks_of_an_agent_go_to_claude_as_one_object(tmp_path: Path) -> Non
     sdk = pytest.importorskip("claude_agent_sdk", reason="it needs the package claude-agent-sdk")
     from hookrun.integrations.claude_agent_sdk import hooks_for
 
-    log = AgentLogger.for_document(tmp_path / "logs" / "extraction", "quickstart")
+    log = log_of(tmp_path / "logs" / "extraction", "quickstart")
     hooks = hooks_for(Engine().use(HookManager("extraction", log, tmp_path / "out")))
     assert {"PreToolUse", "PostToolUse"} <= set(hooks)
     sdk.ClaudeAgentOptions(allowed_tools=["Read", "Write"], permission_mode="acceptEdits", hooks=hooks)

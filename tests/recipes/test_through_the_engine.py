@@ -20,6 +20,7 @@ from hookrun.recipes.notify_channels import CommandChannel
 from hookrun.recipes.quality_gate import QualityGate
 from hookrun.recipes.retry import Retry, RetryRule
 from hookrun.recipes.validate_json import Rule, ValidateJSON
+from tests.compat.logs import log_of
 from tests.recipes.channels import Kept
 from tests.waiting import hang_async, limit
 
@@ -83,7 +84,7 @@ def test_a_check_that_fails_refuses(tmp_path: Path) -> None:
 
 def test_a_log_sees_refused_calls_and_its_trouble_stops_nobody(tmp_path: Path) -> None:
     """Logged although blocked; and when it cannot be written the hook has failed, visibly, and the agent continues."""
-    log = AgentLogger.for_document(tmp_path, "a")
+    log = log_of(tmp_path, "a")
     broken = AgentLogger("/dev/full", "/dev/full", name="broken-log")
     with Engine().use(log).use(broken) as engine:
         engine.register("pre_tool_use", lambda _: Verdict.block("no"), name="guard", matcher="bash")
@@ -91,7 +92,7 @@ def test_a_log_sees_refused_calls_and_its_trouble_stops_nobody(tmp_path: Path) -
         result = engine.fire_sync("pre_tool_use", tool_name="read", tool_use_id="t1")
         assert result.go_on
         failures = {run.hook.name: run.failure.detail if run.failure else None for run in result.runs}
-        assert failures["agent-log-a-pre_tool_use"] is None
+        assert failures["agent-log-pre_tool_use"] is None
         assert "No space left" in str(failures["broken-log-pre_tool_use"])
         engine.fire_sync("post_tool_failure", tool_name="read", tool_use_id="t1", tool_result_error="gone")
     entries = [json.loads(line) for line in Path(log.tools_log_file).read_text().splitlines()]
