@@ -42,7 +42,7 @@ class Registry:
         if self._declared:
             # What runs them, as nothing can be loaded in a program that has run out of descriptors later.
             import hookrun.library.encoding
-            import hookrun.library.processes  # noqa: F401
+            import hookrun.library.processes
 
             if "asyncio" in sys.modules:
                 import hookrun.library.group  # noqa: F401
