@@ -122,9 +122,8 @@ def _split(given: inspect.BoundArguments, hidden: frozenset[str]) -> tuple[dict[
     for name, value in given.arguments.items():
         many = given.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
         shown.update(value if many else {name: value})
-    return {name: value for name, value in shown.items() if name not in hidden}, {
-        name: value for name, value in shown.items() if name in hidden
-    }
+    kept = {name: shown.pop(name) for name in hidden & shown.keys()}
+    return shown, kept
 
 
 def _call(function: Callable[..., object], signature: inspect.Signature, args: Mapping[str, object]) -> object:
