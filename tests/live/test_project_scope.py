@@ -222,5 +222,5 @@ def test_where_the_line_says_block_no_tool_runs_without_hookrun(lead: Agent, hom
     with teammate.model:
         ran = teammate.run(lead.driver.shell("echo hi > made.txt"), DONE)
         assert "made.txt" not in ran.files, ran
-        if lead.name != "cline":  # it ends the run, and shows the reason to nobody
+        if lead.name != "cline":  # it ends the run, and does not show the reason
             assert "install hookrun, then run hookrun trust" in ran.heard, ran
