@@ -25,15 +25,6 @@ ENV_MARKERS = ("KILO", "KILO_PID")
 DEFAULT_TIMEOUTS, MAX_TIMEOUTS = opencode.DEFAULT_TIMEOUTS, opencode.MAX_TIMEOUTS
 NOTES = tuple(note.replace("opencode", "kilo") for note in opencode.NOTES)
 RESPONSE_FORMATS = opencode.RESPONSE_FORMATS
-# SHA-256 of earlier templates: such a plugin is hookrun's, too.
-EARLIER_TEMPLATES = frozenset(
-    {
-        "dc333b86ca3ecd714a77f78df098bcb818821d34abd027e06ca448e6c25c0c72",
-        "e9505c474211b14a4b38bec4bae30d852b889267bd91122eedb100bbe5ac238b",
-    }
-)
-
-PLUGIN = plugin.Plugin(NAME, "opencode_plugin.js", "tool.execute.before", EARLIER_TEMPLATES)
 
 
 def read(payload: dict[str, object], event: str) -> Message:
@@ -48,8 +39,7 @@ INSTALL: InstallSpec = {
     "processes": ("/@kilocode/",),
     "directory": ".config/kilo",
     "project": ".kilo/plugin/hookrun.js",
-    "plugin": PLUGIN.source,
-    "parse_plugin": PLUGIN.parse,
+    "plugin": plugin.Plugin(NAME, "opencode_plugin.js", "tool.execute.before"),
     "mcp": {**opencode.INSTALL["mcp"], "servers": SERVERS},
     "shell_lines": dict.fromkeys((".kilo/command*/**/*.md", "kilo.json*", ".kilo/*.json*"), r"!`([^`]+)`"),
     "elsewhere": ("{directory}/plugins/hookrun.js", ".kilo/plugins/hookrun.js", ".kilocode/plugin/hookrun.js"),

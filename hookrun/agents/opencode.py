@@ -82,23 +82,6 @@ NOTES = (
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
-# SHA-256 of earlier versions' templates: such a plugin is hookrun's, too.
-EARLIER_TEMPLATES = frozenset(
-    {
-        "9a6bc62ad1028cdbab471d47c99303c2a09d42704a68791db0e533f83f5be2db",
-        "b2448778fe1a7cc32d8e7fc489b13cc96e8a864f31cbd87df5ff45306e600ed8",
-        "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
-        "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
-        "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
-        "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
-        "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
-        "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
-        "2f8e1ea3988560288023175e68d56186ee228421e53e64a3e419a889decb26a6",
-    }
-)
-
-PLUGIN = Plugin(NAME, "opencode_plugin.js", "tool.execute.before", EARLIER_TEMPLATES)
-
 
 def read(payload: dict[str, object], event: str, agent: str = NAME, names: base.NameMap = NAMES) -> base.Message:
     """Return a message of the plugin. Raises UnreadableMessageError if it is not hookrun's plugin."""
@@ -192,8 +175,7 @@ INSTALL: InstallSpec = {
     "user": "plugin/hookrun.js",
     "project": ".opencode/plugin/hookrun.js",
     "form": "plugin",
-    "plugin": PLUGIN.source,
-    "parse_plugin": PLUGIN.parse,
+    "plugin": Plugin(NAME, "opencode_plugin.js", "tool.execute.before"),
     "mcp": {
         "joins": ("_",),
         "unsafe": "_",

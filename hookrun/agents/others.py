@@ -4,7 +4,7 @@ from __future__ import annotations
 
 CLAUDE = "run `hookrun install claude`"
 
-# An agent's names -> the fact, and a hint if there is one. The source is in the comment above.
+# An agent's names -> the fact, and a hint if there is one. The source, of November 2026, is in the comment above.
 OTHERS = {
     # cursor.com/docs/reference/third-party-hooks
     "cursor cursor-agent": (
@@ -38,12 +38,12 @@ OTHERS = {
     "crush": ("Crush runs only hooks in `crush.json`, which hookrun cannot write yet", ""),
     # the documentation in its program: which events run depends on the version
     "antigravity agy": ("Antigravity runs only hooks in `.agents/hooks.json`, which hookrun cannot write yet", ""),
-    # PyPI mistral-vibe 3.0.2, live against a scripted model
-    "vibe mistral-vibe": ("Mistral Vibe runs only hooks in `.vibe/hooks.toml`, which hookrun cannot write yet", ""),
     # PyPI hermes-agent 0.19.0, agent/shell_hooks.py
     "hermes hermes-agent": ("Hermes runs only hooks in its `config.yaml`, which hookrun cannot write yet", ""),
     # PyPI deepagents-code 0.1.88, its source
     "deepagents deepagents-code": ("deepagents-code runs only its own hooks, which hookrun cannot write yet", ""),
+    # its package on PyPI
+    "mistral-vibe": ("Mistral Vibe is named after its program here", "run `hookrun install vibe`"),
     # npm @continuedev/cli 1.5.47: nothing in its program calls what reads them
     "continue": ("Continue reads Claude Code's hooks but runs none, so no hook can guard it", ""),
     # aider.chat/docs/config/options.html

@@ -114,16 +114,6 @@ RESPONSE_FORMATS = {
     "session_compact": ResponseFormat("user_message", answer),
 }
 
-# SHA-256 of earlier templates: such a plugin is hookrun's, too.
-EARLIER_TEMPLATES = frozenset(
-    {
-        "8da4d6dff240a9764e573ec3040495f7c961cea312a400a5392498b4b94dd2ff",
-        "149ac0d8fd147d59d61a665aa1bcf8ab63e1f3af76a20edd92c2707dccb7cf13",
-    }
-)
-
-PLUGIN = Plugin(NAME, "pi_plugin.js", "tool_call", EARLIER_TEMPLATES)
-
 INSTALL: InstallSpec = {
     "program": "pi",
     "processes": ("/@earendil-works/pi-coding-agent/",),
@@ -132,8 +122,7 @@ INSTALL: InstallSpec = {
     "user": "extensions/hookrun.js",
     "project": ".pi/extensions/hookrun.js",
     "form": "plugin",
-    "plugin": PLUGIN.source,
-    "parse_plugin": PLUGIN.parse,
+    "plugin": Plugin(NAME, "pi_plugin.js", "tool_call"),
     "folder_trust": {
         "file": "trust.json",
         "levels": {"True": "folder", "False": "none"},

@@ -20,19 +20,36 @@ if TYPE_CHECKING:
 # The constants in the source that hold the installation, and the template's values.
 CONSTANTS = {"COMMAND": "[]", "EVENTS": "[]", "PATIENCE": "65000"}
 
+# SHA-256 of all agents' earlier templates: such a plugin is hookrun's, too.
+EARLIER_TEMPLATES = frozenset(
+    {
+        "9a6bc62ad1028cdbab471d47c99303c2a09d42704a68791db0e533f83f5be2db",
+        "b2448778fe1a7cc32d8e7fc489b13cc96e8a864f31cbd87df5ff45306e600ed8",
+        "e67797573a093a8abf26c3325ea001216a9511ebff672be371d4dc6c4d5d6015",
+        "3f8fb77f57eda9618106d598de4ff9fbc04deb89b3cfc9aca509e98c7eda505b",
+        "ebe4eb5fd56870292508a95d096959405e6a5db674697950f3d869dc04c31efa",
+        "065f6cd77a5c25c243cf475d5e96f710d097da025e8f2112a979963a19f1c938",
+        "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
+        "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
+        "2f8e1ea3988560288023175e68d56186ee228421e53e64a3e419a889decb26a6",
+        "dc333b86ca3ecd714a77f78df098bcb818821d34abd027e06ca448e6c25c0c72",
+        "e9505c474211b14a4b38bec4bae30d852b889267bd91122eedb100bbe5ac238b",
+        "8da4d6dff240a9764e573ec3040495f7c961cea312a400a5392498b4b94dd2ff",
+        "149ac0d8fd147d59d61a665aa1bcf8ab63e1f3af76a20edd92c2707dccb7cf13",
+    }
+)
+
 
 class Plugin:
     """An agent's plugin: `plugin_head.js`, then what is specific to the agent, in the file `tail`.
 
-    `gate` is the agent's name of the event before a tool; `earlier` are SHA-256 digests of earlier templates, with
-    which a plugin is hookrun's, too.
+    `gate` is the agent's name of the event before a tool.
     """
 
-    def __init__(self, agent: str, tail: str, gate: str, earlier: frozenset[str] = frozenset()) -> None:
+    def __init__(self, agent: str, tail: str, gate: str) -> None:
         self._agent = agent
         self._tail = tail
         self._gate = gate
-        self._earlier = earlier
 
     def source(self, command: Sequence[str], events: Iterable[str]) -> str:
         """Return the JavaScript source that calls hookrun for these events (the agent's names).
@@ -74,7 +91,7 @@ class Plugin:
         words = [*command, *events] if isinstance(command, list) and isinstance(events, list) else [None]
         if not all(isinstance(word, str) for word in words) or not isinstance(patience, (int, float)):
             return None
-        unchanged = hashlib.sha256(text.encode()).hexdigest() in self._earlier or text == self._template()
+        unchanged = hashlib.sha256(text.encode()).hexdigest() in EARLIER_TEMPLATES or text == self._template()
         return {"command": command, "events": events, "seconds": patience / 1000, "unchanged": unchanged}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import NotRequired, Protocol, TypedDict
 
 from hookrun.agents.base import Message, NameMap
 from hookrun.agents.formats import ResponseFormat
+from hookrun.agents.plugin import Plugin
 
 
 class Agent(Protocol):
@@ -219,10 +220,8 @@ class InstallSpec(TypedDict):
     """Whether it reports a missing command to the user and continues: then a line needs no answer for that."""
     first: NotRequired[dict[str, object]]
     """In settings: the first keys of a new file."""
-    plugin: NotRequired[Callable[[Sequence[str], Iterable[str]], str]]
-    """For a plugin: returns its source for a command (without the event) and the events."""
-    parse_plugin: NotRequired[Callable[[str], PluginParts | None]]
-    """For a plugin: returns the parts of its source, None if it is not hookrun's."""
+    plugin: NotRequired[Plugin]
+    """The plugin."""
     elsewhere: NotRequired[tuple[str, ...]]
     """Other files with hooks, in `~/` or `{directory}/`, or relative to the project's root."""
     settings: NotRequired[tuple[str, ...]]

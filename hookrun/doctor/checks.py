@@ -231,7 +231,7 @@ def _fired_for(path: str, spec: InstallSpec) -> list[str]:
     except FileError:
         return []
     if spec["form"] == "plugin":
-        parsed = spec["parse_plugin"](text)
+        parsed = spec["plugin"].parse(text)
         lines = [shlex.join(parsed["command"])] if parsed is not None else []
     elif spec["form"] == "script":
         lines = [text]

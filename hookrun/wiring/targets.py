@@ -393,12 +393,14 @@ class PluginFile(OwnedFile):
 
     def _text_for(self, lines: Mapping[str, WiredLine]) -> str | None:
         argv = next((line.argv for line in lines.values()), None)
-        return None if argv is None else self._spec["plugin"]([word for word in argv if word not in lines], lines)
+        if argv is None:
+            return None
+        return self._spec["plugin"].source([word for word in argv if word not in lines], lines)
 
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the plugin's command for each of its events; a changed one counts as handwritten."""
         text = now.text() if now.data is not None else ""
-        parsed = self._spec["parse_plugin"](text)
+        parsed = self._spec["plugin"].parse(text)
         if parsed is None:
             return []
         line = shlex.join(parsed["command"])

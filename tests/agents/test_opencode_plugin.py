@@ -58,7 +58,7 @@ def drive(
     project.approve()
     program = command or project.command("fire", "--agent", "opencode", "--home", str(project.home))
     path = project.root.parent / "plugin.mjs"
-    path.write_text(opencode.PLUGIN.source(program, [*events]))
+    path.write_text(opencode.INSTALL["plugin"].source(program, [*events]))
     done = subprocess.run(
         [str(NODE), str(DRIVER), str(path), str(project.root), *(["run"] if headless else [])],
         input=json.dumps(calls),

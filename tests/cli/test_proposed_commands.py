@@ -127,7 +127,7 @@ def proposed() -> dict[str, str]:
                 # "as `hookrun install` writes it" only names the command
                 if f"run `{each}`" in text or not (f"`{each}`" in text and NAME.fullmatch(each)):
                     found.setdefault(each, f"{path.relative_to(PACKAGE.parent)}:{line}")
-    for each in commands_in(opencode.PLUGIN.source([], []).replace("\\`", "`")):
+    for each in commands_in(opencode.INSTALL["plugin"].source([], []).replace("\\`", "`")):
         found.setdefault(each, "plugin_head.js")
     return found
 

@@ -25,7 +25,7 @@ def test_hooks_that_are_included_run_once(agent: Agent) -> None:
     project = agent.place.project
     put(project / ".claude" / "settings.json", {"hooks": HOOKS})
     put(agent.place.hooks, {"hooks": [LISTENER]})
-    trust_the_project(agent)
+    trust_the_project(agent.driver, agent.place)
     agent.include_claude(*(("--scope", "project") if agent.name == "claude" else ()))
     agent.install("--scope", "project", name="claude")  # last: where a project has a line, approvals are the account's
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), say("all-is-done"))

@@ -1,7 +1,7 @@
 """A lead commits a project's hookrun line; a teammate on another path clones it, approves, and is guarded.
 
 If the tests run as root, the teammate is a second account of the machine, with a separate hookrun; else the same
-account with another home, whose hookrun is on PATH.
+account with another home, whose hookrun is on PATH and takes that home for the account's.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from hookrun.core.state import account_home
 from tests.account import can_make_accounts, second_account
 from tests.live.conftest import settle
 from tests.live.driver import put
+from tests.live.drivers import DRIVERS, SLOW
 from tests.live.installed import PINS
 from tests.live.model import ScriptedModel, Turn, say
 from tests.live.run import PACKAGE, Agent, Place, Ran
+from tests.live.test_wiring import trust_the_project
 from tests.waiting import limit
 
 DONE = say("all-is-done")
@@ -37,6 +39,12 @@ GUARD = {
 
 OWN_CHANGES = {"qwen": [" M .qwen/settings.json"]}
 """What an agent itself changes in a clone: Qwen Code writes the version of its settings into them."""
+
+SILENT = ("codex", "copilot", "cline", "grok")
+"""Agents that show the user nothing of hooks if they run headless."""
+
+ONE_ACCOUNT = ("vibe",)
+"""Agents whose interpreter may be readable only for the account that installed them."""
 
 
 class Teammate:
@@ -55,9 +63,7 @@ class Teammate:
         self.place.temporary.mkdir()
         clone = self.place.project
         subprocess.run(["git", "clone", "--quiet", lead.place.project, clone], check=True)
-        if self.driver.name == "codex":
-            with (home / ".codex" / "config.toml").open("a") as config:
-                config.write(f'\n[projects."{clone}"]\ntrust_level = "trusted"\n')
+        trust_the_project(self.driver, self.place)
         self._own()
 
     def _own(self) -> None:
@@ -74,9 +80,10 @@ class Teammate:
         (venv / "bin").mkdir()
         (venv / "bin" / "python").symlink_to(self._python)
         (venv / "pyvenv.cfg").write_text(f"home = {self._python.parent}\n")
-        home = f"sys.argv += ['--home', {str(self.place.home)!r}]\n" if self._uid is None else ""
+        home = f"state.account_home = lambda: {str(self.place.home)!r}\n" if self._uid is None else ""
         main = "import hookrun.__main__\nhookrun.__main__.main()\n"
-        put(venv / "bin" / "hookrun", f"#!{venv}/bin/python\nimport sys\n{home}{main}", mode=0o755)
+        text = f"#!{venv}/bin/python\nfrom hookrun.core import state\n{home}{main}"
+        put(venv / "bin" / "hookrun", text, mode=0o755)
         self.program.parent.mkdir(exist_ok=True)
         self.program.symlink_to(venv / "bin" / "hookrun")
         self._own()
@@ -137,20 +144,20 @@ def _python_for(uid: int | None) -> Path:
     pytest.skip(f"no {version} that another account can run")
 
 
-@pytest.fixture(params=["claude", "codex", "gemini", "qwen"])
+@pytest.fixture(params=[*DRIVERS, *SLOW])
 def lead(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Agent]:
     """Each agent in turn, for the lead."""
     yield from settle(request.param, request, tmp_path)
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
+def home(lead: Agent) -> Iterator[Path]:
     """The home of the teammate: of a second account where one can be made."""
     if Path(account_home(), ".local", "bin", "hookrun").exists():
         pytest.skip("this account has a hookrun in ~/.local/bin, which a project's line finds first")
     with TemporaryDirectory() as directory, ExitStack() as stack:
         Path(directory).chmod(0o755)
-        second = os.geteuid() == 0 and can_make_accounts()
+        second = os.geteuid() == 0 and can_make_accounts() and lead.name not in ONE_ACCOUNT
         made = stack.enter_context(second_account(Path(directory))) if second else Path(directory, "another")
         made.mkdir(exist_ok=True)
         yield made
@@ -198,13 +205,15 @@ def test_who_has_no_hookrun_is_told_what_to_install(lead: Agent, home: Path) -> 
     with teammate.model:
         ran = teammate.run(lead.driver.shell("echo hi > made.txt"), DONE)
         assert "made.txt" in ran.files, ran
+        if lead.name == "vibe":  # it has no event at the start, and headless it drops what is for the user at the end
+            return
         assert "install hookrun, then run hookrun trust" in ran.printed + ran.heard, ran
-        if lead.name != "codex":  # headless it shows the user nothing
+        if lead.name not in SILENT:
             assert "install hookrun, then run hookrun trust" in ran.printed, ran
 
 
 def test_where_the_line_says_block_no_tool_runs_without_hookrun(lead: Agent, home: Path) -> None:
-    """The model gets the reason."""
+    """The model gets the reason from all agents that can block a call of any tool without ending the run."""
     _commit(lead, "--when-missing", "block")
     teammate = _teammate(lead, home)
     teammate.install_hookrun()
@@ -213,4 +222,5 @@ def test_where_the_line_says_block_no_tool_runs_without_hookrun(lead: Agent, hom
     with teammate.model:
         ran = teammate.run(lead.driver.shell("echo hi > made.txt"), DONE)
         assert "made.txt" not in ran.files, ran
-        assert "no tool runs before that" in ran.heard, ran
+        if lead.name != "cline":  # it ends the run, and does not show the reason
+            assert "install hookrun, then run hookrun trust" in ran.heard, ran

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.live.driver import change, put
+from tests.live.driver import Driver, change, put
 from tests.live.drivers.opencode import OpenCode, furnish
 from tests.live.installed import ROOT
 from tests.live.model import say
-from tests.live.run import Agent
+from tests.live.run import Agent, Place
 
 DONE = say("all-is-done")
 LISTENER = {
@@ -16,24 +16,24 @@ LISTENER = {
 }
 
 
-def trust_the_project(agent: Agent) -> None:
+def trust_the_project(driver: Driver, place: Place) -> None:
     """Let the agent run the hooks in a project's settings."""
-    home, project = agent.place.home, str(agent.place.project)
-    if agent.name == "codex":
+    home, project = place.home, str(place.project)
+    if driver.name == "codex":
         with (home / ".codex" / "config.toml").open("a") as config:
             config.write(f'\n[projects."{project}"]\ntrust_level = "trusted"\n')
-    elif agent.name == "copilot":
+    elif driver.name == "copilot":
         change(home / ".copilot" / "config.json", trusted_folders=[project])
-    elif isinstance(agent.driver, OpenCode):
-        furnish(agent.place.project / agent.driver.project, f"{agent.name}-plugin")
-    elif agent.name == "pi":
+    elif isinstance(driver, OpenCode):
+        furnish(place.project / driver.project, f"{driver.name}-plugin")
+    elif driver.name == "pi":
         put(home / ".pi" / "agent" / "trust.json", {project: True})
 
 
 def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> None:
     """For each event that the agent has; the project came with a hookrun line from another user."""
     put(agent.place.hooks, {"hooks": [LISTENER]})
-    trust_the_project(agent)
+    trust_the_project(agent.driver, agent.place)
     agent.install("--scope", "project")
     agent.install(cwd=agent.place.home)
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
@@ -46,7 +46,7 @@ def test_wired_for_the_user_and_the_project_a_hook_runs_once(agent: Agent) -> No
 def test_wired_for_the_project_alone_it_runs_too(agent: Agent) -> None:
     """Once the user has trusted the project."""
     put(agent.place.hooks, {"hooks": [LISTENER]})
-    trust_the_project(agent)
+    trust_the_project(agent.driver, agent.place)
     agent.install("--scope", "project")
     ran = agent.run(agent.driver.shell("echo hi > made.txt"), DONE)
     assert [each["event"] for each in ran.seen].count("pre_tool_use") == 1, ran
@@ -55,7 +55,7 @@ def test_wired_for_the_project_alone_it_runs_too(agent: Agent) -> None:
 def test_copilot_fires_once_where_claude_is_wired_too(copilot: Agent) -> None:
     """It runs the hooks of a project's `.claude/settings.json` as well as its own."""
     put(copilot.place.hooks, {"hooks": [LISTENER]})
-    trust_the_project(copilot)
+    trust_the_project(copilot.driver, copilot.place)
     copilot.install("--scope", "project", name="claude")
     copilot.install()
     ran = copilot.run(copilot.driver.shell("echo hi > made.txt"), DONE)
@@ -69,7 +69,7 @@ def test_copilot_is_answered_in_its_own_words_through_claude_s_settings(copilot:
     """If hookrun is installed for Claude only: a refused command does not run, and the model gets the reason."""
     copilot.place.hooks.parent.mkdir(parents=True)
     copilot.place.hooks.write_text((ROOT / "tests" / "live" / "hooks.json").read_text())
-    trust_the_project(copilot)
+    trust_the_project(copilot.driver, copilot.place)
     copilot.install("--scope", "project", name="claude")
     ran = copilot.run(copilot.driver.shell("echo forbidden > made.txt"), copilot.driver.shell("echo remarkable"), DONE)
     assert ran.files == {}, ran
