@@ -321,9 +321,8 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     params=[color_option()],
     commands=[list_recipes_command, show_recipe_command, test_recipes_command],
 )
-@json_option
 @click.pass_context
-def recipes_command(ctx: click.Context, *, as_json: bool) -> None:
+def recipes_command(ctx: click.Context) -> None:
     """List, show and test ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_recipes_command, as_json=as_json)
+        ctx.invoke(list_recipes_command)

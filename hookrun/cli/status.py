@@ -30,7 +30,6 @@ from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
     count,
-    field_text,
     print_json,
     print_line,
     print_lines,
@@ -44,7 +43,7 @@ from hookrun.core import audit_reader
 from hookrun.core.credentials import redact
 from hookrun.core.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.core.files import relative_path
-from hookrun.core.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import home_directory
 from hookrun.doctor.agent_state import (
     NOTE,
@@ -71,11 +70,6 @@ TO_APPROVE = ("not approved", "changed")
 NOT_CONNECTED = "not connected"
 # Hook state -> its terminal style; any other is a warning.
 STATE_STYLES = {"ready": "ok", "advise": "warning", "error": "error", "disabled": "dim", "off": "dim"}
-# Fields that `list --long` shows differently, or only `list --json` has.
-SHOWN_FIELDS = frozenset(
-    {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
-    | {"source", "line", "look", "words", "error", "claude"}
-)
 # States in which an agent does not run an enabled hook.
 UNAPPROVED = ("new", "changed", "cannot be approved")
 
@@ -96,13 +90,15 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 # --- hookrun list
 
 
-@command("list", "list", "list --event PreToolUse", "list --hook guard --long")
+@command("list", "list", "list --event PreToolUse", "list --hook guard --json")
 @hook_filters
-@click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
 @in_workspace
 @json_option
-def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str | None) -> int:
-    """List the hooks that are configured here, in the order in which they run. Runs nothing."""
+def list_command(at: Workspace, *, as_json: bool, **filters: str | None) -> int:
+    """List the hooks that are configured here, in the order in which they run. Runs nothing.
+
+    hookrun config show has all their fields.
+    """
     project = at.project()
     declarations = project.declarations
     wanted = {name: value for name, value in filters.items() if value is not None}
@@ -129,10 +125,7 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
         print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
         rows = list(map(_row, hooks, shown))
-        if details:
-            print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
-        else:
-            print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
+        print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", "warning")])
         for line in _remedies(agents, unconnected):
@@ -203,19 +196,6 @@ def _state(hook: Hook, decisions: Mapping[str, str], unconnected: Collection[str
 def _row(hook: Hook, state: str) -> list[str]:
     file = relative_path(hook.source) if hook.source else "-"
     return [hook.name, ", ".join(hook.events), _matcher(hook), state, file]
-
-
-def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
-    """Yield a hook's table fields and every other one without its default."""
-    safe = to_json(hook)
-    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], "warning")
-    fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
-    fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
-    fields |= {
-        name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != HOOK_DEFAULTS.get(name)
-    }
-    for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
-        yield f"  {name.ljust(12)} {field_text(value)}", ""
 
 
 def _matcher(hook: Hook) -> str:
