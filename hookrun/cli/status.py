@@ -66,6 +66,8 @@ from hookrun.wiring import committed
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 # Hook states that `hookrun trust` asks about.
 TO_APPROVE = ("not approved", "changed")
+# Hook states that need nothing of the user.
+NEED_NO_CARE = {"ready", "advise", "off"}
 # The state of a hook whose event an agent does not send to hookrun.
 NOT_CONNECTED = "not connected"
 # Hook state -> its terminal style; any other is a warning.
@@ -236,7 +238,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown, guards = None, "unknown", []
-    from hookrun.cli.guards import COLUMNS, guard_row, guard_states  # reads tests as well, unlike `list`
+    from hookrun.cli.guards import COLUMNS, NEVER_SILENT, guard_row, guard_states  # reads tests as well, unlike `list`
 
     try:
         last = _last_run(runs)
@@ -262,18 +264,21 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
             }
         )
     else:
-        print_lines(_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked()))
-        for line in _remedies(known, unconnected):
-            print_wrapped(f"{'':<11}{line}", " " * 11, "warning")
+        lines = [*_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked())]
+        lines += [(f"{'':<11}{line}", "warning") for line in _remedies(known, unconnected)]
         for each in off:
             line = f"{'off':<11}{each['name'] or 'all hooks'} {described(each)}; `{undoing(each['name'])}` ends that"
-            print_wrapped(line, " " * 11, "warning")
+            lines.append((line, "warning"))
         well, server = describe(at.home)
-        print_lines([(f"server     {server}", "" if well else "warning")] if server else [])
-        print_lines([(f"last run   {shown}", "")])
+        lines += [(f"server     {server}", "" if well else "warning")] if server else []
+        for text, style in [*lines, (f"last run   {shown}", "")]:
+            print_wrapped(text, " " * 11, style)
         if guards:
-            print_lines([("", "")])
-            print_table(COLUMNS, [*map(guard_row, guards)], styles=STATE_STYLES)
+            rows = list(map(guard_row, guards))
+            styles = {row[1]: STATE_STYLES.get(row[1], "warning") for row in rows}
+            styles |= {row[-1]: "warning" for row in rows if row[-1] != NEVER_SILENT}
+            click.echo()
+            print_table(COLUMNS, rows, styles=styles, wrap=True)
         ConfigSources(at).warn_not_run()
         print_problems(errors)
     return FAILED if errors else 0
@@ -295,7 +300,8 @@ def _lines(
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
     for index, agent in enumerate(agents):
-        yield (f"{'' if index else 'agents':<11}{_agent(agent)}", "ok" if agent.scopes else "warning")
+        text, style = _agent(agent)
+        yield f"{'' if index else 'agents':<11}{text}", style
         yield from ((f"{'':<11}  does not run hooks: {found}", "error") for found in obstacles(agent))
         yield from ((f"{'':<11}  {each.found}: {each.remedy}", "warning") for each in check_managed_wiring(agent))
     if not agents:
@@ -303,19 +309,20 @@ def _lines(
     by_state = ", ".join(f"{number} {state}" for state, number in numbers.most_common())
     if not numbers:
         by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
-    yield f"hooks      {numbers.total()}: {by_state}{overlooked}", ""
+    style = "error" if numbers["error"] else "warning" if not numbers.keys() <= NEED_NO_CARE else ""
+    yield f"hooks      {numbers.total()}: {by_state}{overlooked}", style
     if to_approve:
         yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", "warning"
     yield from ((f"approvals  {note}", "warning") for note in project.missing_notes())
 
 
-def _agent(agent: AgentState) -> str:
+def _agent(agent: AgentState) -> Line:
     version = "(not on PATH)" if agent.installed is None else agent.version or ""
     name = f"{agent.agent.NAME} {version}".strip()
     if agent.unreadable:
-        return f"{name:<20} settings cannot be read: `hookrun doctor {agent.agent.NAME}`"
+        return f"{name:<20} settings cannot be read: `hookrun doctor {agent.agent.NAME}`", "error"
     if not agent.scopes:
-        return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`"
+        return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`", "warning"
     missing = agent.missing_events
     more = f", {count(len(missing), 'event')} missing: run `hookrun install {agent.agent.NAME}`" if missing else ""
     grade = grades(agent.agent)["block a tool"]
@@ -323,7 +330,7 @@ def _agent(agent: AgentState) -> str:
     by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
     scopes = " and ".join(f"{scope}, by hand" if scope in by_hand else scope for scope in agent.scopes)
     narrowed = "".join(f", {each.event} only for {each.only}" for each in agent.all_wired if each.only)
-    return f"{name:<20} connected ({scopes}){narrowed}{more}"
+    return f"{name:<20} connected ({scopes}){narrowed}{more}", "warning" if missing or narrowed else "ok"
 
 
 def _run(last: dict[str, object] | None) -> str:

@@ -35,6 +35,8 @@ Missing = tuple[str, str, str]
 
 # Limit on a problem's lines on a terminal if it shows the line of the file.
 MAX_LINES = 3
+# Cells of the line before the caret that a hint beside it must leave.
+MIN_BEFORE = 8
 # Limit on the bytes read from a module.
 MAX_MODULE = 4 << 20
 
@@ -294,7 +296,8 @@ def _with_source(problem: Diagnostic, message: str, width: int, files: dict[str,
 
     heading, _, _ = message.partition("\n")
     margin = f"  {problem.line} | "
-    source, before = _excerpt(lines[problem.line - 1], problem.column - 1, width - len(margin))
+    beside_caret = len(problem.hint or "") + 2
+    source, before = _excerpt(lines[problem.line - 1], problem.column - 1, width - len(margin), beside_caret)
     caret = " " * (len(margin) - 2) + "| " + " " * cell_len(before) + "^"
     beside = problem.hint is not None and len(caret) + 1 + len(problem.hint) <= width
     if beside:
@@ -304,15 +307,18 @@ def _with_source(problem: Diagnostic, message: str, width: int, files: dict[str,
     return "\n".join([heading, margin + source, caret, *hint]) if count <= MAX_LINES else message
 
 
-def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
-    """Return the part of a line around a column that fits `width` cells, and its text before the column."""
+def _excerpt(line: str, column: int, width: int, after: int) -> tuple[str, str]:
+    """Return the part of a line around a column that fits `width` cells, and its text before the column.
+
+    That leaves `after` cells below the line for a hint, if any is left for the text.
+    """
     from rich.cells import cell_len, chop_cells
 
     line = printable_lines(line.rstrip())
-    start = 0
-    if cell_len(line[: column + width]) > width and cell_len(line[:column]) > width // 2:
-        start = max(0, column - width // 3)
-        while cell_len(line[start:column]) > width // 3:
+    start, room = 0, width - after if width - after >= MIN_BEFORE else width // 3
+    if cell_len(line[:column]) > room:
+        start = max(0, column - room)
+        while cell_len(line[start:column]) > room:
             start += 1
     shown, *_ = chop_cells(line[start : start + width], width) or [""]
     return shown, line[start:column]

@@ -54,6 +54,13 @@ ON_THE_COMMAND_LINE = {
     "doctor claud": 'unknown agent "claud" hint: did you mean "claude"?',
     "explain stop --agent zed": 'unknown agent "zed" hint: supported agents are claude, codex',
     "explain stop --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "remove guard gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "log --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "stats --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "report --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "why --hook gard": "unknown option `--hook` hint: `hookrun log` has it",
+    "undo --yes": "--yes needs an ID",
+    "record soon": '"soon" is not on, off or a time such as 12h',
     "remove gard": 'no hook named "gard" here hint: did you mean "guard"?',
     "add no-force": 'unknown recipe "no-force" hint: did you mean `no-force-push`?',
     "help matcher": 'no help for "matcher" hint: did you mean `hookrun help matchers`?',
@@ -155,6 +162,9 @@ IN_THE_CONFIG = {
     '{"hookrun": {"include": ["no.json"]}}': 'coder.json:1:26: included file not found: "no.json"',
     '{"hookrun": {"min_version": "99.0.0"}}': "needs hookrun 99.0.0 or newer",
     "\x00\x01\x02": "coder.json:1:1: ",
+    f'{{"hooks": [{HOOK[:-1]}, "enabled": false}}]}}': 'unknown hook field "enabled" hint: write "mode": "off"',
+    '{\n<<<<<<< HEAD\n"hooks": []\n=======\n}': "coder.json:2:1: an unfinished merge left its markers hint: keep one ",
+    '{"hooks": [{"event": "stop", "command": "./none.sh"}]}': "`none.sh` does not exist hint: create it, or ",
 }
 
 
@@ -200,3 +210,22 @@ def test_a_home_that_is_a_file(project: Project) -> None:
         done = hookrun(project, *words, HOME=str(home))
         assert "Traceback" not in done.stderr
         assert "internal error" not in done.stderr
+
+
+def test_a_name_that_yaml_reads_as_something_else(project: Project) -> None:
+    """`off` is a boolean in YAML: the hint is to quote it."""
+    (project.root / "hookrun.yaml").write_text("hooks:\n  - name: off\n    event: stop\n    command: 'true'\n")
+    done = hookrun(project, "validate")
+    check(done.status, done.stdout, done.stderr, "hookrun.yaml:2:11: `name` must be")
+    assert "hint: quote it\n" in done.stdout
+
+
+def test_a_syntax_error_shows_its_line_with_a_caret(project: Project) -> None:
+    """On a terminal, in three lines: the line of the file moves to leave room for the hint."""
+    (project.root / "coder.json").write_text('{"hooks": [{"event": "stop" "command": "x"}]}')
+    for columns in 80, 120:
+        error, line, caret = at_terminal(project, "validate", columns=columns).screen.splitlines()[:3]
+        assert error.startswith("error: coder.json:1:29: unexpected")
+        assert line[caret.index("^") :].startswith('"command"')
+        assert caret.endswith('^ put "," between items, or "}" after the last one')
+        assert max(map(len, (line, caret))) <= columns
