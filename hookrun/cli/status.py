@@ -17,7 +17,6 @@ from hookrun.cli.commands import (
     Workspace,
     agents_named,
     command,
-    hook_filters,
     hooks_named,
     in_workspace,
     json_option,
@@ -93,7 +92,9 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 
 
 @command("list", "list", "list --event PreToolUse", "list --hook guard --json")
-@hook_filters
+@click.option("--hook", metavar="NAME", help="Only this hook.")
+@click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+@click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
 @in_workspace
 @json_option
 def list_command(at: Workspace, *, as_json: bool, **filters: str | None) -> int:
