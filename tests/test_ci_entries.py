@@ -74,12 +74,6 @@ def test_sarif_of_a_subdirectory(project: Project) -> None:
     assert '"uri": "sub/coder.json"' in done.stdout
 
 
-def test_json_is_a_format(project: Project) -> None:
-    """`--format json` is `--json`."""
-    project.hooks({"event": "stpo", "command": "true"})
-    assert hookrun(project, "validate", "--format", "json").stdout == hookrun(project, "validate", "--json").stdout
-
-
 @pytest.mark.slow
 def test_the_hooks_of_pre_commit(project: Project) -> None:
     """The real pre-commit installs this repository and runs both hooks; each fails where it should."""

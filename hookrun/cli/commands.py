@@ -152,17 +152,6 @@ def in_workspace(function: Callable[..., int | None]) -> Callable[..., int | Non
     return with_workspace
 
 
-def hook_filters(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Add `--hook`, `--event` and `--agent` to a command."""
-    for option in (
-        click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent."),
-        click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names."),
-        click.option("--hook", metavar="NAME", help="Only this hook."),
-    ):
-        function = option(function)
-    return function
-
-
 def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Add `--config` and `--json` to a command in a Workspace."""
     return config_option(in_workspace(json_option(function)))
@@ -181,22 +170,6 @@ def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
         return report.end()
 
     return with_report
-
-
-def parse_pairs(texts: Iterable[str], form: str, option: str) -> dict[str, str]:
-    """Return the values of a repeatable NAME=VALUE option.
-
-    Raises click.BadParameter for another form, described by `form`, or a repeated name.
-    """
-    pairs: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{quote(text)} is not {form}", param_hint=option)
-        if name in pairs:
-            raise click.BadParameter(f"{quote(name)} is given twice", param_hint=option)
-        pairs[name] = value
-    return pairs
 
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

@@ -33,7 +33,6 @@ from hookrun.config.load import LoadedConfig
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
 from hookrun.core.credentials import HIDDEN, redact
-from hookrun.core.files import relative_path
 from hookrun.core.model import Hook
 from hookrun.process.prepare import looks_like_credential
 
@@ -45,8 +44,6 @@ VARIABLE = re.compile(r"\$(?:\w+|\{\w+\})")
 # The first private-use character for a variable during the search for credentials.
 PLACEHOLDERS = 0xE000
 
-# Width of a column of values; longer ones exceed it.
-MAX_VALUE = 40
 STYLES = {OWN: "", BUILT_IN: "dim", MADE: "dim"}
 
 # Settings that the merged config no longer needs.
@@ -72,21 +69,17 @@ def config_command(ctx: click.Context) -> None:
 
 @command(
     "show",
-    "config show",
-    "config show --yaml > all.yaml",
+    "config show > all.yaml",
     "config show --config ci/hooks.yaml --json",
     note="Exit status: 0 every file could be read, 1 one could not.",
 )
-@click.option("--yaml", "as_yaml", is_flag=True, help="As one config file, with the origin of each value beside it.")
 @config_options
-def show_command(at: Workspace, *, as_yaml: bool, as_json: bool) -> int:
-    """Show the merged configuration: every value and where it comes from. Runs nothing.
+def show_command(at: Workspace, *, as_json: bool) -> int:
+    """Show the merged configuration as one config file, with the origin of each value beside it. Runs nothing.
 
     A value comes from the hook's own line, from the defaults of its file or of the one that includes it, or it is built
     in. What looks like a credential is masked.
     """
-    if as_yaml and as_json:
-        raise click.UsageError("--yaml and --json are two formats; leave one out.")
     examined = at.load()
     hooks = [(hook, _masked(hook, values)) for hook, values in origins.hooks(examined)]
     if as_json:
@@ -103,8 +96,8 @@ def show_command(at: Workspace, *, as_yaml: bool, as_json: bool) -> int:
         }
         print_json(report)
     else:
-        print_lines(_yaml(examined, hooks) if as_yaml else _table(examined, hooks))
-    errors = [hook.error for hook, _ in hooks if (as_json or as_yaml) and hook.error is not None]
+        print_lines(_yaml(examined, hooks))
+    errors = [hook.error for hook, _ in hooks if hook.error is not None]
     print_problems([*examined.declarations.problems, *errors])
     return FAILED if examined.declarations.problems else 0
 
@@ -119,29 +112,9 @@ def _value_to_json(each: Value) -> dict[str, object]:
     return {"value": each.value, "from": each.origin, "path": each.path, "line": each.line}
 
 
-def _table(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
-    settings = origins.settings(examined)
-    yield "settings", "bold"
-    for hook, values in [(None, settings), *hooks]:
-        if hook is not None:
-            yield "", ""
-            yield f"{hook.name} ({hook.layer})", "bold"
-        name_width = max((len(each.name) for each in values), default=0)
-        value_width = min(max((len(json_text(each.value)) for each in values), default=0), MAX_VALUE)
-        for each in values:
-            line = f"  {each.name.ljust(name_width)}  {json_text(each.value).ljust(value_width)}  {_short(each)}"
-            yield line, STYLES.get(each.origin, "")
-        if hook is not None and hook.error is not None:
-            yield f"  error: {localized(hook.error)}", "error"
-
-
-def _short(value: Value) -> str:
-    return value.where.replace(value.path, relative_path(value.path)) if value.path is not None else value.where
-
-
 def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     """Yield a config file in YAML with values written as JSON, which is YAML too."""
-    settings = [each for each in origins.settings(examined) if each.origin == OWN]
+    settings = origins.settings(examined)
     names = {each.name for each in settings}
     for name in CARRIED_OUT:
         if name in names:
@@ -149,22 +122,22 @@ def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     yield from _yaml_settings([each for each in settings if each.name not in CARRIED_OUT])
     yield f"hooks:{'' if hooks else ' []'}", "bold"
     for hook, values in hooks:
-        yield f"  # {hook.layer}", "dim"
+        yield f"  # {hook.name} ({hook.layer})", "bold"
         for number, each in enumerate(values):
             line = f"  {'  ' if number else '- '}{each.name}: {json_text(each.value)}  # {each.where}"
             yield line, STYLES.get(each.origin, "")
         if hook.error is not None:
-            yield f"    # error: {hook.error}", "error"
+            yield f"    # error: {localized(hook.error)}", "error"
 
 
 def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
     """Yield the settings; of several files, lists add up and the last other value counts.
 
-    A project's file may not have those of managed and user files: they become comments.
+    What only managed and user files may set becomes a comment: a project's file may not have it.
     """
     for each in settings:
         if each.name in TRUSTED_SETTINGS:
-            yield f"# hookrun.{each.name} of your own declarations: {json_text(each.value)}  ({each.where})", "dim"
+            yield f"# hookrun.{each.name}: {json_text(each.value)}  ({each.where})", "dim"
     settings = [each for each in settings if each.name not in TRUSTED_SETTINGS]
     if settings:
         yield "hookrun:", "bold"
@@ -182,10 +155,9 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
     "config schema > hookrun.schema.json",
     note='then, at the top of coder.json: "$schema": "./hookrun.schema.json"',
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it on one line instead of indented.")
-def schema_command(*, as_json: bool) -> None:
+def schema_command() -> None:
     """Print the JSON Schema (draft 2020-12) of coder.json and hookrun.yaml."""
-    click.echo(json.dumps(schema(), indent=None if as_json else 2))
+    print_json(schema())
 
 
 # --- credentials in a config

@@ -15,7 +15,6 @@ from hookrun.doctor.agent_state import declared_events, states
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileChange, FileError
 from hookrun.launch import launcher_file
-from hookrun.scaffold.declaration_file import without_old_schema
 from hookrun.wiring import committed, launchers, plan
 from hookrun.wiring.committed import CommittedChange
 from hookrun.wiring.installations import ephemeral_directory, lasting_installation
@@ -42,7 +41,6 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
     agents = list(agents)
     if scope == "project" and agents:
         options["when_missing"] = _when_missing(options["when_missing"], declarations, agents, report)
-        _remove_old_schema(report)
     for agent in agents:
         try:
             Installation(agent, scope, report, declarations, **options).add(trust=trust)
@@ -91,18 +89,6 @@ def _when_missing(wanted: str | None, declarations: Declarations, agents: list[A
     command = f"hookrun install {names} --scope project --when-missing block"
     report.warn(f"{why}, and tools run\nhint: to refuse them, run `{command}`")
     return now
-
-
-def _remove_old_schema(report: CommandReport) -> None:
-    try:
-        changes = without_old_schema(report.at.location.project)
-        if report.dry_run and changes:
-            report.show_diff(changes)
-        elif changes:
-            file_change.apply_all(changes)
-            report.add_files(changes)
-    except FileError as error:
-        report.warn(str(error))
 
 
 def events_of(entry: object, own: Iterable[str] = ()) -> list[str]:

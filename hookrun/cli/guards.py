@@ -73,13 +73,14 @@ def guard_states(hooks: Iterable[tuple[Hook, str, bool]], runs: RunFilter) -> li
 # How the states of approved guards begin.
 APPROVED = ("ready", "not connected", "disabled until")
 COLUMNS = ("GUARD", "STATE", "LAST RUN", "LAST REFUSAL", "SILENT")
+NEVER_SILENT = "-"
 
 
 def guard_row(guard: Mapping[str, object]) -> list[str]:
     """Return a guard's row in a table with these columns."""
     times = [audit_reader.local_time(guard[name]) if guard[name] else "never" for name in ("last_run", "last_refusal")]
     since = f"since {audit_reader.local_time(guard['silent_since'])}: {guard['calls_since']} calls without a run"
-    return [str(guard["name"]), str(guard["state"]), *times, since if guard["silent_since"] else "-"]
+    return [str(guard["name"]), str(guard["state"]), *times, since if guard["silent_since"] else NEVER_SILENT]
 
 
 def _take(guard: GuardState, run: FireRecords, time: str, changed: str) -> None:

@@ -228,6 +228,8 @@ def _command_with(option: str, ctx: click.Context | None) -> str | None:
         command = group.get_command(ctx, name)
         if command is not None and any(option in param.opts for param in command.params):
             found.append(name)
+    if "log" in found and ctx.info_name == "why":
+        return "log"  # it shows the runs to choose from
     return found[0] if len(found) == 1 else None  # an option of most commands suggests none of them
 
 

@@ -13,7 +13,6 @@ from hookrun.agents.types import Agent
 from hookrun.cli.commands import (
     agents_named,
     command,
-    parse_pairs,
     report_options,
     user_is_present,
 )
@@ -263,8 +262,7 @@ class Setup:
 @command(
     "new",
     "new no-sudo",
-    "new check-edits --lang python --event post_tool_use",
-    "new ask-before-push --when 'tool_args.command=*git push*'",
+    "new check-edits --lang python --event post_tool_use --matcher 'write|edit'",
 )
 @click.argument("name")
 @click.option(
@@ -274,7 +272,6 @@ class Setup:
     "--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use, or the example's."
 )
 @click.option("--matcher", metavar="GLOB", help="The tools, by hookrun's names: bash, write|edit.")
-@click.option("--when", metavar="PATH=GLOB", multiple=True, help="A condition on a field of the context; repeatable.")
 @click.option(
     "--serve", is_flag=True, help="Answer one line of JSON after the other, to be kept running between calls."
 )
@@ -284,7 +281,6 @@ def new_command(
     lang: str | None,
     event: str | None,
     matcher: str | None,
-    when: tuple[str, ...],
     *,
     report: CommandReport,
     serve: bool,
@@ -301,9 +297,8 @@ def new_command(
     No file is overwritten. At a terminal the hook is approved too.
     """  # noqa: D301  # click reads the backspace
     config_file = project_file(report.at.directory, report.at.home)
-    conditions = parse_pairs(when, "PATH=GLOB", "--when")
     language = lang or template_language(config_file.root)
-    request = HookTemplateRequest(language, event, matcher, conditions, name, serve)
+    request = HookTemplateRequest(language, event, matcher, name, serve)
     made = plan_hook(request, config_file)
     changes = [*made.files, *config_file.changes()]
     if report.dry_run:

@@ -191,7 +191,8 @@ def uninstall_command(
     if purge:
         if agents or everywhere or scope != "user":
             raise click.UsageError("--purge takes no AGENT, --all or --scope: it is about all of your account")
-        chosen, present = connected(), _own_directories(location.home)
+        home = location.home
+        chosen, present = connected(), [home + each for each in OWN_DIRECTORIES if os.path.lexists(home + each)]
         if not _agreed(chosen, present, report, yes=yes):
             return
     elif yes:
@@ -208,10 +209,6 @@ def uninstall_command(
             report.fail(f"{agent.NAME}: {error}")
     if purge:
         _remove_directories(present, location.home, report)
-
-
-def _own_directories(home: str) -> list[str]:
-    return [home + each for each in OWN_DIRECTORIES if os.path.lexists(home + each)]
 
 
 def _agreed(chosen: list[Agent], present: list[str], report: CommandReport, *, yes: bool) -> bool:

@@ -15,7 +15,6 @@ from hookrun.cli.commands import (
     epilog,
     in_workspace,
     json_option,
-    parse_pairs,
     report_options,
 )
 from hookrun.cli.connecting import connect_missing, events_of
@@ -164,9 +163,14 @@ def add_command(
     wanted = [catalog.find(name) for name in pinned]
     if option and len(wanted) > 1:
         raise click.ClickException("`--option` needs a single recipe\nhint: add the recipes one by one")
-    pairs = (each.partition("=") for each in option)  # also `outside-project=block`, as options are written
-    named = [f"{name.replace('-', '_')}{equals}{value}" for name, equals, value in pairs]
-    options = parse_pairs(named, "NAME=VALUE", "--option")
+    options: dict[str, str] = {}
+    for each in option:
+        name, equals, value = each.partition("=")
+        name = name.replace("-", "_")  # also `outside-project=block`, as options are written
+        if not equals or name in options:
+            fault = "is given twice" if equals else "is not NAME=VALUE"
+            raise click.BadParameter(f"{quote(name if equals else each)} {fault}", param_hint="--option")
+        options[name] = value
     configured = _open(report, user=user)
     declared = layers_of_recipes(report.at)
     for recipe in wanted:
@@ -321,9 +325,8 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
     params=[color_option()],
     commands=[list_recipes_command, show_recipe_command, test_recipes_command],
 )
-@json_option
 @click.pass_context
-def recipes_command(ctx: click.Context, *, as_json: bool) -> None:
+def recipes_command(ctx: click.Context) -> None:
     """List, show and test ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_recipes_command, as_json=as_json)
+        ctx.invoke(list_recipes_command)

@@ -64,7 +64,6 @@ class ReplayOptions:
     against: str | None
     sources: tuple[str, ...]
     run: bool
-    workers: int | None
     dask: str | None
     examples: int
     junit: str | None
@@ -89,7 +88,6 @@ class ReplayOptions:
     help="Read this transcript or log, or those in a directory, instead of your own.",
 )  # fmt: skip
 @click.option("--run", is_flag=True, help="Also run hooks that are programs, in a copy of the project.")
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Processes; default one per core.")
 @click.option("--dask", metavar="ADDRESS", help="Judge on the Dask cluster with this scheduler.")
 @click.option("--examples", default=3, show_default=True, type=click.IntRange(0), help="Calls to show of each kind.")
 @click.option("--junit", metavar="FILE", help="Write the differences as JUnit XML.")
@@ -103,8 +101,8 @@ def replay_command(*, as_json: bool, **given: object) -> int:
     projects, or of another one, are judged by the config here.
     """
     options = ReplayOptions(**given)  # type: ignore[arg-type]  # click's options have these names
-    if options.dask is not None and (options.run or options.workers is not None):
-        raise click.UsageError("--dask does not go with --run and --workers.")
+    if options.dask is not None and options.run:
+        raise click.UsageError("--dask does not go with --run.")
     if options.run and options.against is not None:
         raise click.UsageError("--run does not go with --against.")
     with ExitStack() as stack:
@@ -156,7 +154,7 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
         try:
             report = work.replay(plan, parts, executor, lambda _bytes: bar.step())
         except BrokenExecutor:
-            raise click.ClickException("a process of the replay was ended\nhint: `--workers 1` needs none") from None
+            raise click.ClickException("a process of the replay was ended\nhint: is there enough memory?") from None
         except ModuleNotFoundError as error:
             raise click.ClickException(f"a worker of the cluster has no {error.name}\nhint: install it there") from None
     if not report.events:
@@ -232,8 +230,6 @@ def _executor(options: ReplayOptions, parts: Sequence[Range], stack: ExitStack) 
 
 def _width(options: ReplayOptions, parts: Sequence[Range]) -> int:
     """Return how many processes to use."""
-    if options.workers is not None:
-        return options.workers
     small = not options.run and sum(part.end - part.begin for part in parts) < LITTLE
     return 1 if small else max(1, min(len(os.sched_getaffinity(0)), len(parts)))
 
@@ -278,27 +274,29 @@ def _lines(report: Report, options: ReplayOptions) -> Iterator[Line]:
 # --- hookrun record
 
 
-@command("record", "record", "record on --for 7d", "record off")
-@click.argument("switch", required=False, metavar="[on|off]", type=click.Choice(["on", "off"]))
-@click.option("--for", "duration", default="7d", show_default=True, metavar="TIME", help="How long, such as 12h or 7d.")
+@command("record", "record", "record on", "record 12h", "record off")
+@click.argument("duration", required=False, metavar="[on|TIME|off]")
 @report_options
-def record_command(*, switch: str | None, duration: str, report: CommandReport) -> None:
+def record_command(*, duration: str | None, report: CommandReport) -> None:
     """Keep whole calls in the log for a time, for `hookrun replay`: credentials removed, up to 1 MiB each.
 
-    Otherwise only a call's file and the beginning of its command are kept. Without an argument, show what is kept.
+    TIME is how long, such as 12h; on is 7d. Otherwise only a call's file and the beginning of its command are kept.
+    Without an argument, show what is kept.
     """
     if report.at.load().declarations.settings.get("audit") is False:
         raise click.ClickException("runs are not logged: the setting `audit` is false")
     ends = None
-    if switch is not None:
+    if duration is not None:
         refuse_if_run_by_agent("change what the log keeps")
-        seconds = parse_duration(duration)
-        if not seconds:
-            raise click.BadParameter(f"{quote(duration)} is not a time such as 12h or 7d", param_hint="--for")
-        ends = f"{datetime.now(UTC) + timedelta(seconds=seconds):{TIME_FORMAT}}Z" if switch == "on" else None
+        switches_on = duration != "off"
+        if switches_on:
+            seconds = parse_duration("7d" if duration == "on" else duration)
+            if not seconds:
+                raise click.BadParameter(f"{quote(duration)} is not on, off or a time such as 12h", param_hint="TIME")
+            ends = f"{datetime.now(UTC) + timedelta(seconds=seconds):{TIME_FORMAT}}Z"
         config_file = user_file(report.at.home)
         config_file.put_setting(("audit", "full_until"), ends)
-        changes = [each for each in config_file.changes() if switch == "on" or not config_file.is_new]
+        changes = [each for each in config_file.changes() if switches_on or not config_file.is_new]
         if report.dry_run:
             report.show_diff(changes)
             return

@@ -49,7 +49,11 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
 
     It is one file without links to the network.
     """
-    found = PageData(runs).to_dict()
+    data = PageData(runs)
+    events = data.totals["events"]
+    if not events:
+        runs.require_known_hook()
+    found = data.to_dict()
     found["replay"] = _differences(replay) if replay is not None else None
     recorded = metrics_of(runs, ObserverDatabase(default_path(runs.home)))
     found["learned"] = recorded.learned() if recorded is not None else {}
@@ -63,7 +67,6 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
         atomic_write(file, page(found).encode())
     except OSError as error:
         raise click.ClickException(f"{error.filename or file}: {error.strerror}") from None
-    events = found["totals"]["events"]  # type: ignore[index]
     print_line(f"wrote {relative_path(file)}: {count(events, 'event')}")
     if not events:
         print_message(runs.why_nothing("report").removeprefix("hint: "), "hint")

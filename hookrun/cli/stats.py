@@ -65,7 +65,10 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
     if as_json:
         print_json({**metrics, "hooks": [each.to_dict() for each in hooks], "hookrun": own.to_dict()})
     elif hooks or sections:
-        _print([*([_hooks_section(hooks)] if hooks else []), *sections])
+        for number, (title, columns, rows) in enumerate([*([_hooks_section(hooks)] if hooks else []), *sections]):
+            if number:
+                click.echo()
+            print_table(columns, rows, title=title)
         if own.times:
             half, most = (_ms(own.percentile(share)) for share in (0.5, 0.95))
             failed = f", {sum(own.failures.values())} failed" if own.failures else ""
@@ -81,13 +84,6 @@ def metrics_of(runs: RunFilter, store: ObserverDatabase) -> MetricsReport | None
         return None
     with store.as_store_errors():
         return collect(store, session_id=runs.given.get("session"), days=runs.days(), project=runs.project)
-
-
-def _print(sections: Iterable[Section]) -> None:
-    for number, (title, columns, rows) in enumerate(sections):
-        if number:
-            click.echo()
-        print_table(columns, rows, title=title)
 
 
 # --- hooks, from the audit

@@ -17,7 +17,6 @@ from hookrun.cli.commands import (
     Workspace,
     agents_named,
     command,
-    hook_filters,
     hooks_named,
     in_workspace,
     json_option,
@@ -30,7 +29,6 @@ from hookrun.cli.printing import (
     CONFIG_ERRORS,
     Line,
     count,
-    field_text,
     print_json,
     print_line,
     print_lines,
@@ -44,7 +42,7 @@ from hookrun.core import audit_reader
 from hookrun.core.credentials import redact
 from hookrun.core.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.core.files import relative_path
-from hookrun.core.model import HOOK_DEFAULTS, UNTRUSTED_LAYERS, Hook
+from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import home_directory
 from hookrun.doctor.agent_state import (
     NOTE,
@@ -67,15 +65,12 @@ from hookrun.wiring import committed
 HOOK_COLUMNS = ("NAME", "EVENT", "MATCHER", "STATE", "FILE")
 # Hook states that `hookrun trust` asks about.
 TO_APPROVE = ("not approved", "changed")
+# Hook states that need nothing of the user.
+NEED_NO_CARE = {"ready", "advise", "off"}
 # The state of a hook whose event an agent does not send to hookrun.
 NOT_CONNECTED = "not connected"
 # Hook state -> its terminal style; any other is a warning.
 STATE_STYLES = {"ready": "ok", "advise": "warning", "error": "error", "disabled": "dim", "off": "dim"}
-# Fields that `list --long` shows differently, or only `list --json` has.
-SHOWN_FIELDS = frozenset(
-    {"name", "events", "matcher", "kind", "target", "timeout", "priority", "on_failure", "layer"}
-    | {"source", "line", "look", "words", "error", "claude"}
-)
 # States in which an agent does not run an enabled hook.
 UNAPPROVED = ("new", "changed", "cannot be approved")
 
@@ -96,13 +91,17 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 # --- hookrun list
 
 
-@command("list", "list", "list --event PreToolUse", "list --hook guard --long")
-@hook_filters
-@click.option("--long", "details", is_flag=True, help="Show every field that is not the default.")
+@command("list", "list", "list --event PreToolUse", "list --hook guard --json")
+@click.option("--hook", metavar="NAME", help="Only this hook.")
+@click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+@click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
 @in_workspace
 @json_option
-def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str | None) -> int:
-    """List the hooks that are configured here, in the order in which they run. Runs nothing."""
+def list_command(at: Workspace, *, as_json: bool, **filters: str | None) -> int:
+    """List the hooks that are configured here, in the order in which they run. Runs nothing.
+
+    hookrun config show has all their fields.
+    """
     project = at.project()
     declarations = project.declarations
     wanted = {name: value for name, value in filters.items() if value is not None}
@@ -129,10 +128,7 @@ def list_command(at: Workspace, *, details: bool, as_json: bool, **filters: str 
         print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
         rows = list(map(_row, hooks, shown))
-        if details:
-            print_lines(line for each, row in zip(hooks, rows, strict=True) for line in _details(each, row))
-        else:
-            print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
+        print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
         if sys.stdout.isatty() and (waiting := sum(row[3] in TO_APPROVE for row in rows)):
             print_lines([("", ""), (f"{count(waiting, 'hook')} to approve: run `hookrun trust`", "warning")])
         for line in _remedies(agents, unconnected):
@@ -205,19 +201,6 @@ def _row(hook: Hook, state: str) -> list[str]:
     return [hook.name, ", ".join(hook.events), _matcher(hook), state, file]
 
 
-def _details(hook: Hook, row: Sequence[str]) -> Iterator[Line]:
-    """Yield a hook's table fields and every other one without its default."""
-    safe = to_json(hook)
-    yield f"{hook.name}  {row[3]}", STATE_STYLES.get(row[3], "warning")
-    fields = {"events": row[1], "matcher": row[2], hook.kind: safe["target"], "timeout": f"{hook.timeout:g} s"}
-    fields |= {name: safe[name] for name in ("priority", "on_failure", "layer")}
-    fields |= {
-        name: value for name, value in safe.items() if name not in SHOWN_FIELDS and value != HOOK_DEFAULTS.get(name)
-    }
-    for name, value in {**fields, "file": f"{row[4]}:{hook.line}"}.items():
-        yield f"  {name.ljust(12)} {field_text(value)}", ""
-
-
 def _matcher(hook: Hook) -> str:
     if hook.claude is None:
         any_tool = "any" if any(event in WITH_TOOL or event not in ALIASES for event in hook.events) else "-"
@@ -256,7 +239,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         errors.append(str(error))
     to_approve = sum(by_state[state] for state in TO_APPROVE)
     last, shown, guards = None, "unknown", []
-    from hookrun.cli.guards import COLUMNS, guard_row, guard_states  # reads tests as well, unlike `list`
+    from hookrun.cli.guards import COLUMNS, NEVER_SILENT, guard_row, guard_states  # reads tests as well, unlike `list`
 
     try:
         last = _last_run(runs)
@@ -282,18 +265,21 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
             }
         )
     else:
-        print_lines(_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked()))
-        for line in _remedies(known, unconnected):
-            print_wrapped(f"{'':<11}{line}", " " * 11, "warning")
+        lines = [*_lines(project, agents, by_state, to_approve, "" if by_state else ConfigSources(at).overlooked())]
+        lines += [(f"{'':<11}{line}", "warning") for line in _remedies(known, unconnected)]
         for each in off:
             line = f"{'off':<11}{each['name'] or 'all hooks'} {described(each)}; `{undoing(each['name'])}` ends that"
-            print_wrapped(line, " " * 11, "warning")
+            lines.append((line, "warning"))
         well, server = describe(at.home)
-        print_lines([(f"server     {server}", "" if well else "warning")] if server else [])
-        print_lines([(f"last run   {shown}", "")])
+        lines += [(f"server     {server}", "" if well else "warning")] if server else []
+        for text, style in [*lines, (f"last run   {shown}", "")]:
+            print_wrapped(text, " " * 11, style)
         if guards:
-            print_lines([("", "")])
-            print_table(COLUMNS, [*map(guard_row, guards)], styles=STATE_STYLES)
+            rows = list(map(guard_row, guards))
+            styles = {row[1]: STATE_STYLES.get(row[1], "warning") for row in rows}
+            styles |= {row[-1]: "warning" for row in rows if row[-1] != NEVER_SILENT}
+            click.echo()
+            print_table(COLUMNS, rows, styles=styles, wrap=True)
         ConfigSources(at).warn_not_run()
         print_problems(errors)
     return FAILED if errors else 0
@@ -315,7 +301,8 @@ def _lines(
     where = f"~/{project.root.removeprefix(home)}" if project.root.startswith(home) else project.root
     yield f"hookrun {__version__} in {where}", ""
     for index, agent in enumerate(agents):
-        yield (f"{'' if index else 'agents':<11}{_agent(agent)}", "ok" if agent.scopes else "warning")
+        text, style = _agent(agent)
+        yield f"{'' if index else 'agents':<11}{text}", style
         yield from ((f"{'':<11}  does not run hooks: {found}", "error") for found in obstacles(agent))
         yield from ((f"{'':<11}  {each.found}: {each.remedy}", "warning") for each in check_managed_wiring(agent))
     if not agents:
@@ -323,19 +310,20 @@ def _lines(
     by_state = ", ".join(f"{number} {state}" for state, number in numbers.most_common())
     if not numbers:
         by_state = CONFIG_ERRORS if project.declarations.problems else "`hookrun init` or `hookrun add` adds the first"
-    yield f"hooks      {numbers.total()}: {by_state}{overlooked}", ""
+    style = "error" if numbers["error"] else "warning" if not numbers.keys() <= NEED_NO_CARE else ""
+    yield f"hooks      {numbers.total()}: {by_state}{overlooked}", style
     if to_approve:
         yield f"approvals  {count(to_approve, 'hook')} to approve: run `hookrun trust`", "warning"
     yield from ((f"approvals  {note}", "warning") for note in project.missing_notes())
 
 
-def _agent(agent: AgentState) -> str:
+def _agent(agent: AgentState) -> Line:
     version = "(not on PATH)" if agent.installed is None else agent.version or ""
     name = f"{agent.agent.NAME} {version}".strip()
     if agent.unreadable:
-        return f"{name:<20} settings cannot be read: `hookrun doctor {agent.agent.NAME}`"
+        return f"{name:<20} settings cannot be read: `hookrun doctor {agent.agent.NAME}`", "error"
     if not agent.scopes:
-        return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`"
+        return f"{name:<20} not connected: run `hookrun install {agent.agent.NAME}`", "warning"
     missing = agent.missing_events
     more = f", {count(len(missing), 'event')} missing: run `hookrun install {agent.agent.NAME}`" if missing else ""
     grade = grades(agent.agent)["block a tool"]
@@ -343,7 +331,7 @@ def _agent(agent: AgentState) -> str:
     by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
     scopes = " and ".join(f"{scope}, by hand" if scope in by_hand else scope for scope in agent.scopes)
     narrowed = "".join(f", {each.event} only for {each.only}" for each in agent.all_wired if each.only)
-    return f"{name:<20} connected ({scopes}){narrowed}{more}"
+    return f"{name:<20} connected ({scopes}){narrowed}{more}", "warning" if missing or narrowed else "ok"
 
 
 def _run(last: dict[str, object] | None) -> str:

@@ -37,7 +37,7 @@ from hookrun.testing.sandbox import CaseConfig
 MAX_NAMED = 3
 
 # The parameters valid with `--from-log`.
-FOR_RECORDED = frozenset({"recorded", "into", "as_json"})
+FOR_RECORDED = frozenset({"recorded", "paths", "as_json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,6 @@ class TestOptions:
     paths: tuple[str, ...]
     pattern: str | None
     at_once: int | None
-    coverage: bool | None
     fail_under: float | None
     update: bool
     junit: str | None
@@ -82,7 +81,7 @@ class TestOptions:
     'test hooks/ -k "force push"',
     "test --update",
     "test --junit report.xml --fail-under 90",
-    "test --from-log last --into hooks/recorded.hooktest.yaml",
+    "test --from-log last hooks/recorded.hooktest.yaml",
     note="Exit status: 0 all tests passed, 1 otherwise, also where there are none.",
 )
 @click.argument("paths", nargs=-1)
@@ -96,27 +95,26 @@ class TestOptions:
 @click.option("-v", "--verbose", is_flag=True, help="Show the tests that pass, and what no test covers.")
 @click.option("--update", is_flag=True, help="Update the expected results with the actual ones.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")
-@click.option("--coverage/--no-coverage", default=None, help="List what no test covers. Default: only the percentage.")
-@click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this coverage.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this coverage; list what lacks."
+)
 @click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
 @json_option
 @click.option(
-    "--from-log", "recorded", metavar="ID", help="Make a test of a recorded run: its id, or last. Runs nothing."
+    "--from-log",
+    "recorded",
+    metavar="ID",
+    help="Make a test of a recorded run, by its id, or last; add it to the file PATH, or print it. Runs nothing.",
 )
-@click.option("--into", metavar="FILE", help="The file to which --from-log adds the test. Default: stdout.")
-def test_command(
-    *, paths: tuple[str, ...], recorded: str | None, into: str | None, watch: bool, **parameters: Any
-) -> int:
+def test_command(*, paths: tuple[str, ...], recorded: str | None, watch: bool, **parameters: Any) -> int:
     """Run the tests in *.hooktest.yaml and *.hooktest.json files, by default all from here down."""
     options = TestOptions(paths or (".",), **parameters)
     if recorded is not None:
         _refuse_run_options(click.get_current_context())
-        if into is not None and options.as_json:
-            raise click.UsageError("--into writes a file, --json prints: give one of the two with --from-log.")
-        _from_log(recorded, into, as_json=options.as_json)
+        if len(paths) + options.as_json > 1:
+            raise click.UsageError("--from-log prints the test, or adds it to one PATH")
+        _from_log(recorded, *paths, as_json=options.as_json)
         return 0
-    if into is not None:
-        raise click.UsageError("--into goes with --from-log.")
     if watch and options.as_json:
         raise click.UsageError("--watch never ends, --json is one object: give one of the two.")
     if watch:
@@ -167,9 +165,9 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     if options.fail_under is not None and coverage.percent < options.fail_under:
         print_message(f"coverage is {coverage.percent:.1f} %, below {options.fail_under:g} %")
         good = False
-    asked = options.fail_under is not None if options.coverage is None else options.coverage
+    asked = options.fail_under is not None
     # Unasked, a part of the tests says nothing about coverage.
-    shown = coverage if asked or (options.coverage is None and not options.filters) else None
+    shown = coverage if asked or not options.filters else None
     if options.as_json:
         print_json(results_as_json(tested, shown, ok=good))
     else:
@@ -252,11 +250,10 @@ def _refuse_run_options(ctx: click.Context) -> None:
     for param in ctx.command.params:
         is_given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
         if is_given and param.name not in FOR_RECORDED:
-            what = param.opts[0] if isinstance(param, click.Option) else "a path"
-            raise click.UsageError(f"--from-log runs nothing: leave {what} out.")
+            raise click.UsageError(f"--from-log runs nothing: leave {param.opts[0]} out.")
 
 
-def _from_log(recorded: str, into: str | None, *, as_json: bool) -> None:
+def _from_log(recorded: str, into: str | None = None, *, as_json: bool) -> None:
     from hookrun.testing import update as writing  # rarely needed
 
     case = writing.case_from_log(Workspace().home, recorded)

@@ -15,19 +15,21 @@ from hookrun.recipes.work_snapshots import Change, Snapshot, SnapshotError, brin
 NONE = "no snapshots here: the recipe snapshot-before takes them (`hookrun add snapshot-before`)"
 
 
-@command("undo", "undo", "undo 6a0b1c2d3f4e", "undo 6a0b1c2d3f4e --path src --yes", "undo --json")
+@command("undo", "undo", "undo 6a0b1c2d3f4e", "undo 6a0b1c2d3f4e src --yes", "undo --json")
 @click.argument("snapshot", metavar="[ID]", required=False)
-@click.option("--path", "paths", multiple=True, metavar="PATH", help="Only this file or directory; repeatable.")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--yes", is_flag=True, help="Write the files without asking.")
 @json_option
 def undo_command(snapshot: str | None, paths: tuple[str, ...], *, yes: bool, as_json: bool) -> int:
     """List the snapshots of this work tree; with ID, show what bringing that one back changes, and ask.
 
+    With PATH, only those files or directories.
+
     What is there now is kept in a snapshot first; no file is removed. Exit status: 0 shown or written, 1 on errors and
     if a file cannot be written.
     """
-    if snapshot is None and (paths or yes):
-        raise click.UsageError("--path and --yes need an ID")
+    if snapshot is None and yes:
+        raise click.UsageError("--yes needs an ID")
     try:
         root = root_of(os.getcwd())
         here = [each for each in snapshots(root) if each.root == root]

@@ -144,44 +144,39 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
 # --- letting a refused call through
 
 
-@command("allow", "allow 3f2a91", "allow --list", "allow --forget 3f2a91")
+@command("allow", "allow 3f2a91", "allow      (lists the calls that may still run)", "allow --forget 3f2a91")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--list", "listing", is_flag=True, help="List the calls that may still run.")
-@click.option("--forget", is_flag=True, help="Take it back: for these calls, or for all.")
-@click.option("--dry-run", is_flag=True, help="Show the call; allow nothing.")
+@click.option("--forget", "forgets", is_flag=True, help="Take it back: for these calls, or for all.")
 @json_option
 @in_workspace
-def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, **flags: bool) -> None:
+def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, forgets: bool) -> None:
     """Let a refused call past the hook that refused it, once within 10 minutes. Other hooks still judge it.
+
+    Without an ID, list the calls that may still run.
 
     The ID is in the refusal, in hookrun log and in hookrun why. Only the same call may run: the same tool, arguments,
     directory and project.
     """
-    if not ids and not (flags["listing"] or flags["forget"]):
-        raise click.UsageError("give the ID of a refusal, as `hookrun log` shows it")
     settings = at.load(for_agents=True).declarations.settings
     owners = stores.owners_in(settings)
-    if flags["listing"] or flags["forget"]:
+    if forgets or not ids:
         shown = [each for each in permissions(at.home, owners) if not ids or str(each["call"]).startswith(ids)]
-        for each in shown if flags["forget"] else ():
+        for each in shown if forgets else ():
             forget(at.home, str(each["call"]))
     else:
         shown = [_refused(at, each) for each in dict.fromkeys(ids)]
-        if not flags["dry_run"]:
-            require_terminal("allow a call")
-        for each in shown if not flags["dry_run"] else ():
+        require_terminal("allow a call")
+        for each in shown:
             each["until"] = permit(at.home, each, owners)
             about = {field: each.get(name) for name, field in audit.ABOUT}
             noted = {name: each[name] for name in ("hook", "call", "project")}
             audit.write(at.home, [audit.record(audit_reader.ALLOW, about, **noted)], settings.get("audit"))
-    done = "allowed once" if flags["listing"] else "no longer allowed" if flags["forget"] else "would be allowed once"
     if as_json:
         print_json({"calls": shown})
         return
     for each in shown:
-        until = each.get("until")
-        is_on = isinstance(until, float) and not flags["forget"]
-        state = f"allowed once until {clock(until)}" if isinstance(until, float) and is_on else done
+        until = float(str(each["until"]))
+        state = "no longer allowed" if forgets else f"allowed once until {clock(until)}"
         what = f"{each['tool']} {each['subject']}".strip()
         print_wrapped(f"{str(each['call'])[:SHORT_ID]}  {state}: {what} (refused by {each['hook']}, {each['project']})")
     if not shown:

@@ -14,7 +14,7 @@ from urllib.parse import quote as quote_url
 import click
 
 from hookrun import __version__
-from hookrun.cli.commands import FAILED, Workspace, command, config_options
+from hookrun.cli.commands import FAILED, Workspace, command, json_option
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.printing import count, print_json
 from hookrun.config.document import Diagnostic, errors_in
@@ -35,8 +35,8 @@ Missing = tuple[str, str, str]
 
 # Limit on a problem's lines on a terminal if it shows the line of the file.
 MAX_LINES = 3
-
-PIPED_WIDTH = 120
+# Cells of the line before the caret that a hint beside it must leave.
+MIN_BEFORE = 8
 # Limit on the bytes read from a module.
 MAX_MODULE = 4 << 20
 
@@ -61,36 +61,25 @@ RULES = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "github", "sarif"]),
+    type=click.Choice(["text", "github", "sarif"]),
     default="text",
-    help="Output format: text (default), json, annotations for GitHub Actions, or SARIF 2.1.0.",
+    help="Output format: text (default), annotations for GitHub Actions, or SARIF 2.1.0.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Always show the line of the file.")
-@config_options
-def validate_command(
-    file: str | None,
-    at: Workspace,
-    *,
-    as_json: bool,
-    probe: bool,
-    strict: bool,
-    form: str,
-    verbose: bool,
-) -> int:
+@json_option
+def validate_command(file: str | None, *, as_json: bool, probe: bool, strict: bool, form: str) -> int:
     """Check the config files of this project, or FILE, and report errors and likely mistakes.
 
     Runs no hooks without --probe.
     """
-    if file is not None and at.config is not None:
-        raise click.UsageError("FILE and --config cannot be used together")
-    examined = (Workspace(file) if file is not None else at).load(warns=True)
+    at = Workspace(file)
+    examined = at.load(warns=True)
     problems = [
         *examined.problems,
         *unread_files(examined.found, examined.declarations.files),
         *_missing_programs(examined),
         *_wrong_options(examined),
         *_claude_problems(examined, probe=probe),
-        *(_committed_problems(at, examined) if file is None and at.config is None else ()),
+        *(_committed_problems(at, examined) if file is None else ()),
     ]
     if strict:
         problems = [replace(problem, severity="error") for problem in problems]
@@ -99,7 +88,7 @@ def validate_command(
     errors = len(errors_in(problems))
     paths = [problem.path for problem in problems]
     problems.sort(key=lambda each: (each.severity != "error", paths.index(each.path), each.line, each.column))
-    if as_json or form == "json":
+    if as_json:
         report = {
             "ok": errors == 0,
             "hooks": hooks,
@@ -110,7 +99,7 @@ def validate_command(
     elif form == "sarif":
         print_json(to_sarif(problems))
     else:
-        for line in to_github(problems) if form == "github" else to_text(problems, verbose=verbose):
+        for line in to_github(problems) if form == "github" else to_text(problems):
             click.echo(line, color=True)
         overlooked = "" if files or problems else ConfigSources(at).overlooked()
         if file is None:
@@ -159,7 +148,7 @@ def _committed_problems(at: Workspace, examined: LoadedConfig) -> Iterator[Diagn
 
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
     if not files:
-        return "no config file found: run `hookrun init`, or name a file with --config"
+        return "no config file found: run `hookrun init`, or name a file: `hookrun validate FILE`"
     found = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
     return f"checked {count(hooks, 'hook')} in {count(len(files), 'file')}: {found}"
 
@@ -283,22 +272,20 @@ def _is_decidable(hook: Hook, declarations: Declarations) -> bool:
 # --- formats of problems: text, GitHub annotations, SARIF
 
 
-def to_text(problems: Iterable[Diagnostic], *, verbose: bool) -> list[str]:
-    """Return the problems as messages; on a terminal with the line of the file if it fits, `verbose` always."""
+def to_text(problems: Iterable[Diagnostic]) -> list[str]:
+    """Return the problems as messages; on a terminal with the line of the file if it fits."""
     width, files = terminal_width(1), dict[str, list[str]]()
     color = wants_color(1)
     shown = []
     for problem in problems:
         message = str(problem)
-        if verbose or width is not None:
-            message = _with_source(problem, message, width, files, verbose=verbose)
+        if width is not None:
+            message = _with_source(problem, message, width, files)
         shown.append(render_message(message_lines(message, problem.severity), color=color, width=width))
     return shown
 
 
-def _with_source(
-    problem: Diagnostic, message: str, width: int | None, files: dict[str, list[str]], *, verbose: bool
-) -> str:
+def _with_source(problem: Diagnostic, message: str, width: int, files: dict[str, list[str]]) -> str:
     """Return the message with the line of the file, a caret, and the hint beside it if it fits."""
     if problem.path not in files:
         files[problem.path] = (read_or_none(problem.path) or b"").decode("utf-8-sig", "replace").split("\n")
@@ -307,28 +294,31 @@ def _with_source(
         return message
     from rich.cells import cell_len  # only for a terminal
 
-    columns = width or PIPED_WIDTH
     heading, _, _ = message.partition("\n")
     margin = f"  {problem.line} | "
-    source, before = _excerpt(lines[problem.line - 1], problem.column - 1, columns - len(margin))
+    beside_caret = len(problem.hint or "") + 2
+    source, before = _excerpt(lines[problem.line - 1], problem.column - 1, width - len(margin), beside_caret)
     caret = " " * (len(margin) - 2) + "| " + " " * cell_len(before) + "^"
-    beside = problem.hint is not None and len(caret) + 1 + len(problem.hint) <= columns
+    beside = problem.hint is not None and len(caret) + 1 + len(problem.hint) <= width
     if beside:
         caret += f" {problem.hint}"
     hint = [f"hint: {problem.hint}"] if problem.hint and not beside else []
-    count = len(wrap(f"{problem.severity}: {heading}", columns)) + 2 + len(hint)
-    return "\n".join([heading, margin + source, caret, *hint]) if verbose or count <= MAX_LINES else message
+    count = len(wrap(f"{problem.severity}: {heading}", width)) + 2 + len(hint)
+    return "\n".join([heading, margin + source, caret, *hint]) if count <= MAX_LINES else message
 
 
-def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
-    """Return the part of a line around a column that fits `width` cells, and its text before the column."""
+def _excerpt(line: str, column: int, width: int, after: int) -> tuple[str, str]:
+    """Return the part of a line around a column that fits `width` cells, and its text before the column.
+
+    That leaves `after` cells below the line for a hint, if any is left for the text.
+    """
     from rich.cells import cell_len, chop_cells
 
     line = printable_lines(line.rstrip())
-    start = 0
-    if cell_len(line[: column + width]) > width and cell_len(line[:column]) > width // 2:
-        start = max(0, column - width // 3)
-        while cell_len(line[start:column]) > width // 3:
+    start, room = 0, width - after if width - after >= MIN_BEFORE else width // 3
+    if cell_len(line[:column]) > room:
+        start = max(0, column - room)
+        while cell_len(line[start:column]) > room:
             start += 1
     shown, *_ = chop_cells(line[start : start + width], width) or [""]
     return shown, line[start:column]

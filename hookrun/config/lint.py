@@ -193,14 +193,16 @@ def _lint_condition(path: str, patterns: list[str], at: Location, hook: _Scope) 
 
 def _lint_argument(name: str, at: Location, matcher: list[str]) -> None:
     """Warn about an argument that none of the matcher's tools has, if all their arguments are known."""
-    tools = {ours for each in matcher for ours in _canonical(each)}
-    if not tools or any(tool not in ARGUMENTS for tool in tools):
+    tools = {ours for each in matcher for ours in _canonical(each)} or set(ARGUMENTS)
+    if any(tool not in ARGUMENTS for tool in tools):
         return
     shared = list(dict.fromkeys(each for tool in sorted(tools) for each in ARGUMENTS[tool]))
     if name in shared or any(name in PASSED_THROUGH[tool] for tool in tools) or name.isdecimal():
         return
-    message = f"{one_of(sorted(tools))} has no argument {quote(name)}: the condition never matches"
-    at.warn(message, did_you_mean(name, shared, f"use {one_of(shared)}"))
+    hint = did_you_mean(name, shared, f"use {one_of(shared)}" if matcher else None)
+    if hint:  # without a matcher, tools that hookrun does not know may have it
+        never = f"{one_of(sorted(tools))} has no argument {quote(name)}: the condition never matches"
+        at.warn(never if matcher else f"no known tool has the argument {quote(name)}", hint)
 
 
 def _canonical(alternative: str) -> set[str]:

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from io import BytesIO
@@ -17,9 +16,8 @@ from io import BytesIO
 from hookrun.config.config_file import COMMIT, ConfigFile, GitInclude, load_file, tree_digest
 from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
-from hookrun.config.parse import MAX_VALUES, KeyPath, ParseError
+from hookrun.config.parse import MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import explicit_names, validate_entry
-from hookrun.config.schema import schema
 from hookrun.config.validate import Scope, unique_name
 from hookrun.core.files import is_within, relative_path
 from hookrun.core.state import CONFIG_DIR, make_private_dir
@@ -31,11 +29,6 @@ from hookrun.process.prepare import inherited
 
 # The project's config file where there is none yet.
 NEW_FILE = "hookrun.yaml"
-# The schema that earlier versions wrote beside a config file, which named it.
-SCHEMA_FILE = "hookrun.schema.json"
-# How a config file names its schema: by a key, in YAML in a comment.
-SCHEMA: KeyPath = ("$schema",)
-YAML_NAME = "yaml-language-server: $schema="
 
 
 class ScaffoldError(UserError):
@@ -162,37 +155,11 @@ def schema_address() -> str | None:
 
 
 def _start(path: str) -> str:
-    """Return the beginning of a new file, which names its schema for editors."""
-    address, is_yaml = schema_address(), path.endswith(YAML_SUFFIXES)
-    if is_yaml:
-        return f"# {YAML_NAME}{address}\n" if address else ""
+    """Return the beginning of a new file, which names its schema for editors: by a key, in YAML in a comment."""
+    address = schema_address()
+    if path.endswith(YAML_SUFFIXES):
+        return f"# yaml-language-server: $schema={address}\n" if address else ""
     return json.dumps({"$schema": address} if address else {}, indent=2) + "\n"
-
-
-def without_old_schema(root: str) -> list[FileChange]:
-    """Return the changes that remove an earlier version's schema from a directory, and its name from the configs there.
-
-    One that was changed since stays. Raises FileError.
-    """
-    found = existing(os.path.join(root, SCHEMA_FILE), root)
-    try:
-        old = json.loads(found.data or b"null")
-    except ValueError:
-        return []
-    is_as_written = found.data == (json.dumps(old, separators=(",", ":")) + "\n").encode()
-    if not is_as_written or not isinstance(old, dict) or old.get("title") != schema()["title"]:
-        return []
-    changes, address, beside = [], schema_address(), f"./{SCHEMA_FILE}"
-    for path in (os.path.join(root, name) for name in PROJECT_FILES):
-        now = existing(path, root)
-        text = now.text()
-        if path.endswith(YAML_SUFFIXES):
-            text = text.replace(f"# {YAML_NAME}{beside}\n", _start(path), 1)
-        with suppress(ParseError, EditError):  # such a file keeps the name of a schema that is gone
-            if not path.endswith(YAML_SUFFIXES) and (config := editor_for(path, text)).at(SCHEMA) == beside:
-                text = (config.put(SCHEMA, address) if address else config.remove(SCHEMA)).text
-        changes.append(FileChange(now.path, now, None if now.data is None else now.encoded(text)))
-    return [*changes, FileChange(found.path, found, None, is_generated=True)]
 
 
 def _refuse_broken(file: ConfigFile) -> None:

@@ -87,8 +87,6 @@ LOOKS_FOR = {
     "prompt": ("user_prompt", "deploy", "deploy it", "add a search box"),
     "stop": ("assistant_response", "TODO", "TODO: the error cases.", "It works."),
 }
-# Text that is plain in every language's strings.
-PLAIN_TEXT = re.compile(r"[\w ./:=@-]+", re.ASCII)
 
 GUARDING = frozenset({"pre_tool_use", "permission_request", "tool_call_requested"})
 EDITED = frozenset({"post_tool_use", "file_changed"})
@@ -107,7 +105,6 @@ class HookTemplateRequest:
     language: str
     event: str | None = None
     matcher: str | None = None
-    when: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
     serve: bool = False
 
@@ -165,7 +162,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     values = {"name": name, "description": description, "event": event}
     section = purpose
     if is_stub:
-        values |= _looked_for(purpose, event, request.when)
+        values |= _looked_for(purpose, event)
         section = STUB if values["word"] else f"{STUB} notice"
     config = os.path.relpath(config_file.path, os.path.dirname(tests))
     source = render_script(request.language, section, values, serve=request.serve)
@@ -178,13 +175,10 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     return HookPlan(name, files, language.program, build, script if is_stub else "", blocks)
 
 
-def _looked_for(purpose: str, event: str, when: Mapping[str, str]) -> dict[str, str]:
+def _looked_for(purpose: str, event: str) -> dict[str, str]:
     """Return what a stub's templates need: the field that it reads, and the word that it could block."""
     field = "tool_name" if event in WITH_TOOL else "event"
     path, word, found, other = LOOKS_FOR.get(purpose, (field, "", "", ""))
-    if word and path in when:
-        found = example(when[path])
-        word = found if PLAIN_TEXT.fullmatch(found) else word
     steps = path.split(".")
     member = f'ToolArgs["{steps[1]}"]' if steps[1:] else "".join(map(str.capitalize, path.split("_")))
     keys = "".join(f'["{step}"]' for step in steps)
@@ -211,8 +205,6 @@ def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: 
     entry: dict[str, object] = {"name": name, "description": template.description, "event": event}
     if matcher is not None:
         entry["matcher"] = matcher
-    if request.when:
-        entry["when"] = dict(request.when)
     entry |= {"command": command, "timeout": TIMEOUT}
     if request.serve:
         entry["serve"] = True
@@ -267,14 +259,10 @@ def render_cases(
     event, name = str(entry["event"]), str(entry["name"])
     tools = _tools(purpose, entry) if event in WITH_TOOL else []
     defaults = {"event": event, **({"tool": tools[0]} if tools else {}), "hook": name}
-    when = entry.get("when")
-    if isinstance(when, dict):
-        body = _of_conditions(purpose, when, section, values)
-    else:
-        calls = ("yes", "no") if section == STUB else ()
-        fields = {each: _fields(_call(values["path"], values[each])) for each in calls}
-        body = _with_values(_sections("cases")[section], {**values, **fields})
-        body += "".join(_of_tool(purpose, tool) for tool in tools[1:] if section == purpose)
+    calls = ("yes", "no") if section == STUB else ()
+    fields = {each: _fields(_call(values["path"], values[each])) for each in calls}
+    body = _with_values(_sections("cases")[section], {**values, **fields})
+    body += "".join(_of_tool(purpose, tool) for tool in tools[1:] if section == purpose)
     head = f"config: {config}\ndefaults: {_flow(defaults)}\ncases:\n"
     return f"# Tests of {name}; run them with `hookrun test`.\n{head}{body}"
 
@@ -289,41 +277,10 @@ def _of_tool(purpose: str, tool: str) -> str:
     return f"  - name: also runs for {tool}\n    tool: {tool}\n{args}    expect: {{failure: null, fired: true}}\n"
 
 
-# Section of a stub -> the result that its first test expects; that of another hook only has to run.
-UNTIL_WRITTEN = {STUB: "{action: block}", f"{STUB} notice": '{action: continue, system_message: "*"}'}
-
-
-def _of_conditions(purpose: str, when: Mapping[str, object], section: str, values: Mapping[str, str]) -> str:
-    """Return a test that meets all conditions, and one that fails the first."""
-    met: dict[str, object] = {"tool_args": dict(PURPOSES[purpose].args)}
-    if section == STUB:
-        met = _call(values["path"], values["yes"])
-    for path, pattern in when.items():
-        _put(met, path.split("."), example(str(pattern)))
-    first = next(iter(when))
-    unmet = json.loads(json.dumps(met))
-    _put(unmet, first.split("."), None)
-    expected = UNTIL_WRITTEN.get(section, "{failure: null, fired: true}")
-    return (
-        f"  - name: runs when its conditions match\n{_fields(met)}    expect: {expected}\n"
-        f"  - name: does not run without {first}\n{_fields(unmet)}    expect: {{fired: false}}\n"
-    )
-
-
 def _call(path: str, value: str) -> dict[str, object]:
-    """Return a context with this value at a dotted path."""
-    context: dict[str, object] = {}
-    _put(context, path.split("."), value)
-    return context
-
-
-def _put(context: dict[str, object], path: list[str], value: str | None) -> None:
-    for step in path[:-1]:
-        inner = context.setdefault(step, {})
-        if not isinstance(inner, dict):
-            return
-        context = inner
-    context[path[-1]] = value
+    """Return a context with this value at a path of one or two fields."""
+    field, _, inner = path.partition(".")
+    return {field: {inner: value} if inner else value}
 
 
 def _fields(context: Mapping[str, object]) -> str:

@@ -54,7 +54,7 @@ def report_lines(
             took = f" ({run.result.ms:.0f} ms)" if run.result is not None else ""
             yield f"PASS {run.case.where}: {run.name}{took}"
     if coverage is not None and coverage.total:
-        more = "" if missing or coverage.reached == coverage.total else "; --coverage lists the rest"
+        more = "" if missing or coverage.reached == coverage.total else "; -v lists the rest"
         yield f"coverage: {coverage.percent:.0f} % ({coverage.reached} of {coverage.total}{more})"
         for each in coverage.hooks if missing else ():
             if each.missing:

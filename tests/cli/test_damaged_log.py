@@ -85,7 +85,7 @@ def test_a_full_disk_is_an_error(logged: Project) -> None:
     """One line about it, and what was there before stays as it was, but for the report for a CI server."""
     for line in WRITERS:
         hookrun(logged, *line.split())
-    assert hookrun(logged, "record", "on", "--for", "1d").status == 0
+    assert hookrun(logged, "record", "1d").status == 0
     before = files(logged)
     logged.audit_path.write_bytes(logged.audit_path.read_bytes().replace(b'"s1"', b'"s2"'))
     before[logged.audit_path] = logged.audit_path.read_bytes()

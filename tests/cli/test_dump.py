@@ -76,16 +76,17 @@ def test_settings_have_theirs(project: Project) -> None:
 
 
 def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
-    """What `--yaml` prints is read again, as the same hooks; what only the user may set is a comment in it."""
+    """What it prints is read again, as the same hooks; what only the user may set is a comment in it."""
     declare(project)
     project.user_hooks(on_error="block")
-    text = hookrun(project, "config", "show", "--yaml").stdout.replace("***", "x")
-    assert '# hookrun.on_error of your own declarations: "block"' in text
+    text = hookrun(project, "config", "show").stdout.replace("***", "x")
+    assert '# hookrun.on_error: "block"' in text
+    assert "# hookrun.record_context: false  (built in)" in text
     assert f"priority: 3  # {project.root}/more.yaml:8\n" in text
     assert len(yaml.safe_load(text)["hooks"]) == 2
     (project.root / "all.yaml").write_text(text)
     project.script("a.sh", "#!/bin/sh\n")
-    assert hookrun(project, "validate", "--config", "all.yaml").status == 0
+    assert hookrun(project, "validate", "all.yaml").status == 0
     before, after = (
         hookrun(project, "config", "show", "--json", *more).json["hooks"] for more in ((), ("--config", "all.yaml"))
     )
@@ -101,7 +102,7 @@ def test_a_hook_that_is_declared_wrongly_is_there_with_its_error(project: Projec
     """It is in force as a failure, and so it is shown; programs detect on stderr that the config has errors."""
     (project.root / "coder.json").write_text(json.dumps({"hooks": [{"event": "stop", "cmd": "x"}]}))
     assert 'unknown hook field "cmd"' in hookrun(project, "config", "show").stdout
-    assert yaml.safe_load(hookrun(project, "config", "show", "--yaml").stdout)["hooks"][0]["event"] == ["stop"]
+    assert yaml.safe_load(hookrun(project, "config", "show").stdout)["hooks"][0]["event"] == ["stop"]
     for command in ("config", "show"), ("list",):
         assert 'unknown hook field "cmd"' in hookrun(project, *command, "--json").stderr
 
@@ -113,7 +114,6 @@ def test_what_looks_like_a_credential_is_masked_in_a_command_too(project: Projec
     project.hooks({"name": "a", "command": command}, {"name": "b", "args": ["true", f"--password={key}"]})
     for words in (
         ("config", "show"),
-        ("config", "show", "--yaml"),
         ("config", "show", "--json"),
         ("list",),
         ("list", "--json"),

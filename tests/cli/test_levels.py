@@ -86,6 +86,6 @@ def test_guards_are_no_recipe(project: Project) -> None:
     shown = hookrun(project, "recipes", "show", "guards", "--json").json
     assert shown["levels"] == {level: catalog.of_level(level) for level in LEVELS}
     assert "secret-scan" in hookrun(project, "recipes", "show", "guards").stdout
-    listed = {each["name"]: each["levels"] for each in json.loads(hookrun(project, "recipes", "--json").stdout)}
+    listed = {each["name"]: each["levels"] for each in json.loads(hookrun(project, "recipes", "list", "--json").stdout)}
     of_each = {name: listed[name] for name in ("no-force-push", "no-verify", "notify")}
     assert of_each == {"no-force-push": ["standard", "strict"], "no-verify": ["strict"], "notify": []}

@@ -63,7 +63,7 @@ def test_it_shows_first_and_writes_with_yes(project: Project, snapshot: str) -> 
 
 def test_a_path_is_relative_to_the_working_directory(project: Project, snapshot: str) -> None:
     """Only what is under it is written."""
-    done = hookrun(project, "undo", snapshot, "--path", "b.txt", "--yes", "--json", cwd=project.root / "src")
+    done = hookrun(project, "undo", snapshot, "b.txt", "--yes", "--json", cwd=project.root / "src")
     assert done.json["written"] is True
     assert done.json["changes"] == [{"path": "src/b.txt", "missing": False, "problem": None}]
     assert (text(project), text(project, "src/b.txt")) == ("committed\n", "work\n")
@@ -97,7 +97,7 @@ def test_nothing_differs(project: Project, snapshot: str) -> None:
     ("arguments", "says"),
     [
         (("0",), "no snapshot `0` in this work tree\nhint: `hookrun undo` lists them"),
-        (("--yes",), "need an ID"),
+        (("--yes",), "needs an ID"),
     ],
 )
 def test_wrong_calls(project: Project, snapshot: str, arguments: tuple[str, ...], says: str) -> None:

@@ -282,10 +282,3 @@ def test_probe_judges_answers(project: Project) -> None:
     assert 'failed on a sample of Stop: decision is "deny"' in done.stdout
     assert "UserPromptSubmit" not in done.stdout
     assert not (project.root / "here").exists()
-
-
-def test_one_file_only(project: Project) -> None:
-    """FILE and --config are the same; both are a mistake."""
-    path = settings(project, Stop="true")
-    assert hookrun(project, "validate", path).stdout == hookrun(project, "validate", "--config", path).stdout
-    assert hookrun(project, "validate", path, "--config", path).status == 1

@@ -118,13 +118,13 @@ def test_nothing_is_run_or_expanded(project: Project) -> None:
 
 
 def test_named_file(project: Project) -> None:
-    """`--config` checks that file instead of the project's own; one without hooks gets a warning, which is no error.
+    """FILE checks that file instead of the project's own; one without hooks gets a warning, which is no error.
 
     A file of the user may set what only the user may set, and counts as one file.
     """
     (project.root / "coder.json").write_text("{")
     project.script("other.json", '{"hook": []}')
-    done = hookrun(project, "validate", "--config", "other.json")
+    done = hookrun(project, "validate", "other.json")
     assert done.status == 0
     assert "warning: other.json:1:1: the file has neither `hooks` nor `hookrun`" in done.stdout
     project.user_hooks(audit={"details": "full"})
@@ -207,12 +207,3 @@ def test_the_line_of_the_file_at_a_terminal(project: Project, columns: int) -> N
     ]
     _, source, caret = problems[-1].splitlines()[:3]
     assert source[len(caret.partition("^")[0]) :].startswith('"timeuot"')
-
-
-def test_the_line_of_the_file_where_it_is_asked_for(project: Project) -> None:
-    """`--verbose` shows it also in a pipe, and with a hint that is too long to fit beside the caret."""
-    (project.root / "coder.json").write_text(FAULTY, encoding="utf-8")
-    done = hookrun(project, "validate", "--verbose")
-    assert '  3 |     {"event": "pretooluse", "name"' in done.stdout
-    assert done.stdout.count("^") == 4
-    assert "^" not in hookrun(project, "validate").stdout

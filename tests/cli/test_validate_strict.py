@@ -174,9 +174,7 @@ def test_every_way_to_write_a_protected_directory(project: Project) -> None:
     "options",
     [
         ("--matcher", "Bahs"),
-        ("--matcher", "Bahs"),
         ("--matcher", "mcp__.*"),
-        ("--matcher", "bash", "--when", "tool_args.comand=*rm*"),
     ],
 )
 @rows("more", [(), ("--dry-run",)])

@@ -54,6 +54,13 @@ ON_THE_COMMAND_LINE = {
     "doctor claud": 'unknown agent "claud" hint: did you mean "claude"?',
     "explain stop --agent zed": 'unknown agent "zed" hint: supported agents are claude, codex',
     "explain stop --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "remove guard gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "log --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "stats --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "report --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',
+    "why --hook gard": "unknown option `--hook` hint: `hookrun log` has it",
+    "undo --yes": "--yes needs an ID",
+    "record soon": '"soon" is not on, off or a time such as 12h',
     "remove gard": 'no hook named "gard" here hint: did you mean "guard"?',
     "add no-force": 'unknown recipe "no-force" hint: did you mean `no-force-push`?',
     "help matcher": 'no help for "matcher" hint: did you mean `hookrun help matchers`?',
@@ -64,7 +71,7 @@ ON_THE_COMMAND_LINE = {
     "list --hook": "option `--hook` needs a value hint: `hookrun list --help`",
     "try": "nothing to try hint: ",
     "try rm x": "more than one command line hint: quote it: `hookrun try 'rm x'`",
-    "config show --yaml --json": "--yaml and --json",
+    "config show --yaml": "unknown option `--yaml` hint: ",
     "try a --prompt b": "cannot be combined",
     "explain stop --ctx c.json --tool bash": "--ctx holds the whole context",
     "trust a b": "more than one PATH",
@@ -73,7 +80,7 @@ ON_THE_COMMAND_LINE = {
     "trust sha256:00": 'a digest needs `--yes`: "sha256:00"',
     "list --since 2h": "unknown option `--since` hint: ",
     "install claude --when-missing block": "--when-missing is only for --scope project",
-    "test --into x": "goes with --from-log",
+    "test --from-log last a b": "adds it to one PATH",
     "test --watch --json": "--watch never ends",
     # values of a wrong type or range
     "list --color pink": 'invalid value for `--color`: "pink" is not one of auto, always, never',
@@ -82,7 +89,7 @@ ON_THE_COMMAND_LINE = {
     "test -j 0": "invalid value for `-j`: 0 is not from 1 to 256",
     "explain stop --arg x": 'invalid value for `--arg`: "x" hint: use NAME=TEXT or NAME:=JSON',
     "explain stop --arg x:=[": "the value after := is not JSON",
-    "new x --lang sh --when nothing": "is not PATH=GLOB",
+    "new x --lang sh --when nothing": "unknown option `--when` hint: ",
     "try a --repeat 0": "invalid value for `--repeat`: 0 is not from 1 to 1000",
     "try a --repeat 1001": "invalid value for `--repeat`: 1001 is not from 1 to 1000",
     "stats --format xml": "unknown option `--format` hint: ",
@@ -92,7 +99,7 @@ ON_THE_COMMAND_LINE = {
     "add no-force-push --option lease=perhaps": 'recipe "no-force-push" cannot be "perhaps" hint: it takes yes or no',
     # files and directories that are missing, or something else
     "config show --config none.json": "none.json:1:1: no such file hint: ",
-    "validate --config hooks": "hooks:1:1: is a directory hint: ",
+    "validate hooks": "hooks:1:1: is a directory hint: ",
     "stats --db /nowhere/x.db": '--db: no such file: "/nowhere/x.db"',
     "trust nowhere": 'nowhere" hint: name the directory of a project',
     "explain stop --ctx none.json": 'cannot read "none.json": No such file or directory hint: ',
@@ -155,6 +162,9 @@ IN_THE_CONFIG = {
     '{"hookrun": {"include": ["no.json"]}}': 'coder.json:1:26: included file not found: "no.json"',
     '{"hookrun": {"min_version": "99.0.0"}}': "needs hookrun 99.0.0 or newer",
     "\x00\x01\x02": "coder.json:1:1: ",
+    f'{{"hooks": [{HOOK[:-1]}, "enabled": false}}]}}': 'unknown hook field "enabled" hint: write "mode": "off"',
+    '{\n<<<<<<< HEAD\n"hooks": []\n=======\n}': "coder.json:2:1: an unfinished merge left its markers hint: keep one ",
+    '{"hooks": [{"event": "stop", "command": "./none.sh"}]}': "`none.sh` does not exist hint: create it, or ",
 }
 
 
@@ -200,3 +210,22 @@ def test_a_home_that_is_a_file(project: Project) -> None:
         done = hookrun(project, *words, HOME=str(home))
         assert "Traceback" not in done.stderr
         assert "internal error" not in done.stderr
+
+
+def test_a_name_that_yaml_reads_as_something_else(project: Project) -> None:
+    """`off` is a boolean in YAML: the hint is to quote it."""
+    (project.root / "hookrun.yaml").write_text("hooks:\n  - name: off\n    event: stop\n    command: 'true'\n")
+    done = hookrun(project, "validate")
+    check(done.status, done.stdout, done.stderr, "hookrun.yaml:2:11: `name` must be")
+    assert "hint: quote it\n" in done.stdout
+
+
+def test_a_syntax_error_shows_its_line_with_a_caret(project: Project) -> None:
+    """On a terminal, in three lines: the line of the file moves to leave room for the hint."""
+    (project.root / "coder.json").write_text('{"hooks": [{"event": "stop" "command": "x"}]}')
+    for columns in 80, 120:
+        error, line, caret = at_terminal(project, "validate", columns=columns).screen.splitlines()[:3]
+        assert error.startswith("error: coder.json:1:29: unexpected")
+        assert line[caret.index("^") :].startswith('"command"')
+        assert caret.endswith('^ put "," between items, or "}" after the last one')
+        assert max(map(len, (line, caret))) <= columns

@@ -11,7 +11,6 @@ import pytest
 
 from hookrun.config.schema import DEFAULTS_FIELDS, HOOK_FIELDS, SETTINGS, schema
 from hookrun.scaffold import declaration_file
-from hookrun.scaffold.declaration_file import SCHEMA_FILE
 from tests.cli.command import hookrun
 from tests.config.json_server import SERVER, JsonServer
 
@@ -39,7 +38,7 @@ def config(project: Project) -> Path:
     """A config file beside the schema that `hookrun config schema` prints."""
     path = project.root / "coder.json"
     path.write_text(TEXT)
-    (project.root / SCHEMA_FILE).write_text(hookrun(project, "config", "schema").stdout)
+    (project.root / "hookrun.schema.json").write_text(hookrun(project, "config", "schema").stdout)
     return path
 
 
@@ -132,33 +131,3 @@ def test_a_new_config_names_its_schema_in_the_documentation(
         texts.append((change.after or b"").decode())
     assert json.loads(texts[0]).get("$schema") == in_json
     assert texts[1].startswith(f"{in_yaml}hooks:\n")
-
-
-OLD = json.dumps(schema(), separators=(",", ":")) + "\n"
-HOOK = '  "hooks": [{"name": "one", "event": "stop", "command": "true"}]'
-OLD_JSON = f'{{\n  "$schema": "./{SCHEMA_FILE}",\n{HOOK}\n}}\n'
-OLD_YAML = f"# yaml-language-server: $schema=./{SCHEMA_FILE}\nhooks: []\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [("coder.json", OLD_JSON, f"{{\n{HOOK}\n}}\n"), ("hookrun.yaml", OLD_YAML, "hooks: []\n")],
-)
-def test_an_install_for_the_project_removes_the_schema_of_an_earlier_version(
-    project: Project, name: str, before: str, after: str
-) -> None:
-    """And its name from the config, whose other bytes stay; a schema that was changed stays with its name."""
-    config, beside = project.root / name, project.root / SCHEMA_FILE
-    config.write_text(before)
-    for changed in (OLD.replace("hookrun config", "my config"), OLD + "\n", "{"):
-        beside.write_text(changed)
-        assert hookrun(project, "install", "claude", "--scope", "project").status == 0
-        assert (beside.read_text(), config.read_text()) == (changed, before)
-    beside.write_text(OLD)
-    dry = hookrun(project, "install", "claude", "--scope", "project", "--dry-run").stdout
-    assert f"--- {beside}\n+++ /dev/null\n  (generated)" in dry
-    assert beside.exists()
-    done = hookrun(project, "install", "claude", "--scope", "project", "--json").json
-    assert done["removed"] == [str(beside)]
-    assert not beside.exists()
-    assert config.read_text() == after

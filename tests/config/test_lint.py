@@ -80,6 +80,12 @@ def test_a_condition_that_cannot_hold(tmp_path: Path, fields: dict[str, object],
     assert says in found
 
 
+def test_a_misspelt_argument_without_a_matcher(tmp_path: Path) -> None:
+    """The hook runs for tools that hookrun does not know, too: only what is like a known argument is doubted."""
+    (found,) = doubts(tmp_path, {"when": {"tool_args.comand": "x"}})
+    assert 'no known tool has the argument "comand"\nhint: did you mean "command"?' in found
+
+
 @rows(
     "fields",
     [
@@ -95,7 +101,7 @@ def test_a_condition_that_cannot_hold(tmp_path: Path, fields: dict[str, object],
         {"matcher": "Shell", "agents": ["cursor"]},
         {"matcher": "mail_*"},
         {"matcher": "bash", "when": {"tool_args.description": "x"}},
-        {"when": {"tool_args.comand": "x"}},
+        {"when": {"tool_args.recipient": "x"}},
         {"matcher": "mcp__mail__send", "when": {"tool_args.comand": "x"}},
         {"matcher": "bash|mcp__*", "when": {"tool_args.comand": "x"}},
         {"matcher": "bash", "when": {"tool_name": "bash", "agent_tool_name": "run_shell_command", "agent": "cl*"}},

@@ -60,7 +60,7 @@ def test_what_is_kept_is_shown(project: Project) -> None:
     assert '+      "full_until": "' in hookrun(project, "record", "on", "--dry-run").stdout
     assert not (project.home / ".config" / "hookrun" / "hooks.json").exists()
     project.user_hooks(audit={"keep": 3})
-    done = hookrun(project, "record", "on", "--for", "2h", "--json").json
+    done = hookrun(project, "record", "2h", "--json").json
     assert done["written"]
     assert "whole calls until" in str(done["notes"])
     config = json.loads((project.home / ".config" / "hookrun" / "hooks.json").read_text())
@@ -80,7 +80,7 @@ def test_a_log_that_is_switched_off_stays_off(project: Project) -> None:
 
 def test_wrong_times_and_agents_are_refused(project: Project) -> None:
     """An agent does not decide what is kept of it."""
-    assert "is not a time" in hookrun(project, "record", "on", "--for", "soon").stderr
+    assert "is not on, off or a time" in hookrun(project, "record", "soon").stderr
     done = hookrun_process(project, "record", "on", CLAUDECODE="1")
     assert (done.status, "agent" in done.stderr) == (1, True)
     assert not (project.home / ".config" / "hookrun" / "hooks.json").exists()

@@ -92,13 +92,11 @@ SERVES = pytest.mark.parametrize("serve", [False, True], ids=["", "serve"])
 @SERVES
 @pytest.mark.parametrize("language", languages())
 def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: bool) -> None:
-    """Written, built where it has to be, valid, and every case holds, its conditions' cases too; with `serve` twice."""
+    """Written, built where it has to be, valid, and every case holds; with `serve` twice."""
     for event, matcher in EVENTS:
         write(project, HookTemplateRequest(language, event, matcher, serve=serve))
-    conditions = {"tool_args.file_path": "src/*"}
-    write(project, HookTemplateRequest(language, when=conditions, name="protect-env-99", serve=serve))
     valid = hookrun(project, "validate")
-    assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS) + 1} hooks in 1 file: 0 errors, 0 warnings\n")
+    assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS)} hooks in 1 file: 0 errors, 0 warnings\n")
     done = hookrun(project, "test")
     assert done.status == 0, done.stdout
     cases = sum(len(yaml.safe_load(file.read_text())["cases"]) for file in project.root.glob("hooks/*.hooktest.yaml"))
@@ -115,7 +113,6 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, se
     for number, (event, matcher) in enumerate([*EVENTS, ("pre_tool_use", "bash"), ("pre_tool_use", "bash|write")]):
         write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}", serve=serve))
     write(project, HookTemplateRequest(language, name="no-sudo", serve=serve))
-    write(project, HookTemplateRequest(language, when={"tool_args.command": "*git push*"}, name="pushes", serve=serve))
     assert hookrun(project, "validate").stdout.endswith("0 errors, 0 warnings\n")
     done = json.loads(hookrun(project, "test", "--json").stdout)
     failed = {case["file"] for case in done["cases"] if not case["passed"]}
@@ -129,10 +126,8 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, se
 @pytest.mark.parametrize("language", languages())
 def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str, *, serve: bool) -> None:
     """Without the marks of its comment, for every kind of call, and only then."""
-    pushes = {"tool_args.command": "*git push*"}
     for number, (event, matcher) in enumerate([*EVENTS, ("pre_tool_use", "bash"), ("pre_tool_use", "bash|write")]):
         write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}", serve=serve))
-    write(project, HookTemplateRequest(language, when=pushes, name="pushes", serve=serve))
     for script in project.root.glob(f"hooks/*{LANGUAGES[language].suffix}"):
         head, opening, check = script.read_text().partition(CHECK_BELOW[language])
         script.write_text(head + opening + re.sub(r"(?m)^(\s*)(?:#|//) ?", r"\1", check))

@@ -87,7 +87,7 @@ def test_a_process_that_dies_takes_no_result_with_it(project: Project) -> None:
     )
     cases = [{**PUSH, "expect": {"action": "block"}} for _ in range(5 * MANY)]
     write(project, *cases[: 2 * MANY], {"event": "stop", "expect": {"fired": True}}, *cases[2 * MANY :])
-    status, output = hookrun_test(project, "--no-coverage")
+    status, output = hookrun_test(project)
     died = [case for case in output["cases"] if not case["passed"]]
     assert status == 1
     assert died
