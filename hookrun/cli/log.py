@@ -319,7 +319,7 @@ def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
 @in_workspace
 @json_option
 def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None:
-    """Show the result of a run and which hook decided it: of the last run of this project, or of the one with this id.
+    """Show the result of a run and which hook decided it: of the last one with hooks, or of the one with this id.
 
     The beginning of the id is enough.
     """
@@ -335,10 +335,13 @@ def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None
 
 def _find(runs: RunFilter, name: str) -> FireRecords:
     if name == "last":
-        found = runs.latest(1)
-        if not found:
-            raise click.ClickException(f"no matching entries\n{runs.why_nothing('why')}")
-        return found[-1]
+        last = next(runs.selected(), None)
+        if last is None:
+            raise click.ClickException(f"no matching entries\n{runs.why_nothing('log')}")
+        session = last.header.get("session_id")  # an older one's last call would be no answer
+        same = takewhile(lambda run: run.header.get("session_id") == session, runs.selected())
+        of_hooks = (run for run in same if run.hooks or run.header.get("declared") or run.answer != "continue")
+        return next(of_hooks, last)
     if len(name) < MIN_ID:
         raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
     found = audit_reader.latest_fires(
