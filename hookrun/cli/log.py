@@ -34,6 +34,7 @@ from hookrun.core.gate import with_end
 from hookrun.core.model import Failure, as_object
 from hookrun.core.text import diff, quote
 from hookrun.trust import allowed_calls
+from hookrun.trust.approvals import by_reason
 
 # Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2
@@ -282,10 +283,15 @@ def _changes(record: Record) -> Iterator[Line]:
 def _problems(header: Record) -> Iterator[str]:
     if header.get("off"):
         yield "HOOKRUN=0: every hook was switched off"
+    off: list[str] = []
     for key, label in LABELS.items():
         value = header.get(key)
-        for each in value if isinstance(value, list) else [value] if value else ():
-            yield f"{label}: {each}"
+        values = value if isinstance(value, list) else [value] if value else []
+        if key == "switched_off":
+            values = off = by_reason(dict(str(each).split(": ", 1) for each in values))
+        elif key == "notes":  # what an agent's user was shown of these
+            values = [each for each in values if str(each).removeprefix("hookrun: ") not in off]
+        yield from (f"{label}: {each}" for each in values)
 
 
 def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:

@@ -180,7 +180,7 @@ class UserDecisions:
             return Failure("untrusted", f"cannot be approved: {unread}")
         what, last = "not approved", self.inspector.last_approved(hook, self._store)
         if last is not None:
-            what = "its declaration has changed since it was approved"
+            what = "its config entry has changed since it was approved"
             if files is not None:
                 from hookrun.trust.snapshots import change_since_approval
 
@@ -191,6 +191,12 @@ class UserDecisions:
         """Cache the digests for the next run."""
         if self._inspector is not None and self._inspector.cache.changed:
             self._inspector.cache.keep()
+
+
+def by_reason(off: dict[str, str]) -> list[str]:
+    """Return `NAME, NAME: reason` for each reason of hooks that are off."""
+    reasons = dict.fromkeys(off.values())
+    return [f"{', '.join(name for name, each in off.items() if each == why)}: {why}" for why in reasons]
 
 
 def can_be_off(hook: Hook) -> bool:
