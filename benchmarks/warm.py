@@ -77,6 +77,7 @@ BARS = (
     Bar("cold: one sh hook / bare", "sh-wired", BASE, 1.7),
     Bar("cold: eight recipes, a harmless line / bare", "recipes-eight-wired", BASE, 1.8),
     Bar("cold: eight recipes, a line for their parser / bare", "recipes-parsed-wired", BASE, 2.6),
+    Bar("cold: the two with a catalogue", "recipes-ten-wired", "recipes-eight-wired", 1.0, MILLISECONDS),
     Bar("warm: no match / bare", "no-match-warm", BASE, 0.15),
     Bar("warm: one sh hook - the hook alone", "sh-warm", "sh-direct", 2.0, MILLISECONDS),
     Bar("warm: one sh hook / prek", "sh-warm", "prek-one", 0.4),

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 FIVE = ("block-destructive-commands", "no-force-push", "protect-files", "protect-hooks", "secret-scan")
 EIGHT = (*FIVE, "commit-message-check", "package-manager", "rate-limit")
-"""The recipes that look at shell commands."""
+"""The recipes that look at shell commands, but for those with a catalogue."""
+CATALOGUE = ("protect-data", "protect-cloud")
+"""The recipes with a catalogue."""
 LIMIT = {"calls": "100", "seconds": "0.2"}
 """The options of `rate-limit`, which no measurement reaches: with its default it would block all after 30 runs."""
 
@@ -92,6 +94,7 @@ class Warm:
             ),
             *self.ways("recipes-five", "five recipes, a harmless line", _recipes(FIVE)),
             *self.ways("recipes-eight", "eight recipes, a harmless line", _recipes(EIGHT)),
+            *self.ways("recipes-ten", "the same, and two with a catalogue", _recipes((*EIGHT, *CATALOGUE))),
             *self.ways("recipes-parsed", "eight recipes, a line for their parser", _recipes(EIGHT), command=PARSED),
             *(
                 case

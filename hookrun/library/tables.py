@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from json import dumps
 from threading import Lock
@@ -38,6 +39,13 @@ class Registry:
         with self._lock:
             self._declared = list(hooks)
             self.tables = {}
+        if self._declared:
+            # What runs them, as nothing can be loaded in a program that has run out of descriptors later.
+            import hookrun.library.encoding
+            import hookrun.library.processes
+
+            if "asyncio" in sys.modules:
+                import hookrun.library.group  # noqa: F401
 
     def register(self, handler: Handler, *, named: bool, replace: bool = False) -> None:
         """Add a handler; one of the same name is replaced and loses its position.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.recipes.catalogue import deciding
+from hookrun.recipes.catalogue import may_lose
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import SHELL_TOOLS
 
@@ -14,7 +14,7 @@ RECIPE = Recipe(
     "protect-cloud",
     "Ask before what clouds, clusters, containers and hosters keep is deleted, and before deploys and publishing; "
     "block the deletion in production.",
-    options=deciding.OPTIONS,
+    options=may_lose.OPTIONS,
     catches="""
         - What deletes in the clouds' and hosters' own tools (`aws`, `gcloud`, `az`, `doctl`, `hcloud`, `fly`, `heroku`,
           `vercel`, `netlify`, `railway`, `render`, `supabase`, `wrangler`, `firebase` and others), in object stores
@@ -50,10 +50,14 @@ RECIPE = Recipe(
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may remove what cannot be brought back. False is certain."""
-    return deciding.concerns(RECIPE, context)
+    return may_lose.concerns(RECIPE, context)
 
 
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that removes something in production, or a question where the target is unknown."""
-    return deciding.CatalogueGuard(RECIPE, context).verdict() if concerns(context) else None
+    if not concerns(context):
+        return None
+    from hookrun.recipes.catalogue.deciding import CatalogueGuard
+
+    return CatalogueGuard(RECIPE, context).verdict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.recipes.catalogue import deciding
+from hookrun.recipes.catalogue import may_lose
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import SHELL_TOOLS
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RECIPE = Recipe(
     "protect-data",
     "Ask before data in a database is destroyed; block it in production.",
-    options=deciding.OPTIONS,
+    options=may_lose.OPTIONS,
     catches="""
         - SQL that drops tables, schemas, databases, columns or partitions, truncates, and deletes or updates rows
           without a condition (`WHERE 1=1` is none), given to `psql`, `mysql`, `sqlite3`, `duckdb`,
@@ -47,10 +47,14 @@ RECIPE = Recipe(
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may destroy data. False is certain."""
-    return deciding.concerns(RECIPE, context)
+    return may_lose.concerns(RECIPE, context)
 
 
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that destroys data in production, or a question where the target is unknown."""
-    return deciding.CatalogueGuard(RECIPE, context).verdict() if concerns(context) else None
+    if not concerns(context):
+        return None
+    from hookrun.recipes.catalogue.deciding import CatalogueGuard
+
+    return CatalogueGuard(RECIPE, context).verdict()

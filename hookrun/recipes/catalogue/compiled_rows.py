@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COMPILED = os.path.join(os.path.dirname(__file__), "compiled.txt")
 # The entry points of packages with catalogues: a module beside whose file the YAML is.
 GROUP = "hookrun.catalogues"
-_PROGRAMS: dict[str, dict[str, list[str]]] = {}
+_PROGRAMS: dict[str, dict[str, str]] = {}
 _TEXTS: dict[object, str] = {}
 
 
@@ -32,13 +32,17 @@ class Catalogue:
         self._guard = guard
         self._more = tuple(more)
 
-    def programs(self) -> dict[str, list[str]]:
-        """Return the programs that the guard knows, with words of which a harmful line has one; [] if it has none."""
+    def programs(self) -> dict[str, str]:
+        """Return the programs that the guard knows, each with words of which a harmful line has one.
+
+        Between them is `|`: a cold call needs the words of few. "" if it has none.
+        """
         found = _shipped_programs(self._guard)
         for text in self._others():
             for name, words in _programs(_line(text, f"guard {self._guard}")).items():
                 before = found.get(name)
-                found = {**found, name: [] if not words or before == [] else [*(before or ()), *words]}
+                both = f"{before}|{words}" if before and words else ""
+                found = {**found, name: words if before is None else both}
         return found
 
     def rows(self, name: str) -> list[Row]:
@@ -57,7 +61,7 @@ def _line(text: str, name: str) -> str:
     return "" if start < 0 else text[start + len(name) + 1 : text.index("\n", start)]
 
 
-def _shipped_programs(guard: str) -> dict[str, list[str]]:
+def _shipped_programs(guard: str) -> dict[str, str]:
     if guard not in _PROGRAMS:
         begin, line = f"guard {guard}\t", "guard "
         with open(COMPILED, encoding="utf-8") as file:  # not the rows
@@ -67,9 +71,9 @@ def _shipped_programs(guard: str) -> dict[str, list[str]]:
     return _PROGRAMS[guard]
 
 
-def _programs(line: str) -> dict[str, list[str]]:
-    parted = (each.split("|") for each in line.split("\t") if each)
-    return {name: words for name, *words in parted}
+def _programs(line: str) -> dict[str, str]:
+    parted = (each.partition("|") for each in line.split("\t") if each)
+    return {name: words for name, _, words in parted}
 
 
 def _shipped() -> str:
