@@ -3,7 +3,7 @@
 HOOKRUN_AGENTS=DIRECTORY python scripts/record_terminal.py [--check]
 
 It needs the agents of the live tests and `pip install pyte`, a terminal in memory. The model is the tests' own; what is
-refused, by which words, is hookrun's and Claude Code's. With `--check`, as in CI, nothing is written: the exit status is 1
+refused, by which words, is hookrun's and Claude Code's. With `--check`, as in CI, nothing is written: it exits with 1
 if the picture would be another one, but for ids. tests/docs/test_picture.py compares the words without an agent.
 """
 

@@ -145,9 +145,8 @@ def prove_guards(state: AgentState, guards: Iterable[Hook], root: str) -> Findin
                 "guards", PROBLEM, f"{guard.name}: {'; '.join(wrong)}", cause, "`hookrun test` runs its tests"
             )
         else:
-            yield Finding(
-                "guards", OK, f"{guard.name}: blocked {stopped.call}; {count(len(passed), 'harmless call')} passed"
-            )
+            harmless = count(len(passed), "harmless call")
+            yield Finding("guards", OK, f"{guard.name}: blocked {stopped.call}; {harmless} passed")
 
 
 def _cases_of(guard: Hook, root: str) -> Iterator[Case]:

@@ -341,13 +341,11 @@ def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None
 
 def _find(runs: RunFilter, name: str) -> FireRecords:
     if name == "last":
-        last = next(runs.selected(), None)
-        if last is None:
+        if (last := next(runs.selected(), None)) is None:
             raise click.ClickException(f"no matching entries\n{runs.why_nothing('log')}")
         session = last.header.get("session_id")  # an older one's last call would be no answer
         same = takewhile(lambda run: run.header.get("session_id") == session, runs.selected())
-        of_hooks = (run for run in same if run.hooks or run.header.get("declared") or run.answer != "continue")
-        return next(of_hooks, last)
+        return next((run for run in same if run.hooks or run.header.get("declared") or run.answer != "continue"), last)
     if len(name) < MIN_ID:
         raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
     found = audit_reader.latest_fires(

@@ -214,8 +214,9 @@ class RunFilter:
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
             there = f"hookrun {command}{options} --all-projects"
             return f"hint: other projects have some: `{there}`"
-        where = "" if not any_project and RunFilter(self.at, {}).latest(1) else " --all-projects"
-        return f"hint: `hookrun log{where}` shows the latest runs"
+        if not any_project and RunFilter(self.at, {}).latest(1):
+            return "hint: `hookrun log` shows the latest runs"
+        return "hint: `hookrun log --all-projects` shows the latest runs"
 
     def require_known_hook(self) -> None:
         """Raise click.ClickException for the name of a hook that this project does not have."""

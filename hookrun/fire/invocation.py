@@ -381,10 +381,7 @@ class EventFire:
         trust.keep()
         if self.invocation.agent is None:
             return
-        from hookrun.trust.approvals import by_reason
-
-        for_a_time = {name: why for name, why in trust.off.items() if why != "disabled"}
-        chain.notes += [f"hookrun: {each}" for each in by_reason(for_a_time)]
+        chain.notes += [f"hookrun: {each}" for each in trust.off_for_a_time()]
         if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
             from hookrun.trust.notices import combine_failures, unapproved_behind
 

@@ -103,6 +103,10 @@ class UserDecisions:
         """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
 
+    def off_for_a_time(self) -> list[str]:
+        """Return `NAME, NAME: reason` of those that are not off for good."""
+        return by_reason({name: why for name, why in self.off.items() if why != "disabled"})
+
     def refusal(self, hook: Hook) -> Failure | None:
         """Return why the declaration alone forbids the hook, or None; reads no file."""
         if not self.need_approval or hook.layer not in UNTRUSTED_LAYERS:
