@@ -56,6 +56,12 @@ that `add guards` added. A level may have more recipes in a newer hookrun: repea
 
 ## Options
 
+```sh
+hookrun add package-manager --option node=pnpm
+```
+
+Or in the config:
+
 ```yaml title="hookrun.yaml"
 hooks:
   - recipe: block-destructive-commands@1
@@ -76,7 +82,7 @@ patterns. They follow quotes, variables set in the line, `cd`, functions, loops,
 shell and nested lines (`bash -c`, `eval`, `ssh`), and see through wrappers such as `sudo`, `env`, `xargs` and `find
 -exec`. Nothing is run or expanded: values that only the shell knows are unknown. Every branch counts as taken.
 
-A line that cannot contain one of a recipe's programs is not parsed. Parsing adds a few tens of milliseconds.
+A line that cannot contain one of a recipe's programs is not parsed.
 """
 
 

@@ -1,9 +1,10 @@
 """Draw docs/assets/start.svg: the real Claude Code, refused by a hook, as its terminal shows it.
 
-HOOKRUN_AGENTS=DIRECTORY python scripts/record_terminal.py
+HOOKRUN_AGENTS=DIRECTORY python scripts/record_terminal.py [--check]
 
 It needs the agents of the live tests and `pip install pyte`, a terminal in memory. The model is the tests' own; what is
-refused, by which words, is hookrun's and Claude Code's. tests/docs/test_picture.py says when it is out of date.
+refused, by which words, is hookrun's and Claude Code's. With `--check`, as in CI, nothing is written: it exits with 1
+if the picture would be another one, but for ids. tests/docs/test_picture.py compares the words without an agent.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import termios
 import time
+from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,9 @@ HOME = "/home/ada"
 PROMPT = "Make some room on the disk"
 ANSWER = "Your hook refused `rm -rf ~/`. Which directory may I clean up?"
 TURNS = (use("Bash", command="rm -rf ~/", description="Free some space"), say(ANSWER))
-TIME_LIMIT = 60.0
+ID = re.compile(r"(?<=why&#160;)[0-9a-f]{8}|(?<=allow&#160;)[0-9a-f]{6}")
+"""An id, which is another one each time."""
+TIME_LIMIT = 180.0
 """Seconds for Claude Code to show the answer."""
 
 FORMAT = """\
@@ -93,7 +97,12 @@ def main() -> None:
             environment |= Claude().environment(model.url)
             command = [str(PINS["claude"].program), PROMPT]
             screen = _converse(command, place.project, environment, until=ANSWER[-20:])
-        PICTURE.write_text(_picture(_rows(screen, str(place.home))))
+        drawn = _picture(_rows(screen, str(place.home)))
+    if "--check" not in sys.argv:
+        PICTURE.write_text(drawn)
+        return
+    was, now = (ID.sub("", text).splitlines() for text in (PICTURE.read_text(), drawn))
+    sys.exit("\n".join(unified_diff(was, now, str(PICTURE), "drawn now", lineterm="")) or None)
 
 
 def _converse(command: list[str], directory: Path, environment: dict[str, str], until: str | None) -> Any:

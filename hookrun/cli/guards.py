@@ -13,6 +13,7 @@ from typing import NamedTuple
 from hookrun.agents.base import native_event
 from hookrun.agents.known_tools import message_from_context
 from hookrun.cli.log_filter import RunFilter
+from hookrun.cli.printing import count
 from hookrun.config.approved_guards import is_guard
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords
@@ -79,7 +80,8 @@ NEVER_SILENT = "-"
 def guard_row(guard: Mapping[str, object]) -> list[str]:
     """Return a guard's row in a table with these columns."""
     times = [audit_reader.local_time(guard[name]) if guard[name] else "never" for name in ("last_run", "last_refusal")]
-    since = f"since {audit_reader.local_time(guard['silent_since'])}: {guard['calls_since']} calls without a run"
+    calls = count(int(str(guard["calls_since"])), "call")
+    since = f"since {audit_reader.local_time(guard['silent_since'])}: {calls} without a run"
     return [str(guard["name"]), str(guard["state"]), *times, since if guard["silent_since"] else NEVER_SILENT]
 
 
@@ -144,7 +146,8 @@ def prove_guards(state: AgentState, guards: Iterable[Hook], root: str) -> Findin
                 "guards", PROBLEM, f"{guard.name}: {'; '.join(wrong)}", cause, "`hookrun test` runs its tests"
             )
         else:
-            yield Finding("guards", OK, f"{guard.name}: blocked {stopped.call}; {len(passed)} harmless calls passed")
+            harmless = count(len(passed), "harmless call")
+            yield Finding("guards", OK, f"{guard.name}: blocked {stopped.call}; {harmless} passed")
 
 
 def _cases_of(guard: Hook, root: str) -> Iterator[Case]:

@@ -34,6 +34,7 @@ from hookrun.core.gate import with_end
 from hookrun.core.model import Failure, as_object
 from hookrun.core.text import diff, quote
 from hookrun.trust import allowed_calls
+from hookrun.trust.approvals import by_reason
 
 # Seconds between checks for new records.
 FOLLOW_INTERVAL = 0.2
@@ -282,10 +283,15 @@ def _changes(record: Record) -> Iterator[Line]:
 def _problems(header: Record) -> Iterator[str]:
     if header.get("off"):
         yield "HOOKRUN=0: every hook was switched off"
+    off: list[str] = []
     for key, label in LABELS.items():
         value = header.get(key)
-        for each in value if isinstance(value, list) else [value] if value else ():
-            yield f"{label}: {each}"
+        values = value if isinstance(value, list) else [value] if value else []
+        if key == "switched_off":
+            values = off = by_reason(dict(str(each).split(": ", 1) for each in values))
+        elif key == "notes":  # what an agent's user was shown of these
+            values = [each for each in values if str(each).removeprefix("hookrun: ") not in off]
+        yield from (f"{label}: {each}" for each in values)
 
 
 def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
@@ -319,7 +325,7 @@ def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
 @in_workspace
 @json_option
 def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None:
-    """Show the result of a run and which hook decided it: of the last run of this project, or of the one with this id.
+    """Show the result of a run and which hook decided it: of the last one with hooks, or of the one with this id.
 
     The beginning of the id is enough.
     """
@@ -335,10 +341,11 @@ def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None
 
 def _find(runs: RunFilter, name: str) -> FireRecords:
     if name == "last":
-        found = runs.latest(1)
-        if not found:
-            raise click.ClickException(f"no matching entries\n{runs.why_nothing('why')}")
-        return found[-1]
+        if (last := next(runs.selected(), None)) is None:
+            raise click.ClickException(f"no matching entries\n{runs.why_nothing('log')}")
+        session = last.header.get("session_id")  # an older one's last call would be no answer
+        same = takewhile(lambda run: run.header.get("session_id") == session, runs.selected())
+        return next((run for run in same if run.hooks or run.header.get("declared") or run.answer != "continue"), last)
     if len(name) < MIN_ID:
         raise click.UsageError(f"{quote(name)} is too short: give at least {MIN_ID} characters of a request id")
     found = audit_reader.latest_fires(

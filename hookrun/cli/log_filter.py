@@ -214,6 +214,8 @@ class RunFilter:
                     options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
             there = f"hookrun {command}{options} --all-projects"
             return f"hint: other projects have some: `{there}`"
+        if not any_project and RunFilter(self.at, {}).latest(1):
+            return "hint: `hookrun log` shows the latest runs"
         return "hint: `hookrun log --all-projects` shows the latest runs"
 
     def require_known_hook(self) -> None:

@@ -181,7 +181,7 @@ def _not_included(text: SpanEditor, declarations: str, path: str, home: str, mig
     for index, item in reversed([*enumerate(listed if isinstance(listed, list) else [])]):
         if os.path.realpath(included_path(declarations, str(item), home)) == os.path.realpath(path):
             text = text.remove(("hookrun", "include", index))
-            migrated.notes.append(f"{declarations}: {path} leaves include, or these hooks would run twice")
+            migrated.notes.append(f"{declarations}: {path} is no longer included: its hooks would run twice")
     if text.at(("hookrun", "include_claude")) is True and claude_settings.is_settings(path):
         directory = f"{os.path.dirname(declarations)}/{CLAUDE_DIRECTORY}"
         beside = [f"{directory}/{name}" for name in CLAUDE_FILES if os.path.exists(f"{directory}/{name}")]
@@ -194,7 +194,7 @@ def _not_included(text: SpanEditor, declarations: str, path: str, home: str, mig
                 "remove include_claude, and list the other files under include"
             )
         text = text.remove(("hookrun", "include_claude"))
-        migrated.notes.append(f"{declarations}: include_claude is left out, or these hooks would run twice")
+        migrated.notes.append(f"{declarations}: `include_claude` is removed: these hooks would run twice")
     return text
 
 

@@ -137,8 +137,8 @@ def _offer_approval(tested: TestRun) -> None:
     waiting = [each for each in project.hooks() if here and each.state in UNDECIDED and each.hook.name in tried]
     if not waiting:
         return
-    print_message(runs_here([each.hook.name for each in waiting]), "note")
     if not user_is_present(CommandReport(at, as_json=False, dry_run=False)):
+        print_message(runs_here([each.hook.name for each in waiting]), "note")
         return
     advising = [each.hook.name for each in waiting if each.hook.mode == "advise"]
     if advising and confirm(f"Enforce {one_of(advising, 'and')} from now on, in place of `mode: advise`?"):

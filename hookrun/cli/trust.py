@@ -257,7 +257,7 @@ def _approve(project: Project, found: ProjectHook, texts: Texts) -> Line:
     if now.digest == found.digest:
         project.approve(found, texts)
         return f"  approved {found.hook.name}", "ok"
-    changed = snapshots.named_changes(found.inspection.files, now.inspection.files) or "its declaration"
+    changed = snapshots.named_changes(found.inspection.files, now.inspection.files) or "its config entry"
     return f"  not approved: {changed} changed while you looked; run `hookrun trust` again", "warning"
 
 
@@ -294,6 +294,7 @@ def _description(found: ProjectHook, project: Project, texts: Texts) -> Iterator
         yield _field("recipe", f"{recipe.name}, which ships with hookrun: {recipe.summary}")
         yield _field("event", f"{', '.join(hook.events)}{_conditions(hook)}")
         yield _field("on failure", f"{hook.on_failure}, mode {hook.mode}{options}")
+        yield from _changes(found, project, texts)
         return
     yield from _facts_of(found, project)
     files = {name: text for name, text in texts.items() if name != snapshots.DECLARATION}

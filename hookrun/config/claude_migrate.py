@@ -81,9 +81,10 @@ def migrate(file: ConfigFile, there: list[object]) -> Migrated:
             migrated.notes.append(f"{hook.location()}: kept in Claude Code's form: {why}")
     migrated.notes += _changes(migrated.hooks)
     names = {each["name"] for each in migrated.hooks}
-    if lines := ", ".join(str(hook.line) for _, hook in found if hook.name in names):
-        twice = "if hookrun is installed there, remove them, or they run twice"
-        migrated.notes.append(f"{file.path}: Claude Code also runs the hooks at lines {lines}: {twice}")
+    if lines := [str(hook.line) for _, hook in found if hook.name in names]:
+        which = f"the hook at line {lines[0]}" if len(lines) == 1 else f"the hooks at lines {', '.join(lines)}"
+        twice = "remove that there before you connect it, or it runs twice"
+        migrated.notes.append(f"{file.path}: Claude Code also runs {which}: {twice}")
     return migrated
 
 

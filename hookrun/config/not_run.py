@@ -55,7 +55,8 @@ def not_run(examined: LoadedConfig) -> list[NotRun]:
     """Return the hooks of the project that hookrun does not run, in the order of agents."""
     root = examined.project
     read = {os.path.realpath(file.path) for file in examined.files}
-    found = [*_of_agents(root, read), *_in_frontmatter(root)]
+    run = {(hook.dialect, str(hook.target)) for hook in examined.declarations.hooks}
+    found = [*_of_agents(root, read, run), *_in_frontmatter(root)]
     return [*found, *(NotRun(name, "a plugin of Claude Code", 1) for name in examined.passed_over)]
 
 
@@ -68,7 +69,7 @@ def notice(found: list[NotRun]) -> str | None:
     return f"{text}\nhint: `hookrun init` includes {one_of(names, 'and')}" if names else text
 
 
-def _of_agents(root: str, read: set[str]) -> Iterator[NotRun]:
+def _of_agents(root: str, read: set[str], run: set[tuple[str, str]]) -> Iterator[NotRun]:
     for agent, patterns in SETTINGS_GLOBS.items():
         names = dict.fromkeys(name for each in patterns for name in sorted(glob(each, root_dir=root)))
         for name in names:
@@ -76,18 +77,18 @@ def _of_agents(root: str, read: set[str]) -> Iterator[NotRun]:
             if not os.path.isfile(path) or os.path.realpath(path) in read:
                 continue
             if agent in DIALECTS and name.endswith(".json"):
-                if (hooks := _handlers(path, agent)) > 0:
+                if (hooks := _handlers(path, agent, run)) > 0:
                     yield NotRun(name, dialect(agent).title, hooks, includable=True)
             elif agent != "claude" and (hooks := _programs(path)) > 0:
                 yield NotRun(name, title(agent), hooks)
 
 
-def _handlers(path: str, agent: str) -> int:
-    """Return how many handlers in a file are not hookrun's own."""
+def _handlers(path: str, agent: str, run: set[tuple[str, str]]) -> int:
+    """Return how many handlers in a file are not hookrun's own, nor hooks of a config since `migrate`."""
     if agent == "claude" and not is_settings(path):
         return 0
     file = load_file(path, "project")
-    return sum(not fire_calls(str(line)) for line in _lines(file))
+    return sum(not fire_calls(line) and (agent, line) not in run for line in map(str, _lines(file)))
 
 
 def _lines(file: ConfigFile) -> Iterable[object]:

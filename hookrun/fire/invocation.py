@@ -381,7 +381,7 @@ class EventFire:
         trust.keep()
         if self.invocation.agent is None:
             return
-        chain.notes += [f"hookrun: hook {name}: {why}" for name, why in trust.off.items() if why != "disabled"]
+        chain.notes += [f"hookrun: {each}" for each in trust.off_for_a_time()]
         if self.candidates is not None and not failed.isdisjoint(("untrusted", "declaration")):
             from hookrun.trust.notices import combine_failures, unapproved_behind
 

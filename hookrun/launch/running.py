@@ -82,6 +82,7 @@ def foreign_server(found: LauncherFile) -> str | None:
     if found.socket is None:
         return None
     path = socket_here(found.socket)
+    holder = listening(path)  # before it is asked: a server that is out of date ends then
     try:
         with socket.socket(socket.AF_UNIX) as client, directory_of(path) as name:
             client.settimeout(1)
@@ -89,11 +90,14 @@ def foreign_server(found: LauncherFile) -> str | None:
             pid, _ = caller.credentials(client)
     except OSError:
         return None
-    words, holder = (read_or_none(f"/proc/{pid}/cmdline") or b"").split(b"\0"), listening(path)
+    words = (read_or_none(f"/proc/{pid}/cmdline") or b"").split(b"\0")
     wanted = [*map(os.fsencode, found.command[:-1]), b"serve"]
-    is_known = not os.path.exists("/proc/self/exe") or (
-        words[: len(wanted)] == wanted and os.path.samefile(f"/proc/{pid}/exe", found.command[0])
-    )
+    try:
+        is_known = not os.path.exists("/proc/self/exe") or (
+            os.path.samefile(f"/proc/{pid}/exe", found.command[0]) and words[: len(wanted)] == wanted
+        )
+    except FileNotFoundError:  # it has ended
+        return None
     if is_known and holder is not None and holder[0] == pid:
         return None
     return f"pid {pid} ({b' '.join(words)[:MAX_COMMAND].decode(errors='replace').strip()})"

@@ -130,8 +130,11 @@ def reproduce_command(run: CaseRun) -> str:
     here = config is None or config.rootless or config.root == os.getcwd()
     directory = f"cd {quote(config.root)} && " if config is not None and not here else ""
     option = f" --config {quote(case.file.config)}" if case.file.config is not None else ""
-    env = "".join(f"{name}={quote(value)} " for name, value in case.env.items())
-    return f"{directory}printf %s {quote(context)} | {env}hookrun fire {case.event} --explain{option}"
+    env, wanted = dict(case.env), run.hooks
+    if others := [each.name for each in config.hooks if each.name not in wanted] if config and wanted else []:
+        env["HOOKRUN_SKIP"] = ",".join(others)
+    variables = "".join(f"{name}={quote(value)} " for name, value in env.items())
+    return f"{directory}printf %s {quote(context)} | {variables}hookrun fire {case.event} --explain{option}"
 
 
 def as_json(done: TestRun, coverage: Coverage | None, *, ok: bool) -> dict[str, object]:

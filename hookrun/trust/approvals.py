@@ -103,6 +103,10 @@ class UserDecisions:
         """Return `NAME: reason` of each hook that would have run."""
         return [f"{name}: {why}" for name, why in self.off.items()]
 
+    def off_for_a_time(self) -> list[str]:
+        """Return `NAME, NAME: reason` of those that are not off for good."""
+        return by_reason({name: why for name, why in self.off.items() if why != "disabled"})
+
     def refusal(self, hook: Hook) -> Failure | None:
         """Return why the declaration alone forbids the hook, or None; reads no file."""
         if not self.need_approval or hook.layer not in UNTRUSTED_LAYERS:
@@ -180,7 +184,7 @@ class UserDecisions:
             return Failure("untrusted", f"cannot be approved: {unread}")
         what, last = "not approved", self.inspector.last_approved(hook, self._store)
         if last is not None:
-            what = "its declaration has changed since it was approved"
+            what = "its config entry has changed since it was approved"
             if files is not None:
                 from hookrun.trust.snapshots import change_since_approval
 
@@ -191,6 +195,12 @@ class UserDecisions:
         """Cache the digests for the next run."""
         if self._inspector is not None and self._inspector.cache.changed:
             self._inspector.cache.keep()
+
+
+def by_reason(off: dict[str, str]) -> list[str]:
+    """Return `NAME, NAME: reason` for each reason of hooks that are off."""
+    reasons = dict.fromkeys(off.values())
+    return [f"{', '.join(name for name, each in off.items() if each == why)}: {why}" for why in reasons]
 
 
 def can_be_off(hook: Hook) -> bool:

@@ -22,7 +22,7 @@ LARGEST_FILE = 64 << 10
 LARGEST = 512 << 10
 
 # Name of the declaration among the texts.
-DECLARATION = "declaration"
+DECLARATION = "config entry"
 
 # How the text of a file begins that is not stored in full.
 PARTS = ("[not kept", *(f"[{digit}" for digit in "0123456789"))
@@ -104,7 +104,7 @@ def change_since_approval(home: str, digest: str, approved: Approved, files: lis
         return "it was approved by an older version of hookrun, which covered fewer files"
     before = read(home, digest)
     changed = changed_files(before, files) if before is not None else ["it"]
-    what = named(changed) or "its declaration"
+    what = named(changed) or "its config entry"
     verb = "have" if len(changed) > 1 else "has"
     return f"{what} {verb} changed since it was approved"
 

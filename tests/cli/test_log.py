@@ -131,7 +131,7 @@ def test_runs_of_other_projects_are_shown_on_request(project: Project) -> None:
     why = hookrun(project, "why", cwd=other)
     assert (why.status, why.stderr.splitlines()) == (
         1,
-        ["error: no matching entries", "hint: other projects have some: `hookrun why --all-projects`"],
+        ["error: no matching entries", "hint: other projects have some: `hookrun log --all-projects`"],
     )
     for options in (("--all-projects",), ("--project", str(project.root)), ("--project", project.root.name)):
         assert heads(hookrun(project, "log", *options, cwd=other / "src").stdout)[-1].split("  ")[1] == last[:8]
@@ -142,7 +142,7 @@ def test_nothing_found_says_why(project: Project) -> None:
     """No run yet, the audit switched off, and names that are nearly right."""
     assert hookrun(project, "log").stdout.splitlines()[1].startswith("hint: nothing is recorded yet; `hookrun doctor`")
     three_fires(project)
-    hint = "hint: `hookrun log --all-projects` shows the latest runs"
+    hint = "hint: `hookrun log` shows the latest runs"
     assert hookrun(project, "log", "--tool", "read").stdout.splitlines() == ["no matching entries", hint]
     project.user_hooks(audit=False)
     assert "the setting `audit` is false" in hookrun(project, "log", "--tool", "none").stdout
@@ -294,6 +294,16 @@ def test_why_names_who_decided_in_its_first_line(project: Project) -> None:
     assert shown[2][-1] == "  late: did not run: guard already ended the chain"
     assert hookrun(project, "why").stdout.splitlines() == shown[2]
     assert hookrun(project, "why", "last", "--json").json["answer"] == shown[2][0]
+
+
+def test_why_passes_over_the_end_of_a_session_for_which_there_are_no_hooks(project: Project) -> None:
+    """Every agent sends it last; a session without any hooks is shown as it ended, not an older one."""
+    project.hooks({"name": "guard", "event": "pre_tool_use", "command": "echo R >&2; exit 2"})
+    for event in ("pre_tool_use", "stop", "session_end"):
+        project.fire(LS, event=event)
+    assert hookrun(project, "why").stdout.splitlines()[0] == "pre_tool_use bash: blocked by guard: R"
+    project.fire({"session_id": "s2"}, event="session_end")
+    assert hookrun(project, "why").stdout.splitlines()[0] == "session_end: continued: no hooks"
 
 
 def test_the_first_line_of_why_is_short(project: Project) -> None:

@@ -60,7 +60,7 @@ def test_shown_and_not_written(project: Project) -> None:
     done = hookrun(project, "migrate", "--dry-run")
     assert done.status == 0
     assert '+      "matcher": "bash",' in done.stdout
-    assert "Claude Code also runs the hooks at lines" in done.stderr
+    assert "Claude Code also runs the hook at line " in done.stderr
     assert not (project.root / "coder.json").exists()
 
 
@@ -254,7 +254,7 @@ def test_settings_that_were_included_are_not_any_more(project: Project) -> None:
     path = project.root / "coder.json"
     path.write_text(json.dumps({"hookrun": {"include": ["other.json", "./.claude/settings.json"]}}))
     done = hookrun(project, "migrate")
-    assert f"{project.root}/.claude/settings.json leaves include" in done.stderr
+    assert f"{project.root}/.claude/settings.json is no longer included" in done.stderr
     assert json.loads(path.read_text())["hookrun"] == {"include": ["other.json", "claude-hooks.json"]}
     hooks = project.fire().verdict["hooks"]
     assert isinstance(hooks, list)
@@ -267,7 +267,7 @@ def test_include_claude_is_removed_with_the_settings_that_are_moved(project: Pro
     path = project.root / "coder.json"
     path.write_text('{"hookrun": {"include_claude": true, "audit": false}}')
     done = hookrun(project, "migrate")
-    assert (done.status, "include_claude is left out" in done.stderr) == (0, True)
+    assert (done.status, "`include_claude` is removed" in done.stderr) == (0, True)
     assert json.loads(path.read_text())["hookrun"] == {"audit": False}
 
 

@@ -50,6 +50,15 @@ def test_every_view_of_the_hooks_names_them(project: Project, words: tuple[str, 
     assert "hookrun does not run" not in hookrun(project, *words).stderr
 
 
+def test_hooks_that_a_config_has_now_are_run(project: Project) -> None:
+    """After `migrate`: to include them would run them twice. What was added since is not run."""
+    write(project, ".claude/settings.json", {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [HANDLER]}]}})
+    assert hookrun(project, "migrate").status == 0
+    assert found(project) == []
+    write(project, ".claude/settings.json", GROUPS)
+    assert found(project) == [".claude/settings.json (1 hook of Claude Code)"]
+
+
 @rows(
     "name, data, expected",
     [

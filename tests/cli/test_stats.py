@@ -234,7 +234,7 @@ def test_filters(project: Project) -> None:
     assert hooks("--event", "Stop") == ["b"]
     assert hooks("--agent", "claude") == []
     nothing = hookrun(project, "stats", "--agent", "claude")
-    assert nothing.stdout == "no matching entries\nhint: `hookrun log --all-projects` shows the latest runs\n"
+    assert nothing.stdout == "no matching entries\nhint: `hookrun log` shows the latest runs\n"
     misspelt = hookrun(project, "stats", "--hook", "gard")
     assert (misspelt.status, misspelt.stderr) == (1, 'error: no hook named "gard" here\nhint: did you mean "guard"?\n')
 

@@ -90,6 +90,14 @@ def test_the_line_to_try_a_case_does_the_same(project: Project) -> None:
     assert (json.loads(seen)["tool_args"], word) == ({"command": "a\n'\\t' $(b)"}, " it's")
 
 
+def test_the_line_to_try_a_case_of_one_hook_runs_that_hook_alone(project: Project) -> None:
+    """Else it would show the answer of another one, as where that blocks everything."""
+    project.hooks({"name": "first", "command": "exit 2"}, {"name": "second", "command": "true"})
+    write(project, {**PUSH, "hook": "second", "expect": BLOCKED})
+    shown = hookrun(project, "test").stdout
+    assert "| HOOKRUN_SKIP=first hookrun fire pre_tool_use --explain\n" in shown
+
+
 def test_a_broken_file_is_told_and_the_others_are_run(project: Project) -> None:
     """It is no success either."""
     project.hooks(GUARD)

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.launch import launcher_file
+from hookrun.launch import caller, launcher_file
 from hookrun.launch.client import compiled_client
+from hookrun.launch.launcher_file import LauncherFile
+from hookrun.launch.running import foreign_server
 from hookrun.launch.server_socket import directory_of, socket_here, take_lock
 from tests.cli.command import hookrun
 from tests.fire.agents import Agent, Told, run, says
+from tests.waiting import until
 from tests.warm import serving
 
 if TYPE_CHECKING:
@@ -24,6 +27,21 @@ if TYPE_CHECKING:
     from tests.conftest import Project
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose socket it is")
+
+ENDS_WHEN_ASKED = """
+import socket
+from hookrun.launch.server_socket import release_lock, sign_lock, take_lock
+path = {path!r}
+lock = take_lock(path)
+sign_lock(lock, "home")
+with socket.socket(socket.AF_UNIX) as listener:
+    listener.bind(path)
+    listener.listen()
+    print("ready", flush=True)
+    listener.accept()
+    release_lock(path, lock)
+    listener.accept()
+"""
 
 
 @pytest.fixture
@@ -71,6 +89,26 @@ def test_it_is_named(project: Project) -> None:
         printed = hookrun(project, command).stdout.replace("\n", " ")
         assert expected in printed, command
         assert "is not its server" in " ".join(printed.split()), command
+
+
+def test_a_server_that_ends_because_it_is_asked_is_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is out of date does, and leaves its lock: the first `doctor` after an installation found that."""
+    base = str(tmp_path / "s")
+
+    def credentials(client: socket.socket) -> tuple[int, int]:
+        until(lambda: not Path(f"{socket_here(base)}.lock").exists(), "it keeps its lock")
+        return peer(client)
+
+    peer = caller.credentials
+    monkeypatch.setattr(caller, "credentials", credentials)
+    script = tmp_path / "server.py"
+    script.write_text(ENDS_WHEN_ASKED.format(path=socket_here(base)))
+    with subprocess.Popen([sys.executable, str(script), "serve"], stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        found = foreign_server(LauncherFile([sys.executable, str(script), "fire"], base))
+        server.kill()
+    assert found is None
 
 
 def test_the_server_is_not_one(project: Project) -> None:

@@ -322,7 +322,10 @@ def test_what_is_disabled_for_a_time_is_the_users_and_every_fire_says_so(agent: 
     assert hookrun(project, "enable", "mine").status == 0
     assert agent.fire().blocked
     assert at_terminal(project, "disable", "--all").status == 0
-    assert agent.fire().failures == {}
+    answer = agent.fire()
+    assert answer.failures == {}
+    for shown in (answer.output, hookrun(project, "log", "-n", "1").stdout):
+        assert shown.count("disabled until") == shown.count("mine, other: disabled until") == 1
     store = project.home / ".local/share/hookrun/trust.json"
     for begin, until in ((0, 1), (2**40, 2**41)):  # one that has expired; one from before the clock was set back
         data = json.loads(store.read_text())

@@ -216,7 +216,7 @@ def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
     assert "hooks/guard.sh, hooks/lib.sh have changed since it was approved" in agent.fire().details["guard"]
     hookrun(project, "trust", "--yes", *agent.digests())
     project.hooks({**fields, "timeout": 7})
-    assert "its declaration has changed since it was approved" in agent.fire().details["guard"]
+    assert "its config entry has changed since it was approved" in agent.fire().details["guard"]
 
 
 @pytest.mark.slow
