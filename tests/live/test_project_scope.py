@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from hookrun.core.state import account_home
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import ScriptedModel, Turn, say
 from tests.account import can_make_accounts, second_account
 from tests.live.conftest import settle
-from tests.live.driver import put
 from tests.live.installed import PINS
-from tests.live.model import ScriptedModel, Turn, say
 from tests.live.run import PACKAGE, Agent, Place, Ran
 from tests.waiting import limit
 

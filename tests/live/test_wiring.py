@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.live.driver import change, put
-from tests.live.drivers.opencode import OpenCode, furnish
-from tests.live.installed import ROOT
-from tests.live.model import say
+from hookrun_conformance import HOOKS
+from hookrun_conformance.driver import change, furnish, put
+from hookrun_conformance.drivers.opencode import OpenCode
+from hookrun_conformance.model import say
+from tests.live.installed import PINS
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
@@ -25,7 +26,7 @@ def trust_the_project(agent: Agent) -> None:
     elif agent.name == "copilot":
         change(home / ".copilot" / "config.json", trusted_folders=[project])
     elif isinstance(agent.driver, OpenCode):
-        furnish(agent.place.project / agent.driver.project, f"{agent.name}-plugin")
+        furnish(agent.place.project / agent.driver.project, PINS[f"{agent.name}-plugin"].directory)
     elif agent.name == "pi":
         put(home / ".pi" / "agent" / "trust.json", {project: True})
 
@@ -68,7 +69,7 @@ def test_copilot_fires_once_where_claude_is_wired_too(copilot: Agent) -> None:
 def test_copilot_is_answered_in_its_own_words_through_claude_s_settings(copilot: Agent) -> None:
     """If hookrun is installed for Claude only: a refused command does not run, and the model gets the reason."""
     copilot.place.hooks.parent.mkdir(parents=True)
-    copilot.place.hooks.write_text((ROOT / "tests" / "live" / "hooks.json").read_text())
+    copilot.place.hooks.write_text(HOOKS.read_text())
     trust_the_project(copilot)
     copilot.install("--scope", "project", name="claude")
     ran = copilot.run(copilot.driver.shell("echo forbidden > made.txt"), copilot.driver.shell("echo remarkable"), DONE)
