@@ -373,7 +373,7 @@ def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]
     help="Send recorded messages through the installed commands to a probe, and calls to each guard: one that it must "
     "block, ten that must pass.",
 )
-@click.option("--measure", "measuring", is_flag=True, help="Only run `hookrun conformance` for the agents.")
+@click.option("--measure", "measuring", is_flag=True, help="Measure what the agents do with hooks, instead.")
 @json_option
 @in_workspace
 def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, measuring: bool, as_json: bool) -> int:
