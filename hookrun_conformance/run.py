@@ -83,6 +83,7 @@ class RunningAgent:
         self.place = place
         self.installation = installation
         self.limit = limit
+        self.settings: Json = {"warm": "off"}  # a server would outlive the account
         self.model = ScriptedModel()
         driver.settle(place.home, self.model.url)
         settings = getattr(driver, "directory", None)
@@ -105,7 +106,7 @@ class RunningAgent:
 
     def declare(self, *hooks: Mapping[str, object]) -> None:
         """Declare the user's own hooks, and install hookrun for their events."""
-        put(self.place.hooks, {"hooks": list(hooks)})
+        put(self.place.hooks, {"hookrun": self.settings, "hooks": list(hooks)})
         self.install()
 
     def install(self, *options: str, name: str | None = None, package: Path = PACKAGE, cwd: Path | None = None) -> None:

@@ -35,6 +35,7 @@ class Agent(RunningAgent):
     def __init__(self, driver: Driver, place: Place, *, warm: bool = False) -> None:
         super().__init__(driver, place, installation(driver.name), limit())
         self.warm = warm
+        self.settings = {}
         self.servers = ExitStack()
 
     def __exit__(self, *_: object) -> None:
