@@ -23,7 +23,7 @@ AGENTS = tuple(json.loads((ROOT / "tests" / "live" / "agents.json").read_bytes()
 
 OWN = (
     r"hookrun/agents/({names})[._]",
-    r"tests/live/drivers/({names})\.py",
+    r"hookrun_conformance/drivers/({names})\.py",
     r"tests/live/(?:test_)?({names})_",
     r"hookrun/({names})/",
 )
@@ -31,7 +31,7 @@ OWN = (
 
 SHARED = (
     *(r"hookrun/agents/", r"hookrun/wiring/", r"hookrun/fire/", r"hookrun/launch/client/"),
-    *(r"hookrun/(?:start|launcher_file)\.py", r"tests/live/"),
+    *(r"hookrun/(?:start|launcher_file)\.py", r"tests/live/", r"hookrun_conformance/"),
 )
 """Patterns of files that concern all agents, if they are not one agent's."""
 

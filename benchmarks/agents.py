@@ -20,9 +20,9 @@ from pathlib import Path
 
 from measure import BrokenCaseError, Spread, columns, machine
 
-from tests.live.drivers import DRIVERS
+from hookrun_conformance.drivers import DRIVERS
+from hookrun_conformance.model import say
 from tests.live.installed import PINS, absent
-from tests.live.model import say
 from tests.live.run import Agent, Place, Ran
 
 GUARD = """#!/bin/sh

@@ -25,9 +25,9 @@ from measure import BrokenCaseError, Spread, columns, machine
 
 from hookrun.agents import load
 from hookrun.core.events import GATES
-from tests.live.drivers import DRIVERS
+from hookrun_conformance.drivers import DRIVERS
+from hookrun_conformance.model import Turn, say
 from tests.live.installed import absent
-from tests.live.model import Turn, say
 from tests.live.run import Agent, Place, Ran
 
 NAME = "claude"

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from measure import BrokenCaseError, columns, processor_time
 from warm_cases import COPROCESS, NODE, awaited_server
 
-from tests.live.driver import change, put
-from tests.live.drivers import DRIVERS
+from hookrun_conformance.driver import change, put
+from hookrun_conformance.drivers import DRIVERS
+from hookrun_conformance.model import say
 from tests.live.installed import absent
-from tests.live.model import say
 from tests.live.run import Agent, Place, Ran
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from hookrun import agents  # noqa: E402  # the package beside this program, not
 from hookrun.agents.base import native_event  # noqa: E402
 from hookrun.agents.callers import CALLERS, UNKNOWN  # noqa: E402
 from hookrun.agents.formats import Reply  # noqa: E402
-from hookrun.agents.grades import GRADED, MEANINGS, fallback, grades  # noqa: E402
+from hookrun.agents.grades import GRADED, MEANINGS, fallback, grades, measured  # noqa: E402
 from hookrun.agents.reply import DEGRADATIONS  # noqa: E402
 from hookrun.core import session  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.wiring import plan  # noqa: E402  # the package beside this program, not an installed one
+from hookrun_conformance.scenarios import SCENARIOS as KIT  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,8 +62,13 @@ and `--explain` show it, and the user is notified once per session.
 GRADES = """
 ## Grades
 
-What a hook's decision is worth in each agent, with the newest version that was measured and when. `hookrun status
---json` has it, `hookrun doctor` says if the installed agent is newer.
+What a hook's decision is worth in each agent, in the newest version measured; `hookrun doctor` says if yours is newer.
+
+"""
+
+
+SCENARIOS = """
+Each scenario of [`hookrun conformance`](../guides/conformance.md):
 
 """
 
@@ -164,6 +170,8 @@ def page() -> str:
         "".join(f"- **{name}**: {meaning}.\n" for name, meaning in MEANINGS.items()),
         "\n",
         _grades([*modules, *callers]),
+        SCENARIOS,
+        _scenarios([each for each in modules if measured(each)["grades"]]),
         EVENTS,
         _events(modules),
         TOOLS,
@@ -201,8 +209,15 @@ def _grades(modules: Sequence[Agent]) -> str:
     return table(["", "measured", *(f"`{name}`" for name in GRADED)], rows)
 
 
+def _scenarios(modules: Sequence[Agent]) -> str:
+    seen = {f"`{module.NAME}`": measured(module)["grades"] for module in modules}
+    names = [each.name for each in KIT if any(each.name in grades for grades in seen.values())]
+    rows = [[f"`{name}`", *(f"`{grades.get(name, '-')}`" for grades in seen.values())] for name in names]
+    return table(["", *seen], rows)
+
+
 def _measured(module: Agent) -> list[str]:
-    return [plan.newest_measured(module), module.MEASURED_ON] if module.MEASURED_ON else []
+    return [found for name in ("version", "date") if (found := measured(module)[name])]
 
 
 def _natives(module: Agent, event: str) -> str:
@@ -256,15 +271,15 @@ def _agent(module: Agent) -> str:
         for native, when in module.INSTALL.get("on_demand", {}).items()
     ]
     unmeasured = [
-        f"Responses to {', '.join(f'`{native}`' for native in natives)} follow its documentation; not measured."
+        f"By its documentation, not measured: {', '.join(f'`{native}`' for native in natives)}."
         for natives in [getattr(module, "UNMEASURED", ())]
         if natives
     ]
     unmapped = [f"Not mapped: `{native}` ({why})." for native, why in NOT_MAPPED.get(module.NAME, {}).items()]
     notes = "".join(f"- {note}\n" for note in (*module.NOTES, *unmeasured, *often, *unmapped))
     return (
-        f"\n## {module.DISPLAY_NAME} (`{module.NAME}`)\n\nMeasured: {module.TESTED_VERSIONS}. "
-        f"Variable for the project: {variables}.\n\n{notes}\n{table(header, rows)}"
+        f"\n## {module.DISPLAY_NAME} (`{module.NAME}`)\n\n"
+        f"Project variable: {variables}.\n\n{notes}\n{table(header, rows)}"
     )
 
 

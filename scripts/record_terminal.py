@@ -35,10 +35,10 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.live.driver import put  # noqa: E402  # the tests beside this program
-from tests.live.drivers.claude import Claude  # noqa: E402
+from hookrun_conformance.driver import put  # noqa: E402  # the tests beside this program
+from hookrun_conformance.drivers.claude import Claude  # noqa: E402
+from hookrun_conformance.model import ScriptedModel, say, use  # noqa: E402
 from tests.live.installed import PINS  # noqa: E402
-from tests.live.model import ScriptedModel, say, use  # noqa: E402
 from tests.live.run import Place  # noqa: E402
 
 PICTURE = ROOT / "docs" / "assets" / "start.svg"

@@ -57,7 +57,6 @@ class Caller:
     `formats` lists what it obeys. Its tools are in known_tools.OTHER_CALLERS.
     """
 
-    TESTED_VERSIONS, MEASURED_ON = "", ""
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
     UNMEASURED = ("PostToolUseFailure", "SubagentStop")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 NAME = "claude"
 DISPLAY_NAME = "Claude Code"
-TESTED_VERSIONS = "2.1.332 and 2.1.197, headless"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("SubagentStart", "SubagentStop", "PreCompact", "Notification")
 
 # The shell lines in the text of skills and commands fire no PreToolUse. Versions before 2.1.332 ignore the entry.
@@ -47,7 +45,6 @@ MAX_TIMEOUTS = {"SessionEnd": 60.0}
 NOTES = (
     "`FileChanged` comes only for files on a watch list in its settings: `file_changed` is made from `PostToolUse`.",
     "In `claude -p` an `ask` blocks the call with its reason.",
-    "It ends a turn itself after 8 blocks of `Stop` in a row.",
     (
         "`PreSkillShellCommand`, for the shell lines in skills and commands, is sent since 2.1.332; versions before it "
         "run these lines without asking a hook. An `ask` there blocks the line."

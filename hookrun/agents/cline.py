@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 NAME = "cline"
 DISPLAY_NAME = "Cline CLI"
-TESTED_VERSIONS = "3.0.65, headless"
-MEASURED_ON = "2026-11-27"
 
 EVENTS = {
     "TaskStart": "session_start",

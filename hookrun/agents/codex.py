@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
-TESTED_VERSIONS = "0.171.0, `codex exec`"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("SubagentStart", "SubagentStop", "PreCompact", "PostCompact")
 
 EVENTS = {

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 NAME = "copilot"
 DISPLAY_NAME = "Copilot CLI"
-TESTED_VERSIONS = "1.0.102, `copilot -p`"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("PermissionRequest",)
 
 # Its events with Claude Code's names.
@@ -76,7 +74,6 @@ NOTES = (
     "GPT models get `apply_patch` only: it is fired as one `write`, `edit` or `delete` per file.",
     "`PostToolUse` is also sent for a failed shell command; its exit status is in the text.",
     "In `copilot -p` an `ask` blocks the call with its reason.",
-    "It ends a turn itself after 8 blocks of `Stop` in a row.",
     (
         "For a subagent it also sends `UserPromptSubmit` and `Stop`; `subagent_start` and `subagent_stop` are still "
         "fired only once. Blocking its `Stop` has no effect, blocking its `SubagentStop` has."

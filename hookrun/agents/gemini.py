@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 NAME = "gemini"
 DISPLAY_NAME = "Gemini CLI"
-TESTED_VERSIONS = "0.61.0, `gemini -p`"
-MEASURED_ON = "2026-11-27"
 
 EVENTS = {
     "SessionStart": "session_start",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 from hookrun.agents.base import Message
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import degrade
@@ -9,6 +12,8 @@ from hookrun.core.events import WITH_OUTPUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from hookrun.agents.types import Agent
 
 # What a hook's decision is worth in an agent -> what that means.
@@ -35,18 +40,36 @@ GRADED = {
 }
 
 
+# Agent -> the newest version that the conformance kit measured, when, and the grades that it saw. It writes the file.
+MEASURED = os.path.join(os.path.dirname(__file__), "measured.json")
+
+
+def measured(agent: Agent) -> dict[str, Any]:
+    """Return the `version`, `date` (in UTC) and `grades` by scenario, as measured; empty if it never was."""
+    with open(MEASURED, encoding="utf-8") as file:
+        found: dict[str, Any] = json.load(file).get(agent.NAME, {"version": "", "date": "", "grades": {}})
+    return found
+
+
 def grades(agent: Agent) -> dict[str, str]:
-    """Return the grade of everything in GRADED."""
-    return {name: _grade(agent, event, part) for name, (event, part) in GRADED.items()}
+    """Return the grade of everything in GRADED: as measured, else by the tables."""
+    seen = measured(agent)["grades"]
+    return {name: seen.get(name, grade) for name, grade in tabled(agent).items()}
 
 
-def _grade(agent: Agent, event: str, part: Reply) -> str:
+def tabled(agent: Agent) -> dict[str, str]:
+    """Return the grades that follow from the agent's tables."""
+    seen = bool(measured(agent)["version"])
+    return {name: _grade(agent, event, part, seen=seen) for name, (event, part) in GRADED.items()}
+
+
+def _grade(agent: Agent, event: str, part: Reply, *, seen: bool) -> str:
     sent = [native for native, name in agent.EVENTS.items() if name == event] or agent.SYNTHESIZED_FROM.get(event, ())
     native = next((each for each in sent if each not in agent.INSTALL.get("unsent", ())), None)
     form = fallback(agent, native, part) if native is not None else "-"
-    measured = agent.MEASURED_ON and {native, event}.isdisjoint(getattr(agent, "UNMEASURED", ()))
-    known = {"✓": ENFORCED if measured else BEST_EFFORT, "-": CANNOT}
-    return known.get(form, TOLD_ONLY if form in ("message", "system_message") else BEST_EFFORT)
+    known = {native, event}.isdisjoint(getattr(agent, "UNMEASURED", ())) and seen
+    worth = {"✓": ENFORCED if known else BEST_EFFORT, "-": CANNOT}
+    return worth.get(form, TOLD_ONLY if form in ("message", "system_message") else BEST_EFFORT)
 
 
 def fallback(agent: Agent, native: str, part: Reply) -> str:

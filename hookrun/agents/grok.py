@@ -20,7 +20,6 @@ EVENTS = {name: event for name, event in CLAUDE_EVENTS.items() if name not in NO
 class Grok(Caller):
     """Its constants, as in the modules of other agents."""
 
-    TESTED_VERSIONS, MEASURED_ON = "1.0.41, `grok -p`", "2026-11-29"
     EVENTS = EVENTS
     ENV_MARKERS = ("GROK_AGENT",)
     NOTES = (
@@ -28,7 +27,6 @@ class Grok(Caller):
         "It passes the first 128 KiB of arguments; a longer call is blocked if a hook matches the tool.",
         "It runs the hooks in Claude Code's settings too: where hookrun is in both, its own files answer.",
         "If a config includes hooks of Claude Code, set `hooks = false` in `[compat.claude]`, or each runs twice.",
-        "It ends a turn itself after 8 blocks of `Stop` in a row.",
     )
 
     def read(self, payload: dict[str, object], event: str) -> Message:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 NAME = "kilo"
 DISPLAY_NAME = "Kilo"
-TESTED_VERSIONS = "7.7.9, `kilo run`"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("subagent_stop",)
 EVENTS, SYNTHESIZED_FROM = opencode.EVENTS, opencode.SYNTHESIZED_FROM
 TOOLS = {**opencode.TOOLS, "background_process": "bash"}

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
-TESTED_VERSIONS = "1.18.33 and 1.18.34, `opencode run`"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("subagent_stop",)
 
 EVENTS = {

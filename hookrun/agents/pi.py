@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 NAME = "pi"
 DISPLAY_NAME = "Pi"
-TESTED_VERSIONS = "1.6.0, `pi -p`"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("session_before_compact", "session_compact")
 
 EVENTS = {

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "qwen"
 DISPLAY_NAME = "Qwen Code"
-TESTED_VERSIONS = "0.24.4 and 0.15.10, `qwen -p`"
-MEASURED_ON = "2026-11-27"
 UNMEASURED = ("PostToolUseFailure", "SubagentStop", "Notification")
 
 EVENTS = {native: event for native, event in CLAUDE_EVENTS.items() if native != "FileChanged"}

@@ -17,10 +17,6 @@ class Agent(Protocol):
     """Its name on the command line and in a context's `agent`."""
     DISPLAY_NAME: str
     """Its name in messages and documentation."""
-    TESTED_VERSIONS: str
-    """The versions with which its facts were measured, and how."""
-    MEASURED_ON: str
-    """The day on which the newest of them was measured, as `2026-11-27`; "" if its facts are documentation only."""
     EVENTS: dict[str, str]
     """Its name of an event, as in its settings -> hookrun's."""
     TOOLS: dict[str, str]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 NAME = "vibe"
 DISPLAY_NAME = "Mistral Vibe"
-TESTED_VERSIONS = "3.0.2, `vibe -p`"
-MEASURED_ON = "2026-11-29"
 UNMEASURED = ("subagent_stop",)
 
 EVENTS = {"pre_tool": "pre_tool_use", "post_tool": "post_tool_use", "post_agent": "stop"}

@@ -62,6 +62,7 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
+        "conformance": ("conformance", "Measure what an agent does with hooks."),
         "migrate": ("migrate", "Convert hooks of Claude Code, lefthook, pre-commit or husky."),
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},

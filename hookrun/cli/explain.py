@@ -9,6 +9,7 @@ import click
 
 from hookrun.agents.base import native_event
 from hookrun.agents.formats import Reply
+from hookrun.agents.grades import measured
 from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade, replies_to
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, hooks_named, in_workspace, json_option
@@ -329,7 +330,7 @@ def agent_obstacle(agent: Agent, query: EventQuery) -> str | None:
     if plan.unsupported_events(agent, [query.event]):
         return f"{agent.DISPLAY_NAME} has no such event: its hooks never run there"
     if plan.unsent_events(agent, [query.event]):
-        version = plan.newest_measured(agent)
+        version = measured(agent)["version"]
         return f"{agent.DISPLAY_NAME} never sends this event (seen up to {version}): its hooks never run there"
     wanted = plan.events_for(agent, [query.event])
     location = InstallLocation(query.sources.home, query.sources.project, dict(os.environ))

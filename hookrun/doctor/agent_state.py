@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from hookrun.agents import AGENTS, load
 from hookrun.agents.base import installed_deadline, timeout_for
-from hookrun.agents.grades import grades
+from hookrun.agents.grades import grades, measured
 from hookrun.agents.types import Agent, InstallSpec
 from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
@@ -164,7 +164,7 @@ class AgentState:
             "title": self.title,
             "program": self.installed.program if self.installed is not None else None,
             "version": self.version,
-            "measured": {"version": plan.newest_measured(self.agent), "date": self.agent.MEASURED_ON},
+            "measured": {name: measured(self.agent)[name] for name in ("version", "date")},
             "grades": grades(self.agent),
         }
 

@@ -12,6 +12,7 @@ from glob import escape, glob
 
 from hookrun.agents import AGENTS, load_sender
 from hookrun.agents.callers import UNKNOWN
+from hookrun.agents.grades import measured
 from hookrun.agents.types import InstallSpec
 from hookrun.config.document import key_text, line_and_column, problem_message
 from hookrun.config.parse import ParseError
@@ -61,17 +62,17 @@ def check_unsent_events(agent: AgentState) -> Findings:
     """Does the agent ever send the events that have hooks?"""
     for event in plan.unsent_events(agent.agent, agent.declared):
         found = f"there are hooks for {event}, which {agent.title} never sends"
-        cause = f"in no run up to {plan.newest_measured(agent.agent)} it was sent, so these hooks do not run there"
+        cause = f"in no run up to {measured(agent.agent)['version']} it was sent, so these hooks do not run there"
         yield Finding("declared", NOTE, found, cause, "use another event")
 
 
 def check_version(agent: AgentState) -> Findings:
     """Was this version of the agent measured, or a newer one?"""
-    version, newest = agent.version, plan.newest_measured(agent.agent)
+    version, newest = agent.version, measured(agent.agent)["version"]
     if version is not None and plan.version_number(version) > plan.version_number(newest):
-        found = f"version {version} is newer than {newest}, the newest tested version"
+        found = f"version {version} is newer than {newest}, the newest measured version"
         cause = "its messages may have changed"
-        yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --prove`")
+        yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --measure`")
 
 
 def check_declarations(agent: AgentState) -> Findings:

@@ -77,12 +77,6 @@ def unsent_events(agent: Agent, declared: Iterable[str]) -> list[str]:
     return sorted(event for event in set(declared) if (names := set(events_for(agent, [event]))) and names <= unsent)
 
 
-def newest_measured(agent: Agent) -> str:
-    """Return the newest tested version of the agent."""
-    versions: list[str] = re.findall(r"\d+(?:\.\d+)+", agent.TESTED_VERSIONS)
-    return max(versions, key=version_number)
-
-
 def version_number(text: str) -> list[int]:
     """Return a version's numbers for comparison, without what follows a `-` or `+`."""
     return [int(part) for part in re.split(r"[-+]", text)[0].split(".")]

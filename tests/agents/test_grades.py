@@ -6,7 +6,7 @@ import re
 
 from hookrun.agents import AGENTS, load
 from hookrun.agents.callers import CALLERS
-from hookrun.agents.grades import GRADED, MEANINGS, grades
+from hookrun.agents.grades import GRADED, MEANINGS, grades, measured
 from tests.cli.command import hookrun
 from tests.conftest import Project
 from tests.rows import rows
@@ -35,8 +35,9 @@ def test_nothing_is_enforced_that_was_not_measured() -> None:
         found = grades(agent)
         assert found.keys() == GRADED.keys()
         assert set(found.values()) <= MEANINGS.keys()
-        measured = re.fullmatch(r"20\d\d-\d\d-\d\d", agent.MEASURED_ON) is not None
-        assert measured == bool(agent.TESTED_VERSIONS) == ("enforced" in found.values()), agent.NAME
+        seen = measured(agent)
+        dated = re.fullmatch(r"20\d\d-\d\d-\d\d", seen["date"]) is not None
+        assert dated == bool(seen["version"]) == ("enforced" in found.values()), agent.NAME
 
 
 def test_status_shows_them(project: Project) -> None:

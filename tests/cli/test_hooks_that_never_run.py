@@ -10,7 +10,7 @@ import pytest
 
 from hookrun.agents import AGENTS, claude, load
 from hookrun.agents.base import native_event
-from hookrun.wiring import plan
+from hookrun.agents.grades import measured
 from tests.cli.command import hookrun
 from tests.rows import rows
 
@@ -115,7 +115,7 @@ def test_every_event_that_never_comes_is_one_of_the_agent() -> None:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_version_newer_than_the_newest_measured_one(project: Project, agent: str) -> None:
     """Doctor names both; the measured version itself is no finding, and neither is an older one."""
-    newest = plan.newest_measured(load(agent))
+    newest = measured(load(agent))["version"]
     first, *rest = newest.split(".")
     directory = project.root.parent / "bin"
     directory.mkdir()
@@ -132,5 +132,6 @@ def test_a_version_newer_than_the_newest_measured_one(project: Project, agent: s
         found = findings(project, agent, "version", str(directory))
         assert len(found) == is_newer, version
         if found:
-            assert found[0]["found"] == f"version {version} is newer than {newest}, the newest tested version"
+            assert found[0]["found"] == f"version {version} is newer than {newest}, the newest measured version"
+            assert found[0]["remedy"] == f"run `hookrun doctor {agent} --measure`"
             assert found[0]["level"] == "note"

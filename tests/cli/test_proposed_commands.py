@@ -415,7 +415,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude --scope project",
     ),
     "list, not connected": (_unconnected, "hookrun install claude"),
-    "doctor, a newer version": (_newer_version, "hookrun doctor gemini --prove"),
+    "doctor, a newer version": (_newer_version, "hookrun doctor gemini --measure"),
     "doctor, not installed": (_asked("doctor", "gemini"), "hookrun install gemini"),
     "explain, not installed": (
         _asked("explain", "pre_tool_use", "--tool", "bash", "--agent", "claude"),

@@ -38,6 +38,6 @@ def test_no_screen_is_wider_than_its_terminal() -> None:
 
 @pytest.mark.lint
 def test_every_command_has_a_screen() -> None:
-    """Those that serve programs, and the wizard, are tested elsewhere."""
+    """Those that serve programs, the wizard, and the kit are tested elsewhere."""
     covered = {arguments[0] for _, arguments, _ in STEPS}
-    assert set(COMMANDS) - covered <= {"init", "help", "serve", "update", "completion"}
+    assert set(COMMANDS) - covered <= {"init", "help", "serve", "update", "completion", "conformance"}

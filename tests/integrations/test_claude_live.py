@@ -17,7 +17,7 @@ import pytest
 
 from hookrun import Context, Engine, Verdict
 from hookrun.events import PostToolUse
-from tests.live.model import ScriptedModel, Turn, say, use
+from hookrun_conformance.model import ScriptedModel, Turn, say, use
 from tests.waiting import hang_async
 
 sdk = pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is not installed")

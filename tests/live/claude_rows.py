@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.live.driver import groups, put
-from tests.live.model import Json, Turn, say
+from hookrun_conformance.driver import groups, put
+from hookrun_conformance.model import Json, Turn, say
 from tests.live.run import Agent, Ran
 
 RAN = "ran"

@@ -9,13 +9,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from hookrun_conformance import HOOKS
+from hookrun_conformance.driver import Driver
+from hookrun_conformance.drivers import DRIVERS, PATCHING, SLOW
 from tests.conftest import records
-from tests.live.driver import Driver
-from tests.live.drivers import DRIVERS, PATCHING, SLOW
 from tests.live.installed import absent
 from tests.live.run import Agent, Place
 
-SAME_FOR_ALL = json.loads((Path(__file__).parent / "hooks.json").read_bytes())["hooks"]
+SAME_FOR_ALL = json.loads(HOOKS.read_bytes())["hooks"]
 """One file of declarations, in canonical terms."""
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from hookrun_conformance.place import Installation
+
 ROOT = Path(__file__).resolve().parents[2]
 DIRECTORY = Path(os.environ.get("HOOKRUN_AGENTS", ROOT / ".agents"))
 """Several checkouts may share the installed agents: HOOKRUN_AGENTS names their directory."""
@@ -94,3 +96,10 @@ def absent(agent: str) -> str | None:
 def path() -> str:
     """Return a PATH with the pinned Node first: some agents do not run on an older one."""
     return os.pathsep.join([str(PINS["node"].program.parent), "/usr/local/bin", "/usr/bin", "/bin"])
+
+
+def installation(agent: str) -> Installation:
+    """Return a pinned agent as the kit runs it. Copilot unpacks itself once, not once for each home."""
+    cache = (("XDG_CACHE_HOME", str(DIRECTORY / "cache")),) if agent == "copilot" else ()
+    packages = next((PINS[each].directory for each in NEEDS.get(agent, ())), None)
+    return Installation(PINS[agent].program, path(), cache, packages)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from hookrun_conformance import MCP_SERVER
+from hookrun_conformance.driver import Serving, put
+from hookrun_conformance.model import say, use
 from tests.live.conftest import settle
-from tests.live.driver import put
-from tests.live.model import say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
@@ -92,13 +93,11 @@ def test_a_guard_blocks_the_monitor_of_a_command(grok: Agent) -> None:
 
 def test_a_guard_on_a_tool_of_a_server_blocks(grok: Agent) -> None:
     """By its canonical name and its own arguments, though Grok Build calls it through another tool."""
-    server = {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_server.py")]}
-    put(grok.place.home / ".claude.json", {"mcpServers": {"my_files": server}})
-    wire(grok, {**before("mcp__my_files__make_it", BLOCK), "when": {"tool_args.path": "*/made.txt"}})
+    assert isinstance(grok.driver, Serving)
     made = {"path": str(grok.place.project / "made.txt")}
-    ran = grok.run(
-        use("search_tool", query="make"), use("use_tool", tool_name="my_files__make_it", tool_input=made), DONE
-    )
+    turns = grok.driver.serve(grok.place.home, [sys.executable, str(MCP_SERVER)], made)
+    wire(grok, {**before("mcp__my_files__make_it", BLOCK), "when": {"tool_args.path": "*/made.txt"}})
+    ran = grok.run(*turns, DONE)
     assert ran.files == {}, ran
     assert "reason-of-guard" in ran.heard, ran
 

@@ -10,9 +10,9 @@ import json
 
 import pytest
 
+from hookrun_conformance.model import Turn, say
 from tests.conformance.claude_project import furnish, why_not
 from tests.live.installed import path
-from tests.live.model import Turn, say
 from tests.live.run import Agent, Ran
 
 WHY_NOT = why_not(path())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.live.driver import groups, put
-from tests.live.model import say
+from hookrun_conformance.driver import groups, put
+from hookrun_conformance.model import say
 from tests.live.run import Agent
 from tests.live.test_wiring import LISTENER, trust_the_project
 

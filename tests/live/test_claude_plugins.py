@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from hookrun_conformance import place as kit
+from hookrun_conformance.driver import change, put
+from hookrun_conformance.drivers import DRIVERS
+from hookrun_conformance.model import say
 from tests.live.conftest import needs
-from tests.live.driver import change, put
-from tests.live.drivers import DRIVERS
 from tests.live.installed import PINS
-from tests.live.model import say
 from tests.live.run import Agent, Place
 from tests.waiting import limit
 
@@ -68,7 +69,7 @@ def git(directory: Path, *arguments: str, home: Path) -> None:
     subprocess.run(["git", *arguments], cwd=directory, env=environment, check=True, capture_output=True)
 
 
-def install(place: Place) -> None:
+def install(place: kit.Place) -> None:
     """Install plugins in each scope by Claude Code's own commands; publish new versions in between."""
     environment = place.environment(**DRIVERS["claude"].environment("http://127.0.0.1:9"))
 

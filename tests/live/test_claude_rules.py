@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hookrun_conformance.model import Call, Turn, say
 from tests.conformance.claude_rules import calls, chosen, recorded, settings
-from tests.live.model import Call, Turn, say
 from tests.live.run import Agent
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.live.driver import groups, put
-from tests.live.model import Json, say
+from hookrun_conformance.driver import groups, put
+from hookrun_conformance.model import Json, say
 from tests.live.run import Agent
 
 STRICT = {"env": {"GUARD_MODE": "strict"}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.live.model import say
+from hookrun_conformance.model import say
 from tests.live.run import Agent
 
 

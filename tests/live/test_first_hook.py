@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hookrun_conformance.model import say
 from tests import tour
 from tests.live.installed import path
-from tests.live.model import say
 from tests.live.run import Agent
 
 DONE = say("all-is-done")

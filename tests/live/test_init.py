@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hookrun_conformance.model import say
 from tests.cli.terminal import until_closed
 from tests.live.installed import PINS, path
-from tests.live.model import say
 from tests.live.run import Agent
 from tests.waiting import ended, limit
 

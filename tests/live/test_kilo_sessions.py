@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hookrun_conformance.model import say, use
 from tests.live.conftest import SAME_FOR_ALL, settle
-from tests.live.model import say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")

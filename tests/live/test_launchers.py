@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.driver import put
-from tests.live.model import say
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import say
 from tests.live.run import PACKAGE, Agent
 
 DONE = say("all-is-done")

@@ -7,9 +7,10 @@ import shlex
 import pytest
 
 from hookrun.agents import env_markers, load
-from tests.live.driver import put
-from tests.live.model import say
-from tests.live.run import Agent, Place
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import say
+from hookrun_conformance.place import Place
+from tests.live.run import Agent
 
 DONE = say("all-is-done")
 HOOK = {"name": "own", "event": "pre_tool_use", "command": "exit 0"}

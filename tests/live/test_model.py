@@ -8,8 +8,8 @@ import urllib.request
 
 import pytest
 
-from tests.live.model import Json, ScriptedModel, say, use
-from tests.live.model.server import REQUESTS
+from hookrun_conformance.model import Json, ScriptedModel, say, use
+from hookrun_conformance.model.server import REQUESTS
 from tests.waiting import limit
 
 TOOLS = [{"name": "shell"}]

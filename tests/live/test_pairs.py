@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import say
 from tests.live.conftest import settle
-from tests.live.driver import put
-from tests.live.model import say
 from tests.live.test_wiring import trust_the_project
 
 PAIRS = (("claude", "copilot"), ("claude", "grok"), ("opencode", "kilo"))

@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from hookrun.core.state import account_home
+from hookrun_conformance.driver import put
+from hookrun_conformance.drivers import DRIVERS, SLOW
+from hookrun_conformance.model import ScriptedModel, Turn, say
 from tests.account import can_make_accounts, second_account
 from tests.live.conftest import settle
-from tests.live.driver import put
-from tests.live.drivers import DRIVERS, SLOW
 from tests.live.installed import PINS
-from tests.live.model import ScriptedModel, Turn, say
 from tests.live.run import PACKAGE, Agent, Place, Ran
 from tests.live.test_wiring import trust_the_project
 from tests.waiting import limit
@@ -53,6 +53,7 @@ class Teammate:
     def __init__(self, lead: Agent, home: Path, uid: int | None) -> None:
         self.driver = lead.driver
         self.place = Place.__new__(Place)
+        self.place.path = lead.place.path
         self.place.home, self.place.project, self.place.temporary = home, home / "work" / "clone", home / "temporary"
         self.place.programs = home / "bin"  # without one for a second account, whose own directory is searched first
         self.program = home / (".local/bin/hookrun" if uid is not None else "bin/hookrun")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from hookrun_conformance import MCP_SERVER
+from hookrun_conformance.driver import change
+from hookrun_conformance.model import say, use
 from tests.live.conftest import settle
-from tests.live.driver import change
-from tests.live.model import say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
@@ -98,7 +99,7 @@ def test_the_model_gets_the_replaced_prompt_only(agent: Agent) -> None:
 
 def test_the_output_of_a_servers_tool_is_replaced(claude: Agent) -> None:
     """Claude Code takes one form for its own tools and those of MCP servers."""
-    command = {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_server.py")]}
+    command = {"command": sys.executable, "args": [str(MCP_SERVER)]}
     change(claude.place.home / ".claude.json", mcpServers={"my_files": {"type": "stdio", **command}})
     tool = {"matcher": "mcp__my_files__make_it"}
     claude.declare(

@@ -12,11 +12,11 @@ from contextlib import ExitStack
 
 import pytest
 
+from hookrun_conformance.drivers import DRIVERS
+from hookrun_conformance.model import Json
 from tests.live import claude_rows
 from tests.live.claude_rows import ROWS, Outcome
 from tests.live.conftest import needs
-from tests.live.drivers import DRIVERS
-from tests.live.model import Json
 from tests.live.run import Agent, Place, Ran
 
 AGENTS = ("codex", "gemini")

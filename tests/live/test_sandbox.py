@@ -7,8 +7,8 @@ import shlex
 
 import pytest
 
-from tests.live.driver import put
-from tests.live.model import say
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import say
 from tests.live.run import Agent
 
 CONFINED = 'sandbox_mode = "workspace-write"'

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.live.driver import change, put
-from tests.live.model import Json, Turn, say, use
+from hookrun_conformance.driver import change, put
+from hookrun_conformance.model import Json, Turn, say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")

@@ -18,11 +18,11 @@ from typing import Self
 
 import pytest
 
+from hookrun_conformance.driver import put
+from hookrun_conformance.drivers import DRIVERS
+from hookrun_conformance.model import Turn, say
 from tests.conftest import copy_package
 from tests.live.conftest import needs
-from tests.live.driver import put
-from tests.live.drivers import DRIVERS
-from tests.live.model import Turn, say
 from tests.live.run import Agent, Place, Ran
 from tests.waiting import limit, vary
 from tests.warm import serving

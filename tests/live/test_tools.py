@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.live.drivers import PATCHING
-from tests.live.model import say
-from tests.live.run import Agent
+from hookrun_conformance.drivers import PATCHING
+from hookrun_conformance.model import say
+from tests.live.run import Agent, held
 
 DONE = say("all-is-done")
 
@@ -19,15 +19,15 @@ ASKS = {"claude", "qwen", "copilot"}
 
 def test_a_refused_command_does_not_run_and_the_model_hears_why(obeying: Agent) -> None:
     """It can do something else then: the session continues."""
-    ran = obeying.run(obeying.driver.shell("echo forbidden > made.txt"), obeying.driver.shell("echo b > b.txt"), DONE)
-    assert ran.files == {"b.txt": "b\n"}, ran
+    ran = held(("block a tool",), obeying)
+    assert list(ran.files) == ["after.txt"], ran
     assert "reason-of-no-forbidden" in ran.heard, ran
     assert "all-is-done" in ran.stdout
 
 
 def test_a_changed_command_is_what_runs(obeying: Agent) -> None:
     """The model's own does not; a call that cannot be changed is refused, with the command to run instead."""
-    ran = obeying.run(obeying.driver.shell("echo original > original.txt"), DONE)
+    ran = held(("change its arguments",), obeying)
     if obeying.name in UNCHANGEABLE:
         assert (ran.files, ran.degraded) == ({}, {"modify -> block"}), ran
         assert "echo changed > changed.txt" in ran.heard
@@ -61,8 +61,7 @@ def test_stop_does_not_run_it(obeying: Agent) -> None:
 
 def test_observers_that_fail_let_the_command_run(obeying: Agent) -> None:
     """One that crashes, and one that hangs."""
-    crash, hang = "echo crash-and-go-on > crash.txt", "echo hang-and-go-on > hang.txt"
-    ran = obeying.run(obeying.driver.shell(crash), obeying.driver.shell(hang), DONE)
+    ran = held(("crash, continue", "hang, continue"), obeying)
     assert sorted(ran.files) == ["crash.txt", "hang.txt"], ran
     failures = [(record["hook"], record["failure"]) for record in ran.audit if record.get("failure")]
     assert failures == [("crashing-observer", "exit_code"), ("hanging-observer", "timeout")]
@@ -70,8 +69,7 @@ def test_observers_that_fail_let_the_command_run(obeying: Agent) -> None:
 
 def test_guards_that_fail_refuse(obeying: Agent) -> None:
     """One that crashes, and one that hangs; the model gets its name and its failure."""
-    crash, hang = "echo crash-and-refuse > crash.txt", "echo hang-and-refuse > hang.txt"
-    ran = obeying.run(obeying.driver.shell(crash), obeying.driver.shell(hang), DONE)
+    ran = held(("crash, block", "hang, block"), obeying)
     assert ran.files == {}, ran
     for told in ("crashing-guard", "some-trouble", "hanging-guard", "timeout"):
         assert told in ran.heard, (told, ran)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import say
 from tests.conftest import copy_package
-from tests.live.driver import put
 from tests.live.installed import DIRECTORY
-from tests.live.model import say
 from tests.live.run import Agent
 
 DONE = say("all-is-done")

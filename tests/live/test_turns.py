@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.live.model import say
-from tests.live.run import Agent
+from hookrun_conformance.model import say
+from tests.live.run import Agent, held
 
 DONE = say("all-is-done")
 
@@ -54,8 +54,7 @@ def test_a_refused_prompt_never_reaches_the_model(obeying: Agent) -> None:
 
 def test_a_turn_that_is_not_done_goes_on(obeying: Agent) -> None:
     """Once: the reason is the model's next instruction, and then it may stop."""
-    (obeying.place.project / "unfinished").touch()
-    ran = obeying.run(say("one"), say("two"))
+    ran = held(("continue a turn",), obeying)
     if obeying.name in ENDS_ANYWAY:
         assert (len(ran.model.requests), ran.degraded) == (1, {"context -> nothing", "block -> nothing"}), ran
         return

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.live.model import Turn, say, use
+from hookrun_conformance.model import Turn, say, use
 from tests.live.run import Agent, Ran
 
 

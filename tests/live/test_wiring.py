@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tests.live.driver import Driver, change, put
-from tests.live.drivers.opencode import OpenCode, furnish
-from tests.live.installed import ROOT
-from tests.live.model import say
-from tests.live.run import Agent, Place
+from hookrun_conformance import HOOKS
+from hookrun_conformance.driver import Driver, change, furnish, put
+from hookrun_conformance.drivers.opencode import OpenCode
+from hookrun_conformance.model import say
+from hookrun_conformance.place import Place
+from tests.live.installed import PINS
+from tests.live.run import Agent
 
 DONE = say("all-is-done")
 LISTENER = {
@@ -25,7 +27,7 @@ def trust_the_project(driver: Driver, place: Place) -> None:
     elif driver.name == "copilot":
         change(home / ".copilot" / "config.json", trusted_folders=[project])
     elif isinstance(driver, OpenCode):
-        furnish(place.project / driver.project, f"{driver.name}-plugin")
+        furnish(place.project / driver.project, PINS[f"{driver.name}-plugin"].directory)
     elif driver.name == "pi":
         put(home / ".pi" / "agent" / "trust.json", {project: True})
 
@@ -68,7 +70,7 @@ def test_copilot_fires_once_where_claude_is_wired_too(copilot: Agent) -> None:
 def test_copilot_is_answered_in_its_own_words_through_claude_s_settings(copilot: Agent) -> None:
     """If hookrun is installed for Claude only: a refused command does not run, and the model gets the reason."""
     copilot.place.hooks.parent.mkdir(parents=True)
-    copilot.place.hooks.write_text((ROOT / "tests" / "live" / "hooks.json").read_text())
+    copilot.place.hooks.write_text(HOOKS.read_text())
     trust_the_project(copilot.driver, copilot.place)
     copilot.install("--scope", "project", name="claude")
     ran = copilot.run(copilot.driver.shell("echo forbidden > made.txt"), copilot.driver.shell("echo remarkable"), DONE)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.driver import put
-from tests.live.model import Turn, say, use
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import Turn, say, use
 from tests.live.run import Agent
 
 DONE = say("all-is-done")

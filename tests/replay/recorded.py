@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from hookrun.agents.transcripts import FORMATS
-from tests.live.driver import Driver
-from tests.live.model import Turn, say
+from hookrun_conformance.driver import Driver
+from hookrun_conformance.model import Turn, say
 
 HERE = Path(__file__).parent / "transcripts"
 AGENTS = sorted(FORMATS)
@@ -33,7 +33,7 @@ BEGINNINGS = ("CREATE TABLE `", 'INSERT INTO "')
 
 
 def turns(driver: Driver, project: Path) -> Iterator[Turn]:
-    """Yield a session's turns: calls that run, fail, are refused and are changed, by tests/live/hooks.json."""
+    """Yield a session's turns: calls that run, fail, are refused and are changed, by hookrun_conformance/hooks.json."""
     yield driver.shell("echo fine > a.txt && cat a.txt")
     yield driver.shell("echo forbidden > made.txt")
     yield driver.shell("echo original > original.txt")
@@ -104,8 +104,8 @@ def keep(agent: str, home: Path) -> None:
 
 def record(agent: str) -> None:
     """Run an agent, and keep what it wrote."""
+    from hookrun_conformance.drivers import DRIVERS
     from tests.live.conftest import SAME_FOR_ALL
-    from tests.live.drivers import DRIVERS
     from tests.live.run import Agent, Place
 
     with tempfile.TemporaryDirectory() as directory, Agent(DRIVERS[agent], Place(Path(directory))) as real:

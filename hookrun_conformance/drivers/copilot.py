@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import begin_and_end, put
-from tests.live.installed import DIRECTORY
-from tests.live.model import Call, Turn, use
+from hookrun_conformance.driver import begin_and_end, put
+from hookrun_conformance.model import Call, Json, Turn, use
 
 
 class Copilot:
-    """`copilot -p --allow-all-tools`, with chat completions.
-
-    It unpacks 100 MB of itself into the cache: once for all, at its installation, not once for each home.
-    """
+    """`copilot -p --allow-all-tools`, with chat completions. It unpacks 100 MB of itself into XDG_CACHE_HOME."""
 
     name = "copilot"
     before_a_tool = "PreToolUse"
@@ -29,7 +25,6 @@ class Copilot:
             "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
             "COPILOT_MODEL": self.model,
             "COPILOT_OFFLINE": "true",
-            "XDG_CACHE_HOME": str(DIRECTORY / "cache"),
         }
 
     def settle(self, home: Path, url: str) -> None:
@@ -58,6 +53,17 @@ class Copilot:
     def patch(self, files: str) -> Turn:
         """Ask for apply_patch, a tool that takes a text."""
         return Turn("", (Call("apply_patch", begin_and_end(files)),))
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's servers."""
+        entry = {"type": "local", "tools": ["*"], "command": server[0], "args": server[1:]}
+        put(home / ".copilot" / "mcp-config.json", {"mcpServers": {"my_files": entry}})
+        return (use("my_files-make_it", **arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for task."""
+        asked = {"description": "look", "agent_type": "general-purpose", "name": "looker", "mode": "sync"}
+        return Turn("", (Call("task", {**asked, "prompt": prompt}),))
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use a file of the user's hooks."""

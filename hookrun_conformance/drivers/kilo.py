@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.live.drivers.opencode import OpenCode
+from hookrun_conformance.drivers.opencode import OpenCode
 
 
 class Kilo(OpenCode):

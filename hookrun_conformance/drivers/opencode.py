@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import begin_and_end, put
-from tests.live.installed import PINS
-from tests.live.model import Turn, use
+from hookrun_conformance.driver import begin_and_end, change, put
+from hookrun_conformance.model import Json, Turn, use
 
 _PLUGIN = """\
 import {{ spawnSync }} from "node:child_process"
@@ -16,13 +15,6 @@ const wired = (command) => async () => {{ spawnSync("/bin/sh", ["-c", command], 
 const commands = {commands}
 export const Wired = async () => Object.fromEntries(Object.entries(commands).map(([on, run]) => [on, wired(run)]))
 """
-
-
-def furnish(directory: Path, package: str = "opencode-plugin") -> None:
-    """Put into a directory of settings what the agent would fetch from npm as soon as it sees the directory."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json", "node_modules"):
-        (directory / name).symlink_to(PINS[package].directory / name)
 
 
 class OpenCode:
@@ -48,7 +40,7 @@ class OpenCode:
         }
 
     def settle(self, home: Path, url: str) -> None:
-        """Configure the model's address. Packages that it would fetch from npm for plugins are installed already."""
+        """Configure the model's address."""
         directory = home / self.directory
         provider = {
             "npm": "@ai-sdk/openai-compatible",
@@ -60,7 +52,6 @@ class OpenCode:
         chosen = {"model": model, "small_model": model, "provider": {"scripted": provider}}
         chosen["permission"] = {"external_directory": "allow"}
         put(directory / self.settings, {"share": "disabled", **chosen})
-        furnish(directory, f"{self.name}-plugin")
 
     def arguments(self, prompt: str) -> list[str]:
         """One prompt."""
@@ -88,6 +79,12 @@ class OpenCode:
     def patch(self, files: str) -> Turn:
         """Ask for apply_patch."""
         return use("apply_patch", patchText=begin_and_end(files))
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's settings."""
+        entry = {"type": "local", "enabled": True, "command": server}
+        change(home / self.directory / self.settings, mcp={"my_files": entry})
+        return (use("my_files_make_it", **arguments),)
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Write a plugin that runs the commands and obeys nothing."""

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import begin_and_end, groups, put
-from tests.live.model import Call, Turn, use
+from hookrun_conformance.driver import begin_and_end, groups, put
+from hookrun_conformance.model import Call, Turn, use
 
 _CONFIG = """\
 model = "gpt-5.5"
@@ -71,6 +71,14 @@ class Codex:
     def patch(self, files: str) -> Turn:
         """Ask for apply_patch, a tool that takes a text."""
         return Turn("", (Call("apply_patch", begin_and_end(files)),))
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for spawn_agent: with `features.multi_agent_v2` Codex does not fire PreToolUse for it."""
+        return use("multi_agent_v1.spawn_agent", message=prompt)
+
+    def terminal(self, command: str) -> Turn:
+        """Ask for the shell tool with a terminal."""
+        return use("exec_command", cmd=command, tty=True)
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use the user's hooks.json, and trust its entries: Codex silently skips untrusted ones."""

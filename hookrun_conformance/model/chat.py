@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tests.live.model.api import Api, event, text_of
-from tests.live.model.script import Call, Json, Turn
+from hookrun_conformance.model.api import Api, event, text_of
+from hookrun_conformance.model.script import Call, Json, Turn
 
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 

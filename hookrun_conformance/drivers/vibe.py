@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import put
-from tests.live.model import Turn, use
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import Turn, use
 
 _CONFIG = """\
 active_model = "scripted"

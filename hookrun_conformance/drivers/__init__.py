@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.live.driver import Driver, PatchingDriver
-from tests.live.drivers.claude import Claude
-from tests.live.drivers.cline import Cline
-from tests.live.drivers.codex import Codex
-from tests.live.drivers.copilot import Copilot
-from tests.live.drivers.gemini import Gemini
-from tests.live.drivers.grok import Grok
-from tests.live.drivers.kilo import Kilo
-from tests.live.drivers.opencode import OpenCode
-from tests.live.drivers.pi import Pi
-from tests.live.drivers.qwen import Qwen
-from tests.live.drivers.vibe import Vibe
+from hookrun_conformance.driver import Driver, PatchingDriver
+from hookrun_conformance.drivers.claude import Claude
+from hookrun_conformance.drivers.cline import Cline
+from hookrun_conformance.drivers.codex import Codex
+from hookrun_conformance.drivers.copilot import Copilot
+from hookrun_conformance.drivers.gemini import Gemini
+from hookrun_conformance.drivers.grok import Grok
+from hookrun_conformance.drivers.kilo import Kilo
+from hookrun_conformance.drivers.opencode import OpenCode
+from hookrun_conformance.drivers.pi import Pi
+from hookrun_conformance.drivers.qwen import Qwen
+from hookrun_conformance.drivers.vibe import Vibe
 
 DRIVERS: Mapping[str, Driver] = {
     driver.name: driver

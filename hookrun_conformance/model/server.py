@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from tests.live.model.api import Api
-from tests.live.model.chat import ChatCompletions
-from tests.live.model.gemini import Gemini
-from tests.live.model.messages import Messages
-from tests.live.model.responses import Responses
-from tests.live.model.script import Json, Turn
+from hookrun_conformance.model.api import Api
+from hookrun_conformance.model.chat import ChatCompletions
+from hookrun_conformance.model.gemini import Gemini
+from hookrun_conformance.model.messages import Messages
+from hookrun_conformance.model.responses import Responses
+from hookrun_conformance.model.script import Json, Turn
 
 APIS: tuple[Api, ...] = (Messages(), Responses(), ChatCompletions(), Gemini())
 """Every API that the model speaks; the first that serves a request's path answers it."""

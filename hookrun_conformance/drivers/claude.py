@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import change, groups
-from tests.live.model import Turn, use
+from hookrun_conformance.driver import change, groups
+from hookrun_conformance.model import Json, Turn, use
 
 
 class Claude:
@@ -32,8 +32,8 @@ class Claude:
         return ["-p", prompt, "--output-format", "stream-json", "--verbose"]
 
     def allowing(self) -> list[str]:
-        """Five tools."""
-        return ["--allowedTools", "Bash,Edit,Monitor,Read,Write"]
+        """Five tools, and the server's."""
+        return ["--allowedTools", "Bash,Edit,Monitor,Read,Write,mcp__my_files__make_it"]
 
     def shell(self, command: str) -> Turn:
         """Ask for Bash."""
@@ -53,3 +53,12 @@ class Claude:
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use the user's settings."""
         change(home / ".claude" / "settings.json", hooks=groups(commands))
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's servers."""
+        change(home / ".claude.json", mcpServers={"my_files": {"command": server[0], "args": server[1:]}})
+        return (use("mcp__my_files__make_it", **arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for Agent."""
+        return use("Agent", description="look", prompt=prompt, subagent_type="general-purpose")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import change, groups
-from tests.live.model import Turn, use
+from hookrun_conformance.driver import change, groups
+from hookrun_conformance.model import Turn, use
 
 
 class Gemini:

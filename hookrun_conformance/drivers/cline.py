@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import begin_and_end, put
-from tests.live.model import Turn, use
+from hookrun_conformance.driver import begin_and_end, put
+from hookrun_conformance.model import Json, Turn, use
 
 
 class Cline:
@@ -54,6 +54,16 @@ class Cline:
     def patch(self, files: str) -> Turn:
         """Ask for apply_patch."""
         return use("apply_patch", input=begin_and_end(files))
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's servers."""
+        settings = home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
+        put(settings, {"mcpServers": {"my_files": {"command": server[0], "args": server[1:]}}})
+        return (use("my_files__make_it", **arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for spawn_agent."""
+        return use("spawn_agent", task=prompt, systemPrompt="You look.")
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Write a program for each event."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.live.model.script import Call, Json, Turn, say, use
-from tests.live.model.server import ScriptedModel
+from hookrun_conformance.model.script import Call, Json, Turn, say, use
+from hookrun_conformance.model.server import ScriptedModel
 
 __all__ = ["Call", "Json", "ScriptedModel", "Turn", "say", "use"]

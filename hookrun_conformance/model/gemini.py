@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.live.model.api import Api, event
-from tests.live.model.script import Json, Turn
+from hookrun_conformance.model.api import Api, event
+from hookrun_conformance.model.script import Json, Turn
 
 _STREAM, _WHOLE, _COUNT = ":streamGenerateContent", ":generateContent", ":countTokens"
 

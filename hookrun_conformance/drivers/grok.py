@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import groups, put
-from tests.live.model import Turn, use
+from hookrun_conformance.driver import groups, put
+from hookrun_conformance.model import Json, Turn, use
 
 _CONFIG = """\
 [models]
@@ -56,6 +56,12 @@ class Grok:
             use("read_file", target_file=str(path)),
             use("search_replace", file_path=str(path), old_string=old, new_string=new),
         )
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use Claude Code's servers, which it reads; it finds a server's tool by a search."""
+        put(home / ".claude.json", {"mcpServers": {"my_files": {"command": server[0], "args": server[1:]}}})
+        found = use("use_tool", tool_name="my_files__make_it", tool_input=arguments)
+        return (use("search_tool", query="make"), found)
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use a file of the user's hooks."""

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.live.driver import put
-from tests.live.model import Json, Turn, use
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import Json, Turn, use
 
 _EXTENSION = """\
 import {{ spawnSync }} from "node:child_process"

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from tests.live.model.script import Json, Turn
+from hookrun_conformance.model.script import Json, Turn
 
 
 class Api(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tests.live.model.api import Api, event, text_of
-from tests.live.model.script import Json, Turn
+from hookrun_conformance.model.api import Api, event, text_of
+from hookrun_conformance.model.script import Json, Turn
 
 
 class Messages(Api):

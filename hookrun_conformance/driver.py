@@ -1,13 +1,13 @@
-"""Facts that a test needs to run one real agent without a user, a network or a model."""
+"""Facts that are needed to run one real agent without a user, a network or a model."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from tests.live.model import Json, Turn
+from hookrun_conformance.model import Json, Turn
 
 
 class Driver(Protocol):
@@ -29,7 +29,7 @@ class Driver(Protocol):
         """Return its arguments for one prompt."""
 
     def allowing(self) -> list[str]:
-        """Return its arguments that allow the tools of these tests, so that no approval is asked for."""
+        """Return its arguments that allow the tools of the scenarios, so that no approval is asked for."""
 
     def shell(self, command: str) -> Turn:
         """Return the turn that runs a command."""
@@ -42,6 +42,30 @@ class Driver(Protocol):
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Install a shell command for each of these events, by the agent's own names, without hookrun."""
+
+
+@runtime_checkable
+class Serving(Protocol):
+    """An agent that uses tools of MCP servers."""
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Name a server `my_files` in the settings. Return the turns that call its tool `make_it`."""
+
+
+@runtime_checkable
+class Delegating(Protocol):
+    """An agent that starts subagents."""
+
+    def subagent(self, prompt: str) -> Turn:
+        """Return the turn that starts one."""
+
+
+@runtime_checkable
+class WithTerminal(Protocol):
+    """An agent that runs commands in a terminal (pty), too."""
+
+    def terminal(self, command: str) -> Turn:
+        """Return the turn that runs a command there."""
 
 
 class PatchingDriver(Driver, Protocol):
@@ -73,3 +97,11 @@ def groups(commands: Mapping[str, str], **more: Any) -> Json:
     return {
         event: [{"hooks": [{"type": "command", "command": command, **more}]}] for event, command in commands.items()
     }
+
+
+def furnish(directory: Path, packages: Path) -> None:
+    """Put into a directory of settings what the agent would fetch from npm as soon as it sees the directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json", "node_modules"):
+        if (packages / name).exists():
+            (directory / name).symlink_to(packages / name)

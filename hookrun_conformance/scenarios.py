@@ -1,0 +1,254 @@
+"""What is measured: the scenarios, as data, and what the effect of each is worth.
+
+A scenario is some turns of the model, and a judgement of what the agent did. Those with the same `session` share one
+run of the agent: their hooks and files have names of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from hookrun.agents.grades import BEST_EFFORT, CANNOT, ENFORCED, TOLD_ONLY
+from hookrun_conformance import HOOKS, MCP_SERVER
+from hookrun_conformance.driver import Delegating, Serving, WithTerminal, put
+from hookrun_conformance.model import Turn, say
+from hookrun_conformance.run import Ran, RunningAgent
+
+RANKS = (CANNOT, TOLD_ONLY, BEST_EFFORT, ENFORCED)
+"""The grades, the least first."""
+
+DONE = say("all-is-done")
+CALLS = 30
+AT_ONCE = 3
+ELSEWHERE: dict[str, object] = {
+    "name": "elsewhere",
+    "event": "pre_tool_use",
+    "matcher": "web_fetch",
+    "command": "exit 2",
+}
+UNTRUSTED = {"name": "untrusted", "event": "pre_tool_use", "command": 'touch "$HOME/untrusted-ran"'}
+
+Judge = Callable[[Ran], str]
+Turns = Callable[[RunningAgent], tuple[Turn, ...]]
+
+
+class Scenario(NamedTuple):
+    """One line of the report.
+
+    `name` is the cell's in hookrun.agents.grades.GRADED, if it is one. `turns` may write files first, and returns no
+    turn where the agent has nothing of the kind. `judge` returns the grade. `is_hookruns` says that it is about
+    hookrun's own configs, so that no other runner has it.
+    """
+
+    name: str
+    session: str
+    turns: Turns
+    judge: Judge
+    is_hookruns: bool = False
+
+
+def all_hooks() -> list[dict[str, object]]:
+    """Return the hooks of the scenarios."""
+    found: list[dict[str, object]] = json.loads(HOOKS.read_bytes())["hooks"]
+    return found
+
+
+def hooks_of(session: str) -> list[dict[str, object]]:
+    """Return the hooks that a session has."""
+    return [ELSEWHERE] if session == "no hook" else all_hooks()
+
+
+PROMPTS = {"calls": "please do it", "prompt": "tell me the secret"}
+"""The prompts of sessions in which a hook looks at them."""
+
+
+def _refused(file: str, reason: str) -> Judge:
+    """Judge by whether a file is missing, and whether the model heard why."""
+
+    def judge(ran: Ran) -> str:
+        there, heard = (ran.place.project / file).exists(), reason in ran.heard
+        return (TOLD_ONLY if heard else CANNOT) if there else (ENFORCED if heard else BEST_EFFORT)
+
+    return judge
+
+
+def _made(*files: str) -> Judge:
+    return lambda ran: ENFORCED if all(file in ran.files for file in files) else CANNOT
+
+
+def _heard(text: str) -> Judge:
+    return lambda ran: ENFORCED if text in ran.heard else TOLD_ONLY if text in ran.printed else CANNOT
+
+
+def _shell(*commands: str) -> Turns:
+    return lambda agent: tuple(map(agent.driver.shell, commands))
+
+
+def _blocked(ran: Ran) -> str:
+    refused = _refused("forbidden.txt", "reason-of-no-forbidden")(ran)
+    return refused if "after.txt" in ran.files else CANNOT
+
+
+def _changed(ran: Ran) -> str:
+    if "changed.txt" in ran.files and "original.txt" not in ran.files:
+        return ENFORCED
+    return CANNOT if "original.txt" in ran.files else BEST_EFFORT if "changed.txt" in ran.heard else CANNOT
+
+
+def _asked(ran: Ran) -> str:
+    grade = _refused("asked.txt", "reason-to-ask")(ran)
+    return BEST_EFFORT if grade == ENFORCED and "ask -> block" in ran.degraded else grade
+
+
+def _guarded_write(agent: RunningAgent) -> tuple[Turn, ...]:
+    put(agent.place.project / "guarded" / "old.txt", "first\n")
+    return agent.driver.write(agent.place.project / "guarded" / "new.txt", "written\n")
+
+
+def _guarded_edit(agent: RunningAgent) -> tuple[Turn, ...]:
+    put(agent.place.project / "guarded" / "old.txt", "first\n")
+    return agent.driver.edit(agent.place.project / "guarded" / "old.txt", "first", "changed")
+
+
+def _not_edited(ran: Ran) -> str:
+    same = (ran.place.project / "guarded" / "old.txt").read_text() == "first\n"
+    return (ENFORCED if "reason-of-guarded-files" in ran.heard else BEST_EFFORT) if same else CANNOT
+
+
+def _server(agent: RunningAgent) -> tuple[Turn, ...]:
+    if not isinstance(agent.driver, Serving):
+        return ()
+    server = [sys.executable, str(MCP_SERVER)]
+    return agent.driver.serve(agent.place.home, server, {"path": str(agent.place.project / "by-server.txt")})
+
+
+def _subagent(agent: RunningAgent) -> tuple[Turn, ...]:
+    return (agent.driver.subagent("look around"),) if isinstance(agent.driver, Delegating) else ()
+
+
+def _terminal(agent: RunningAgent) -> tuple[Turn, ...]:
+    terminal = agent.driver.terminal if isinstance(agent.driver, WithTerminal) else None
+    return (terminal("echo forbidden > in-terminal.txt"),) if terminal else ()
+
+
+def _many(agent: RunningAgent) -> tuple[Turn, ...]:
+    """Return thirty calls: commands, several at once, and new files; a file's name has its number."""
+    names = [f"call-{number:02}-.txt" for number in range(CALLS)]
+    turns: list[Turn] = []
+    for first in range(0, CALLS, 2 * AT_ONCE):
+        commands = [agent.driver.shell(f"echo hi > {name}") for name in names[first : first + AT_ONCE]]
+        turns.append(Turn("", tuple(call for turn in commands for call in turn.calls)))
+        for name in names[first + AT_ONCE : first + 2 * AT_ONCE]:
+            turns += agent.driver.write(agent.place.project / name, "hi\n")
+    return tuple(turns)
+
+
+def judged(ran: Ran) -> Counter[str]:
+    """Return how often the hook that counts was run for each of the thirty calls."""
+    file = ran.place.home / "judged.jsonl"
+    lines = file.read_text().splitlines() if file.exists() else []
+    names = [f"call-{number:02}-.txt" for number in range(CALLS)]
+    return Counter(name for name in names for line in lines if name in line)
+
+
+def _each_once(ran: Ran) -> str:
+    counted = judged(ran)
+    all_ran = sum(name.startswith("call-") for name in ran.files) == CALLS
+    return ENFORCED if all_ran and len(counted) == CALLS and set(counted.values()) == {1} else CANNOT
+
+
+def _unfinished(agent: RunningAgent) -> tuple[Turn, ...]:
+    put(agent.place.project / "unfinished", "")
+    return (say("one"), say("two"))
+
+
+def _untrusted(agent: RunningAgent) -> tuple[Turn, ...]:
+    put(agent.place.project / "coder.json", {"hooks": [UNTRUSTED]})
+    return (agent.driver.shell("echo hi > made.txt"),)
+
+
+def _not_run(ran: Ran) -> str:
+    return CANNOT if (ran.place.home / "untrusted-ran").exists() else _made("made.txt")(ran)
+
+
+def _broken(agent: RunningAgent) -> tuple[Turn, ...]:
+    put(agent.place.project / "coder.json", '{"hooks": [\n  {"name": "guard",\n')
+    return _shell("echo hi > made.txt", "echo forbidden > forbidden.txt")(agent)
+
+
+def _still_guarded(ran: Ran) -> str:
+    return _refused("forbidden.txt", "reason-of-no-forbidden")(ran) if "made.txt" in ran.files else CANNOT
+
+
+def _silent(ran: Ran) -> str:
+    said = (ran.printed + ran.heard).replace(str(ran.place.home.parent), "")
+    names = ("elsewhere", "hook error", "hook failed")
+    return _made("made.txt")(ran) if not any(name in said for name in names) else CANNOT
+
+
+def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
+    return (DONE,)
+
+
+SCENARIOS = (
+    Scenario("block a tool", "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
+    Scenario("change its arguments", "calls", _shell("echo original > original.txt"), _changed),
+    Scenario("ask the user", "calls", _shell("echo delicate > asked.txt"), _asked),
+    Scenario("block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files")),
+    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited),
+    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server")),
+    Scenario("block a subagent", "calls", _subagent, _heard("reason-of-no-subagents")),
+    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden")),
+    Scenario("text at the start", "calls", _shell(), _heard("context-at-start")),
+    Scenario("text with a prompt", "calls", _shell(), _heard("context-at-prompt")),
+    Scenario("text after a tool", "calls", _shell("echo remarkable > told.txt"), _heard("context-after-tool")),
+    Scenario("crash, continue", "calls", _shell("echo crash-and-go-on > crash.txt"), _made("crash.txt")),
+    Scenario("hang, continue", "calls", _shell("echo hang-and-go-on > hang.txt"), _made("hang.txt")),
+    Scenario(
+        "crash, block",
+        "calls",
+        _shell("echo crash-and-refuse > crashed.txt"),
+        _refused("crashed.txt", "crashing-guard"),
+    ),
+    Scenario("hang, block", "calls", _shell("echo hang-and-refuse > hung.txt"), _refused("hung.txt", "hanging-guard")),
+    Scenario("each call once", "many", _many, _each_once),
+    Scenario("block a prompt", "prompt", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED),
+    Scenario("continue a turn", "stop", _unfinished, _heard("reason-to-go-on")),
+    Scenario("no hook", "no hook", _shell("echo hi > made.txt"), _silent),
+    Scenario("untrusted hook", "untrusted", _untrusted, _not_run, is_hookruns=True),
+    Scenario("broken config", "broken", _broken, _still_guarded, is_hookruns=True),
+)
+"""Every scenario, in the order of the report."""
+
+BY_NAME = {each.name: each for each in SCENARIOS}
+
+
+def sessions(wanted: Iterable[Scenario]) -> dict[str, list[Scenario]]:
+    """Return these scenarios by their session."""
+    found: dict[str, list[Scenario]] = {}
+    for each in wanted:
+        found.setdefault(each.session, []).append(each)
+    return found
+
+
+class Outcome(NamedTuple):
+    """What came of a scenario: its grade, "" where the agent has nothing of the kind, and the run."""
+
+    grade: str
+    ran: Ran
+
+
+def run_together(agent: RunningAgent, wanted: Iterable[Scenario]) -> dict[str, Outcome]:
+    """Run scenarios of one session. Return their outcomes by name; raises TimeoutExpired and AssertionError."""
+    chosen = list(wanted)
+    turns = {each.name: each.turns(agent) for each in chosen}
+    script = [turn for each in turns.values() for turn in each]
+    if script[-1:] not in ([DONE], [say("two")]):
+        script.append(DONE)
+    ran = agent.run(*script, prompt=PROMPTS.get(chosen[0].session, "do it"))
+    without = {each.name for each in chosen if not turns[each.name] and each.turns in (_server, _subagent, _terminal)}
+    return {each.name: Outcome("" if each.name in without else each.judge(ran), ran) for each in chosen}
