@@ -16,7 +16,6 @@ NAME = "kilo"
 DISPLAY_NAME = "Kilo"
 TESTED_VERSIONS = "7.7.9, `kilo run`"
 MEASURED_ON = "2026-11-27"
-UNMEASURED = ("subagent_stop",)
 EVENTS, SYNTHESIZED_FROM = opencode.EVENTS, opencode.SYNTHESIZED_FROM
 TOOLS = {**opencode.TOOLS, "background_process": "bash"}
 NAMES = NameMap(TOOLS, opencode.ARGUMENTS)
@@ -30,6 +29,7 @@ EARLIER_TEMPLATES = frozenset(
     {
         "dc333b86ca3ecd714a77f78df098bcb818821d34abd027e06ca448e6c25c0c72",
         "e9505c474211b14a4b38bec4bae30d852b889267bd91122eedb100bbe5ac238b",
+        "8eb1814b51e7b74041af3d031d0d7d3b7fa1adbf15a1c4bba71674d23d3a7955",
     }
 )
 

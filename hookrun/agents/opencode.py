@@ -21,7 +21,6 @@ NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
 TESTED_VERSIONS = "1.18.33 and 1.18.34, `opencode run`"
 MEASURED_ON = "2026-11-27"
-UNMEASURED = ("subagent_stop",)
 
 EVENTS = {
     "session.created": "session_start",
@@ -40,6 +39,7 @@ EVENTS = {
 OF_A_SUBAGENT = {"session.created": "subagent_start", "session.idle": "subagent_stop"}
 SYNTHESIZED_FROM = {
     "file_changed": ("tool.execute.after",),
+    "post_tool_failure": ("tool.execute.after",),
     "subagent_start": ("session.created",),
     "subagent_stop": ("session.idle",),
 }
@@ -78,7 +78,8 @@ NOTES = (
     "Text for the model at `session.created` reaches it with the first prompt.",
     "`session.deleted` was never sent: hooks for the end of a session do not run.",
     'A prompt can only be blocked by an error: the run ends with "Unexpected server error".',
-    "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is detected at the end of each text.",
+    "In `opencode run`, and of a subagent, a stop is detected at the end of each text.",
+    "A shell command's exit status other than 0 is a failure.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
@@ -94,6 +95,7 @@ EARLIER_TEMPLATES = frozenset(
         "01e91c5fcd5cbb4a24d8bf25af7e7e59c2c444c67668607ba60741a2f4974b46",
         "3e72412e760281b73a1f64a7fc6e2675dfda488dd3f821c2fcbff20e4f356c0a",
         "2f8e1ea3988560288023175e68d56186ee228421e53e64a3e419a889decb26a6",
+        "80c5be397bb70cc81d64bd8a92c9a654d2d936a40dc8ebc9c63efa8f0b405804",
     }
 )
 
@@ -126,7 +128,14 @@ def read(payload: dict[str, object], event: str, agent: str = NAME, names: base.
     message = base.tool_message(native, call, names, tool, args, roots=roots)
     fields["tool_use_id"] = data.get("callID")
     if call.event == "post_tool_use":
-        fields["tool_result_output"] = base.text_of(output.get("output"))
+        fields["tool_result_output"] = base.text_of(output.get("output", ""))
+        error, status = payload.get("error"), as_object(output.get("metadata")).get("exit")
+        if isinstance(error, str):
+            message.cannot = frozenset({"output", "context"})  # the model has the result already
+        elif status not in (None, 0):
+            error = f"Exit code {status}\n{fields['tool_result_output']}".rstrip()
+        if isinstance(error, str):
+            call.event, fields["tool_result_error"] = "post_tool_failure", error
     message.calls = base.add_file_changed([call])
     patch.split_by_file(message, base.string_in(args, PATCHES.get(tool, "")))
     return message
