@@ -238,9 +238,9 @@ class AgentFire:
         else:
             sent = self.message
             session = sent.calls[0].fields.get("session_id") if sent.calls else None
-            start = starting_directory(self.agent.PROJECT_ENV_VARS, sent.roots)
-            others = [*sent.roots[:1], *filter(None, [start])]  # whose guards judge, too
-            self.invocation.load(worktree_of(start, sent.roots), self.options.config, session, others)
+            start, others = starting_directory(self.agent.PROJECT_ENV_VARS, sent.roots), sent.roots[:1]
+            here = start if others in ([], [start]) else worktree_of(start, others)
+            self.invocation.load(here, self.options.config, session, [*others, str(start)] if here != start else others)
 
     def _handled_by_other_wiring(self) -> str | None:
         """Return the other installation that answers this message, or None: no hook runs twice."""
