@@ -180,6 +180,12 @@ def knows_tool(agent: Agent, message: Message) -> bool:
     return message.calls[0].fields.get("tool_name") != tool
 
 
+def able_to(agent: Agent, message: Message) -> frozenset[str]:
+    """Return the CAPABILITIES of the answer to a message."""
+    form = agent.RESPONSE_FORMATS.get(message.native)
+    return form.capabilities - message.cannot if form is not None else frozenset()
+
+
 def native_event(agent: Agent, event_name: str) -> str:
     """Return the agent's name for an event installed under any name, an unknown one unchanged."""
     return sent_event(agent.EVENTS, event_name)

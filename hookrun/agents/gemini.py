@@ -63,7 +63,7 @@ NOTES = (
     "`ask` would hang a run without a terminal forever, and messages do not show the kind of run: it blocks the call.",
     "A failed shell command is known by the exit status that Gemini CLI writes below its output.",
     "hookrun does not answer at `BeforeModel` and `AfterModel`: the effect of an answer was not measured.",
-    "`PreCompress` is sent before every request to the model.",
+    "`PreCompress` is sent before every request; nothing in it says which one compacts.",
     "Text for the model before a tool reaches it after the tool.",
     "`web_fetch` has its address within `prompt`: there is no `url`.",
 )

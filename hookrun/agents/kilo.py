@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 NAME = "kilo"
 DISPLAY_NAME = "Kilo"
-UNMEASURED = ("subagent_stop",)
 EVENTS, SYNTHESIZED_FROM = opencode.EVENTS, opencode.SYNTHESIZED_FROM
 TOOLS = {**opencode.TOOLS, "background_process": "bash"}
 NAMES = NameMap(TOOLS, opencode.ARGUMENTS)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
-UNMEASURED = ("subagent_stop",)
 
 EVENTS = {
     "session.created": "session_start",
@@ -38,6 +37,7 @@ EVENTS = {
 OF_A_SUBAGENT = {"session.created": "subagent_start", "session.idle": "subagent_stop"}
 SYNTHESIZED_FROM = {
     "file_changed": ("tool.execute.after",),
+    "post_tool_failure": ("tool.execute.after",),
     "subagent_start": ("session.created",),
     "subagent_stop": ("session.idle",),
 }
@@ -76,7 +76,8 @@ NOTES = (
     "Text for the model at `session.created` reaches it with the first prompt.",
     "`session.deleted` was never sent: hooks for the end of a session do not run.",
     'A prompt can only be blocked by an error: the run ends with "Unexpected server error".',
-    "`opencode run` ends at `session.idle` whatever a plugin does: there a stop is detected at the end of each text.",
+    "In `opencode run`, and of a subagent, a stop is detected at the end of each text.",
+    "A shell command's exit status other than 0 is a failure.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",
 )
 
@@ -107,7 +108,14 @@ def read(payload: dict[str, object], event: str, agent: str = NAME, names: base.
     message = base.tool_message(native, call, names, tool, args, roots=roots)
     fields["tool_use_id"] = data.get("callID")
     if call.event == "post_tool_use":
-        fields["tool_result_output"] = base.text_of(output.get("output"))
+        fields["tool_result_output"] = base.text_of(output.get("output", ""))
+        error, status = payload.get("error"), as_object(output.get("metadata")).get("exit")
+        if isinstance(error, str):
+            message.cannot = frozenset({"output", "context"})  # the model has the result already
+        elif status not in (None, 0):
+            error = f"Exit code {status}\n{fields['tool_result_output']}".rstrip()
+        if isinstance(error, str):
+            call.event, fields["tool_result_error"] = "post_tool_failure", error
     message.calls = base.add_file_changed([call])
     patch.split_by_file(message, base.string_in(args, PATCHES.get(tool, "")))
     return message

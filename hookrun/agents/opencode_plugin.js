@@ -1,11 +1,15 @@
 
 // OpenCode and Kilo ignore a file if any of its exports is not a function.
 export const HookrunPlugin = async ({ client, directory, worktree }) => {
-  const headless = process.argv.includes("run") // `opencode run` ends at session.idle, whatever a plugin does
+  const headless = process.argv.includes("run")
   const parents = new Map() // a subagent's session -> the session that it works for
   const starts = new Map() // a session -> a promise of text for its first prompt
   const beside = new Map() // a tool call -> text for its result
+  const running = new Map() // a tool call that runs -> what is said of it after it
   const goingOn = new Map() // a session -> { part, stored }: the last part of its next prompt; to be called once that is stored
+
+  // `opencode run` ends at session.idle, and a subagent's result is given by then: these can only go on before it.
+  const atText = (session) => headless || parents.has(session)
 
   const notify = async (text) => {
     if (headless) return console.error(text)
@@ -24,7 +28,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     const stored = new Promise((resolve) => goingOn.set(session, { stored: resolve }))
     await client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text: answer.go_on }] } })
     // It returns before the prompt is stored, which its hooks delay, and `opencode run` would end without it.
-    if (headless) await Promise.race([stored, new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())])
+    if (atText(session)) await Promise.race([stored, new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())])
     goingOn.delete(session)
   }
 
@@ -39,8 +43,14 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
         const { part } = event.properties
         const next = goingOn.get(part.sessionID)
         if (next?.part === part.id) next.stored()
+        const input = part.state?.status === "error" && running.get(part.callID)
+        if (input) {
+          running.delete(part.callID)
+          const name = "tool.execute.after" // which does not come for a tool that has failed
+          await fire(name, input.sessionID, { hook: name, input, output: {}, error: part.state.error })
+        }
       } else if (event.type === "session.idle") {
-        if (!headless) await goOn(session, await fire(event.type, session, { hook: "event", event }))
+        if (!atText(session)) await goOn(session, await fire(event.type, session, { hook: "event", event }))
       } else {
         if (event.type === "session.error") goingOn.get(session)?.stored() // a plugin refused the prompt
         await fire(event.type, session, { hook: "event", event })
@@ -80,11 +90,13 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
         Object.assign(output.args, answer.args)
       }
       if (answer.context) beside.set(input.callID, answer.context)
+      running.set(input.callID, { ...input, args: output.args })
     },
 
     "tool.execute.after": async (input, output) => {
       const before = beside.get(input.callID)
       beside.delete(input.callID)
+      running.delete(input.callID)
       const answer = await fire("tool.execute.after", input.sessionID, { hook: "tool.execute.after", input, output })
       if (answer.output !== undefined) delete output.attachments
       output.output = joined(answer.output ?? output.output, before, answer.context)
@@ -94,7 +106,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       const session = input.sessionID
       const name = "experimental.text.complete"
       await fire(name, session, { hook: name, input, output })
-      if (!headless || parents.has(session)) return
+      if (!atText(session)) return
       const event = { type: "session.idle", properties: { sessionID: session } }
       await goOn(session, await fire(event.type, session, { hook: "event", event, text: output.text }))
     },

@@ -36,6 +36,8 @@ EARLIER_TEMPLATES = frozenset(
         "e9505c474211b14a4b38bec4bae30d852b889267bd91122eedb100bbe5ac238b",
         "8da4d6dff240a9764e573ec3040495f7c961cea312a400a5392498b4b94dd2ff",
         "149ac0d8fd147d59d61a665aa1bcf8ab63e1f3af76a20edd92c2707dccb7cf13",
+        "8eb1814b51e7b74041af3d031d0d7d3b7fa1adbf15a1c4bba71674d23d3a7955",
+        "80c5be397bb70cc81d64bd8a92c9a654d2d936a40dc8ebc9c63efa8f0b405804",
     }
 )
 

@@ -8,6 +8,7 @@ OpenCode 1.18.33 wrote with a scripted model, whose hooks refused and changed ca
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,23 +16,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
-import orjson
-
 from hookrun.agents import load
 from hookrun.agents.base import Message, knows_tool
 from hookrun.agents.known_tools import name_unknown_tool
+from hookrun.core.fastjson import dumps
 from hookrun.core.files import read_or_none
 
 Json = dict[str, object]
 
 # The result of a call: it ran; a hook, the user or a rule of the agent's refused it; hooks changed it; not known.
 RAN, REFUSED, DECLINED, CHANGED, UNKNOWN = "ran", "refused", "declined", "changed", "unknown"
+# Not a call: a text of the model's.
+SAID = "said"
 
 
 class LineRule(NamedTuple):
     """Lines whose values at `where` are these hold, in the list at `each` or themselves, what has the key `having`.
 
-    `kind` is a `session`, a `prompt`, a `call`, a `result` or a `change`; `fields` are the paths of its parts.
+    `kind` is a `session`, a `prompt`, a `call`, a `result`, a `change` or SAID; `fields` are the paths of its parts.
     """
 
     kind: str
@@ -44,7 +46,8 @@ class LineRule(NamedTuple):
 class Format(NamedTuple):
     """An agent's transcripts: `files` below its directory, or the home, and what their lines hold.
 
-    `sign` is at the beginning of each. A line without any of the `marks` holds nothing. `refused` and `declined` begin
+    `sign` is at the beginning of each. A line without any of the `marks` holds nothing, but `said` marks the model's
+    texts. `refused` and `declined` begin
     results that say so, `unclear` those that may. `tools` and `arguments` are the model's names, where hooks get
     others; `unseen` are tools without an event. Lines with `turn` begin a turn, before which each call has its result.
     With `failure_event` a failed tool has its own event, with `own_ids` hooks get other ids of calls. `root_file`, from
@@ -56,6 +59,7 @@ class Format(NamedTuple):
     marks: Sequence[bytes]
     rules: Sequence[LineRule]
     turn: bytes
+    said: bytes = b""
     refused: str = r"(?!)"
     declined: str = r"(?!)"
     unclear: str = r"(?!)"
@@ -69,7 +73,7 @@ class Format(NamedTuple):
 
 LINE = {"session_id": "sessionId", "cwd": "cwd", "time": "timestamp"}
 DATABASE = b"SQLite format 3"
-MARKS = ("sign", "turn")
+MARKS = ("sign", "turn", "said")
 
 
 def _format(given: Mapping[str, Any]) -> Format:
@@ -79,21 +83,22 @@ def _format(given: Mapping[str, Any]) -> Format:
 
 
 with open(__file__.removesuffix("py") + "json", "rb") as file:
-    FORMATS: dict[str, Format] = {name: _format(each) for name, each in orjson.loads(file.read()).items()}
+    FORMATS: dict[str, Format] = {name: _format(each) for name, each in json.load(file).items()}
 
 
 class Entry:
     """A call in a transcript, or a prompt (without a `tool`), and its result.
 
-    `session_id`, `cwd` and `time` (ISO 8601, UTC) are those of its line; `text` is a prompt, or a call's result.
+    `session_id`, `cwd` and `time` (ISO 8601, UTC) are those of its line, which is the `at`th; `text` is a prompt, or a
+    call's result.
     """
 
-    __slots__ = ("args", "call_id", "cwd", "failed", "response", "session_id", "text", "then", "time", "tool")
+    __slots__ = ("args", "at", "call_id", "cwd", "failed", "response", "session_id", "text", "then", "time", "tool")
 
     def __init__(self, about: Mapping[str, object], call_id: str, tool: str, args: object) -> None:
         self.session_id, self.cwd, self.time = (str(about.get(name) or "") for name in ("session_id", "cwd", "time"))
         self.call_id, self.tool, self.args = call_id, tool, args
-        self.text, self.failed, self.then = "", False, UNKNOWN
+        self.text, self.failed, self.then, self.at = "", False, UNKNOWN, 0
         self.response: object = None
 
 
@@ -120,37 +125,55 @@ def _parts(rules: Iterable[LineRule], line: Json) -> Iterator[tuple[str, Json]]:
                 yield kind, {name: _at(line, at[1:]) if at[0] == "^" else _at(item, at) for name, at in fields.items()}
 
 
-def entries(agent: str, lines: Iterable[bytes], about: Mapping[str, object]) -> Iterator[Entry | None]:
+def entries(
+    agent: str,
+    lines: Iterable[bytes],
+    about: Mapping[str, object],
+    loads: Callable[[bytes], object] = json.loads,
+    *,
+    with_texts: bool = False,
+) -> Iterator[Entry | None]:
     """Yield an agent's calls and prompts in the lines of one session; None for each line that cannot be read.
 
-    `about` is what is known of the session before its first line.
+    `about` is what is known of the session before its first line. `loads` reads a line; `with_texts` adds the model's.
     """
     format_ = FORMATS[agent]
+    marks = [*format_.marks, *([format_.said] if with_texts else [])]
+    rules = [rule for rule in format_.rules if with_texts or rule.kind != SAID]
     now: Json = dict(about)
     calls: dict[str, Entry] = {}
-    for text in lines:
-        if not any(mark in text for mark in format_.marks):
+    for number, text in enumerate(lines):
+        if not any(mark in text for mark in marks):
             continue
         try:
-            line = orjson.loads(text)
+            line = loads(text)
         except ValueError:
             yield None
             continue
         if not isinstance(line, dict):
             continue
         now.update({name: value for name, at in LINE.items() if isinstance(value := line.get(at), str)})
-        for kind, parts in _parts(format_.rules, line):
+        for kind, parts in _parts(rules, line):
             if kind == "session":
                 now.update({name: value for name, value in parts.items() if isinstance(value, str)})
-            elif kind == "prompt" and isinstance(said := parts["text"], str) and (said := _prompt(said)):
-                prompt = Entry(now, "", "", None)
-                prompt.text, prompt.then = said, RAN
-                yield prompt
+            elif kind in ("prompt", SAID) and (message := _message(kind, now, parts)) is not None:
+                message.at = number
+                yield message
             elif kind == "call" and (call := _call(format_, now, parts)) is not None:
+                call.at = calls[call.call_id].at if call.call_id in calls else number
                 calls[call.call_id] = call
             elif kind in ("result", "change") and (known := calls.get(str(parts["id"]))) is not None:
                 (_take_result if kind == "result" else _take_change)(format_, known, parts)
     yield from calls.values()
+
+
+def _message(kind: str, now: Json, parts: Json) -> Entry | None:
+    text = parts["text"]
+    if not isinstance(text, str) or parts.get("thought") or not (text := _prompt(text) if kind == "prompt" else text):
+        return None
+    message = Entry({**now, **parts}, "", "", None)
+    message.text, message.then = text, RAN if kind == "prompt" else SAID
+    return message
 
 
 def _prompt(text: str) -> str:
@@ -165,7 +188,7 @@ def _call(format_: Format, now: Json, parts: Json) -> Entry | None:
         args = {"command": parts["command"]}
     elif isinstance(args, str):
         try:
-            args = orjson.loads(args)
+            args = json.loads(args)
         except ValueError:
             pass
     if not isinstance(tool, str) or tool in format_.unseen:
@@ -177,7 +200,7 @@ def _call(format_: Format, now: Json, parts: Json) -> Entry | None:
 
 def _take_result(format_: Format, call: Entry, parts: Json) -> None:
     error, text = parts.get("error"), parts.get("text")
-    call.text = error if isinstance(error, str) else text if isinstance(text, str) else orjson.dumps(text).decode()
+    call.text = error if isinstance(error, str) else text if isinstance(text, str) else dumps(text)
     call.response = parts.get("response")
     call.failed = isinstance(error, str) or parts.get("failed") is True
     told = f"{parts['status']} {call.text}" if isinstance(parts.get("status"), str) else call.text
@@ -253,7 +276,7 @@ def about(agent: str, path: str, first: bytes) -> Json:
     if (root_file := FORMATS[agent].root_file) and (root := read_or_none(f"{os.path.dirname(path)}/{root_file}")):
         found["cwd"] = root.decode("utf-8", "replace").strip()
     try:
-        line = orjson.loads(first)
+        line = json.loads(first)
     except ValueError:
         return found
     for kind, parts in _parts(FORMATS[agent].rules, line) if isinstance(line, dict) else ():

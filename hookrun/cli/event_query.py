@@ -200,11 +200,11 @@ class ConfigSources:
 
         return [] if self.config is not None else not_run(self._examined)
 
-    def warn_not_run(self) -> None:
-        """Warn about them, with the next command."""
+    def warn_not_run(self, *, plugins: bool = True) -> None:
+        """Warn about them, or those that are no plugin's, with the next command."""
         from hookrun.config.not_run import notice
 
-        if (message := notice(self.not_run())) is not None:
+        if (message := notice([each for each in self.not_run() if plugins or each.hooks])) is not None:
             warn(message)
 
     def overlooked(self) -> str:

@@ -75,6 +75,7 @@ def validate_command(file: str | None, *, as_json: bool, probe: bool, strict: bo
     examined = at.load(warns=True)
     problems = [
         *examined.problems,
+        *examined.passed_over.values(),
         *unread_files(examined.found, examined.declarations.files),
         *_missing_programs(examined),
         *_wrong_options(examined),
@@ -103,7 +104,7 @@ def validate_command(file: str | None, *, as_json: bool, probe: bool, strict: bo
             click.echo(line, color=True)
         overlooked = "" if files or problems else ConfigSources(at).overlooked()
         if file is None:
-            ConfigSources(at).warn_not_run()
+            ConfigSources(at).warn_not_run(plugins=False)
         read = files or sorted({problem.path for problem in problems})  # a file may have other keys only
         click.echo(_summary(hooks, read, errors, len(problems) - errors) + overlooked)
     return FAILED if errors else 0
@@ -116,7 +117,9 @@ def _claude_problems(examined: LoadedConfig, *, probe: bool) -> list[Diagnostic]
         return []
     from hookrun.config.lint import lint_script  # few configs need it
 
-    found = [problem for hook in hooks for problem in lint_script(hook, examined.project)]
+    given = as_object(examined.declarations.settings.get("claude_env")).values()
+    env = {*os.environ, *(name for each in given for name in as_object(each))}
+    found = [problem for hook in hooks for problem in lint_script(hook, examined.project, env)]
     if probe:
         from hookrun.doctor.prove import run_samples  # rarely needed
 

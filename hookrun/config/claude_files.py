@@ -13,7 +13,7 @@ from hookrun.config import claude_settings
 from hookrun.config.claude_settings import PLUGIN_FILE, PLUGIN_MARK
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, UNREAD, ConfigFiles
-from hookrun.config.document import NOT_READ, Document, SourceError, read
+from hookrun.config.document import NOT_READ, Diagnostic, Document, SourceError, read
 from hookrun.config.shapes import list_at
 from hookrun.core.files import is_within
 from hookrun.core.model import LAYERS, UNTRUSTED_LAYERS, ClaudeForm, Hook, as_object
@@ -197,11 +197,12 @@ EVERYWHERE = frozenset({"managed", "user"})
 class Plugins:
     """The plugins in Claude Code's directory `base` for the project at `root`.
 
-    Every path that affects the result is added to `looked_for`. `passed_over` are the enabled ones that are not found.
+    Every path that affects the result is added to `looked_for`. `passed_over` are warnings of the enabled ones that are
+    not found.
     """
 
     def __init__(self, base: str, root: str, looked_for: list[str]) -> None:
-        self.passed_over: list[str] = []
+        self.passed_over: dict[str, Diagnostic] = {}
         self._base = base
         self._root = root
         self._looked_for = looked_for
@@ -222,7 +223,8 @@ class Plugins:
             if layer is None:
                 continue
             nearest, on = next(effective[name][each] for each in NEAREST_FIRST if each in effective[name])
-            for file in self._of_plugin(name, layer):
+            for file in self._of_plugin(name, layer, by_layer[layer][0]):
+                file.plugin_name = name.rpartition("@")[0]
                 file.own = True if layer in EVERYWHERE else self._root
                 file.off = not on
                 found.append(file)
@@ -233,16 +235,17 @@ class Plugins:
                 )
         return [*self._problems, *found]
 
-    def _of_plugin(self, name: str, layer: str) -> Iterator[ConfigFile]:
+    def _of_plugin(self, name: str, layer: str, by: ConfigFile) -> Iterator[ConfigFile]:
         plugin, _, marketplace = name.rpartition("@")
         known = as_object(self._document(f"{self._base}/{KNOWN}").top.get(marketplace))
         place = known.get("installLocation")
         if not plugin or not isinstance(place, str) or not os.path.isabs(place):
-            self.passed_over.append(name)
+            self._pass_over(name, by, "its marketplace is not known", "add it with `claude plugin marketplace add`")
             return
         document = self._document(f"{place.rstrip('/')}/{MARKETPLACE}")
         index, entry = _listed(document, plugin)
         if not entry:
+            self._pass_over(name, by, f"{document.path} does not list it", "remove it, or update the marketplace")
             return
         if as_object(known.get("source")).get("source") in IN_PLACE and isinstance(entry.get("source"), str):
             base = as_object(document.top.get("metadata")).get("pluginRoot")
@@ -250,7 +253,7 @@ class Plugins:
         else:
             root = self._installed(name)
         if root is None or not os.path.isdir(root):
-            self.passed_over.append(name)
+            self._pass_over(name, by, "there is no copy of it", f"run `claude plugin install {name}`")
             return
         manifest = f"{root}/{PLUGIN_MARK}"
         if entry.get("hooks") is not None and not os.path.lexists(manifest):
@@ -260,6 +263,10 @@ class Plugins:
         document = self._document(manifest)
         if "hooks" in document.top:
             yield from self._declared(document, ("hooks",), document.top["hooks"], root, layer)
+
+    def _pass_over(self, name: str, by: ConfigFile, why: str, hint: str) -> None:
+        message = f"the plugin {quote(name)} is enabled, and its hooks do not run: {why}"
+        self.passed_over[name] = by.document.problem((ENABLED, name), message, hint, "warning")
 
     def _declared(
         self, document: Document, where: tuple[str | int, ...], hooks: object, root: str, layer: str

@@ -94,9 +94,11 @@ def project_of(path: str) -> str:
 
 
 def plugin_root(path: str) -> str | None:
-    """Return the root of the file's plugin, or None."""
-    root = path.removesuffix(PLUGIN_FILE)
-    return root if root != path and os.path.isfile(f"{root}/{PLUGIN_MARK}") else None
+    """Return the root of the plugin around a file, or None."""
+    directory = os.path.dirname(path)
+    while directory.strip("/") and not os.path.isfile(f"{directory}/{PLUGIN_MARK}"):
+        directory = os.path.dirname(directory)
+    return directory if directory.strip("/") else None
 
 
 def entries(hooks: dict[str, object], at: Location, *, strict: bool, agent: str = "claude") -> Iterator[HandlerEntry]:
@@ -263,7 +265,7 @@ def validate_handler(
         **ran,
         "dialect": agent,
         "parallel": True,
-        "name": validate.unique_name(str(handler.get("name") or _name(ran, type_, scope)), scope),
+        "name": validate.unique_name(scope.prefix + str(handler.get("name") or _name(ran, type_, scope)), scope),
     }
     claude = {"event": entry.event, "matcher": entry.matcher, "if": given.get("if"), "plugin_root": plugin}
     claude |= {"tools": _others_tools(entry.matcher, entry.event), "rewakes": given.get("asyncRewake")}

@@ -17,6 +17,7 @@ from hookrun.agents.dialects import dialect, of_events, of_file
 from hookrun.agents.known_tools import title
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings, last_readable
+from hookrun.config.claude_settings import plugin_root
 from hookrun.config.discovery import LAYER_FILES, LOCAL_FILE, PROJECT_FILES
 from hookrun.config.document import NOT_READ, Diagnostic, Document, Location, SourceError, errors_in, read
 from hookrun.config.parse import MAX_PROJECT_VALUES, MAX_VALUES, KeyPath
@@ -51,9 +52,9 @@ class ConfigFile:
 
     `handlers` are the entries in the form of the agent `dialect`, None in hookrun's. `claudes` is true for settings of
     Claude Code or a plugin, `others` for a file of another agent. `own` is True if that reads the file everywhere, or
-    the project directory if only there. `plugin` is the plugin's root, `included_by` the including file. `off`: the
-    agent's settings switch the hooks off. `unread`: which hooks it has is not known. If it cannot be read now, but once
-    was, `faults` say why; all else is as it then was, from the Unix time `since` on.
+    the project directory if only there. `plugin` is the plugin's root, with its `plugin_name`; `included_by` the
+    including file. `off`: the agent's settings switch the hooks off. `unread`: which hooks it has is not known. If it
+    cannot be read now, but once was, `faults` say why; all else is as it then was, from the Unix time `since` on.
     """
 
     path: str
@@ -69,6 +70,7 @@ class ConfigFile:
     faults: list[Diagnostic] = field(default_factory=list)
     own: bool | str = False
     plugin: str | None = None
+    plugin_name: str = ""
     included_by: ConfigFile | None = None
     entries: list[object] = field(default_factory=list)
     entries_path: KeyPath = ("hooks",)
@@ -110,8 +112,8 @@ def load_file(path: str, layer: str, *, claudes: bool = False, text: str | None 
     `claudes` marks a file of Claude Code, whatever its name. `text` is used in place of what the file holds.
     """
     file = ConfigFile(path, layer)
-    file.plugin = claude_settings.plugin_root(path)
-    file.claudes = claudes or file.plugin is not None or claude_settings.is_settings(path)
+    by_name = path.endswith(claude_settings.PLUGIN_FILE) and _is_of_plugin(file)
+    file.claudes = claudes or by_name or claude_settings.is_settings(path)
     if claude_settings.is_settings(path):
         file.own = claude_settings.project_of(path)
     elif (
@@ -221,6 +223,7 @@ def _take_hooks(file: ConfigFile, hooks: object) -> None:
     if isinstance(hooks, dict) and not (file.claudes or file.others) and (agent := of_events(hooks)):
         file.dialect = agent
     of_agent = file.claudes or file.others or file.dialect != "claude"
+    of_agent = of_agent or (claude_settings.is_map(hooks) and _is_of_plugin(file))
     if isinstance(hooks, dict) and (of_agent or claude_settings.is_map(hooks)):
         file.handlers = [*claude_settings.entries(hooks, file.at(*path), strict=not of_agent, agent=file.dialect)]
         return
@@ -241,6 +244,13 @@ def _take_hooks(file: ConfigFile, hooks: object) -> None:
         hint = 'list the hooks, each with its "event"; `hookrun migrate FILE` converts Claude Code hooks'
     file.unread = True
     file.at(*path).type_error(hooks, expected, hint)
+
+
+def _is_of_plugin(file: ConfigFile) -> bool:
+    """Return whether a file in Claude Code's form that is no config of ours is of a plugin; mark it so."""
+    if os.path.basename(file.path) not in (*PROJECT_FILES, LOCAL_FILE) and (root := plugin_root(file.path)):
+        file.claudes, file.plugin, file.plugin_name = True, root, os.path.basename(root)
+    return file.claudes
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -202,6 +202,40 @@ def starting_directory(variables: Iterable[str] = (), roots: Iterable[str] = ())
         return None
 
 
+def worktree_of(start: str | None, roots: Iterable[str]) -> str | None:
+    """Return the place of `start` in the git worktree around the first root, if that has a config, else `start`.
+
+    An agent's variable keeps naming the main checkout in a session that has moved to a worktree of it.
+    """
+    directory = next(iter(roots), None)
+    if start is None or directory in (None, start) or not os.path.isabs(directory):
+        return start
+    mine, its = _repository(start), _repository(os.path.normpath(directory))
+    if mine is None or its in (None, mine) or _git_directory(its) != _git_directory(mine):
+        return start
+    place = f"{its}{start.removeprefix(mine)}"
+    names = (*PROJECT_FILES, f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}")
+    has_config = any(os.path.exists(f"{each}/{name}") for each in (place, its) for name in names)
+    return place if has_config and os.path.isdir(place) else start
+
+
+def _repository(directory: str) -> str | None:
+    found = ConfigFiles(directory, "")
+    _up_to_repository(found, directory, None)
+    return found.repository
+
+
+def _git_directory(root: str) -> str:
+    """Return the directory that the worktrees of a repository share, from the root of one."""
+    try:
+        with open(f"{root}/.git", encoding="utf-8", errors="surrogateescape") as file:
+            own = os.path.join(root, file.read(LONGEST_PATH).removeprefix("gitdir: ").rstrip("\n"))
+    except OSError:  # the main checkout's is that directory
+        return os.path.realpath(f"{root}/.git")
+    worktrees, _, _ = os.path.normpath(own).rpartition("/")
+    return os.path.realpath(worktrees.removesuffix("/worktrees") if worktrees.endswith("/worktrees") else own)
+
+
 def guards_file(home: str, root: str) -> str:
     """Return the path of the file with a project's approved guards, whatever links lead to it."""
     return _record(home, os.path.realpath(root))

@@ -380,7 +380,10 @@ ON_STDIN = {
 }
 # Names that others may set, too: only with `CLAUDE_` they are Claude Code's.
 ANYBODYS = frozenset({"CWD", "FILE", "MESSAGE", "NOTIFICATION", "PROMPT", "SESSION_ID", "USER_PROMPT"})
-NOT_SET = re.compile(rf"\$\{{?((CLAUDE_)?(?:({'|'.join(ON_STDIN)})|TOOL_INPUT_([A-Z_]+)))\b")
+NOT_SET = re.compile(rf"\$\{{?((CLAUDE_)?(?:({'|'.join(ON_STDIN)})|TOOL_INPUT_([A-Za-z_]+)))\b")
+# Any variable with Claude Code's prefix, without a default of the line's own, and those that Claude Code sets.
+CLAUDES = re.compile(r"\$(?:\{(CLAUDE_\w+)\}|(CLAUDE_\w+))")
+CLAUDE_SETS = re.compile(r"CLAUDE_(PROJECT_DIR|PLUGIN_(ROOT|DATA|OPTION_\w+)|ENV_FILE|EFFORT|PID|CONFIG_DIR|CODE_\w+)")
 
 # Signs of a script that blocks by its output.
 ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput")
@@ -389,17 +392,19 @@ ANSWERS = re.compile(r"permissionDecision|[\"']decision[\"']|hookSpecificOutput"
 REFUSES = frozenset({"PreToolUse", "UserPromptSubmit"})
 
 
-def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
-    """Yield warnings about a script of a hook in the project at `root`, without running it."""
+def lint_script(hook: Hook, root: str, env: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield warnings about a script of a hook in the project at `root`, without running it; `env` are set variables."""
     if hook.error is not None or hook.kind not in ("command", "args") or hook.layer == "managed":
         return
     for word in command_words.relative_words(hook.kind, hook.target):
         if "/" in word and not word.startswith("${CLAUDE_"):
             message = f"{quote(word)} is relative to the agent's working directory, which changes"
             yield Diagnostic.of_hook(hook, message, f'write "$CLAUDE_PROJECT_DIR"/{word}')
-    for name, place in sorted(_not_set(hook.target if isinstance(hook.target, str) else "")):
+    line = hook.target if isinstance(hook.target, str) else ""
+    for name, place in sorted(_not_set(line, {*env, *(hook.env or ())}).items()):
         message = f"Claude Code does not set `${name}`: the input is JSON on stdin"
-        yield Diagnostic.of_hook(hook, message, f"read it with `jq -r {place}`")
+        hint = f"read it with `jq -r {place}`" if place else "read that, or set the variable in `env` of the settings"
+        yield Diagnostic.of_hook(hook, message, hint)
     event = hook.claude.event if hook.claude is not None else None
     if event in REFUSES and hook.on_failure != "block" and not hook.background:
         for name, text in _scripts(hook, root):
@@ -408,14 +413,17 @@ def lint_script(hook: Hook, root: str) -> Iterator[Diagnostic]:
                 yield Diagnostic.of_hook(hook, message, "exit with 2 and print the reason on stderr to block")
 
 
-def _not_set(line: str) -> set[tuple[str, str]]:
-    """Return the variables of a line that neither Claude Code nor the line sets, with the data's place on stdin."""
-    found = set()
+def _not_set(line: str, env: Collection[str]) -> dict[str, str]:
+    """Return the variables of a line that neither Claude Code nor the line or `env` sets, with the data's place."""
+    found = {}
     for name, prefix, known, argument in NOT_SET.findall(line):
-        own = rf"\b{name}=|\b(?:read|for|mapfile)\b[^;|&\n]*\b{name}\b"
-        if (prefix or known not in ANYBODYS) and re.search(own, line) is None:
-            found.add((name, ON_STDIN[known] if known else f".tool_input.{argument.lower()}"))
-    return found
+        if prefix or known not in ANYBODYS:
+            found[name] = ON_STDIN[known] if known else f".tool_input.{argument.lower()}"
+    for names in CLAUDES.findall(line):
+        if (name := names[0] or names[1]) not in found and CLAUDE_SETS.fullmatch(name) is None:
+            found[name] = ""
+    own = r"\b{0}=|\b(?:read|for|mapfile)\b[^;|&\n]*\b{0}\b"
+    return {name: at for name, at in found.items() if name not in env and re.search(own.format(name), line) is None}
 
 
 def _scripts(hook: Hook, root: str) -> Iterator[tuple[str, str]]:

@@ -57,7 +57,7 @@ class LoadedConfig:
     """The configuration of all `found` files, the effective `files`, and all errors and warnings in their order.
 
     `written` is each hook's file and path in it. `read_hooks` and `read_characters` count the project's commands.
-    `passed_over` are plugins of Claude Code that are enabled, and not found.
+    `passed_over` are warnings of Claude Code's plugins that are enabled, and not found.
     """
 
     found: ConfigFiles
@@ -68,7 +68,7 @@ class LoadedConfig:
     written: list[tuple[Hook, ConfigFile, KeyPath]] = field(default_factory=list)
     read_hooks: int = 0
     read_characters: int = 0
-    passed_over: list[str] = field(default_factory=list)
+    passed_over: dict[str, Diagnostic] = field(default_factory=dict)
 
     @property
     def may_read(self) -> bool:
@@ -252,7 +252,8 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
         try:
             events = frozenset(name for name, layer in own.items() if layer <= LAYERS.index(file.layer))
             reserved = explicit_names(file.entries)
-            scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns)
+            prefix = f"{file.plugin_name}:" if file.plugin_name else ""
+            scope = Scope(file.layer, events, file.defaults, reserved=reserved, warns=warns, prefix=prefix)
             _check_entries(file, examined, scope, variables)
         except Exception as error:  # as in `load`
             file.unread = True

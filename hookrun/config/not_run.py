@@ -39,7 +39,8 @@ TABLE, PROGRAM = (
 class NotRun(NamedTuple):
     """A file with hooks that hookrun does not run, of an agent with this `title`.
 
-    `name` is relative to the project's root. A file that is not `includable` cannot be run by hookrun.
+    `name` is relative to the project's root, or a plugin's, whose `hooks` are not known (0). A file that is not
+    `includable` cannot be run by hookrun.
     """
 
     name: str
@@ -48,7 +49,8 @@ class NotRun(NamedTuple):
     includable: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.hooks} hook{'s' * (self.hooks != 1)} of {self.title})"
+        count = f"{self.hooks} hook{'s' * (self.hooks != 1)} of " if self.hooks else ""
+        return f"{self.name} ({count}{self.title})"
 
 
 def not_run(examined: LoadedConfig) -> list[NotRun]:
@@ -57,7 +59,7 @@ def not_run(examined: LoadedConfig) -> list[NotRun]:
     read = {os.path.realpath(file.path) for file in examined.files}
     run = {(hook.dialect, str(hook.target)) for hook in examined.declarations.hooks}
     found = [*_of_agents(root, read, run), *_in_frontmatter(root)]
-    return [*found, *(NotRun(name, "a plugin of Claude Code", 1) for name in examined.passed_over)]
+    return [*found, *(NotRun(name, "a plugin of Claude Code", 0) for name in examined.passed_over)]
 
 
 def notice(found: list[NotRun]) -> str | None:

@@ -334,7 +334,8 @@ class Scope:
     """The context for validating a file's hooks: its layer, its defaults, the host program's own events.
 
     `named` are the explicit names so far, `reserved` names that generated ones avoid, `numbers` the last suffix of each
-    generated name. Without `warns` only errors are looked for; without `reads_commands` commands are not read.
+    generated name, `prefix` what a plugin's begin with. Without `warns` only errors are looked for; without
+    `reads_commands` commands are not read.
     """
 
     layer: str
@@ -345,6 +346,7 @@ class Scope:
     numbers: dict[str, int] = field(default_factory=dict)
     warns: bool = True
     reads_commands: bool = True
+    prefix: str = ""
 
 
 def default_name(kind: str, target: str | list[str], scope: Scope) -> str:

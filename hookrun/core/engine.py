@@ -65,9 +65,8 @@ class HookChain:
     A caller may set, or a subclass define, these functions: `disabled_reason` returns why a hook is off, or None;
     `refusal` returns why it may not run whatever its files: after the chain's end, such a hook is skipped. `encode`
     returns a context as JSON bytes; if `encodes_changes`, a change that it rejects is a bad verdict of its hook.
-    `save_text` saves a text too long for an agent and returns its path, or None. `on_refusal` gets a run whose verdict
-    refuses the call, with the context that its hook read, and may change that verdict. `statuses` maps a candidate's
-    index to its status.
+    `home` has the state directory, if there is one. `on_refusal` gets a run whose verdict refuses the call, with the
+    context that its hook read, and may change that verdict. `statuses` maps a candidate's index to its status.
     """
 
     disabled_reason: Callable[[Any], str | None] = staticmethod(lambda _hook: None)
@@ -78,7 +77,7 @@ class HookChain:
     changed = replaced = False
     _rechecks = False
     _lowest_change = 0
-    save_text: Callable[[str], str | None] = staticmethod(lambda _text: None)
+    home: str | None = None
     on_refusal: Callable[[HookResult, dict[str, object]], None] = staticmethod(lambda _run, _context: None)
 
     def __init__(self, event: str, context: dict[str, object], candidates: Candidates) -> None:
@@ -89,6 +88,7 @@ class HookChain:
         self.statuses: dict[int, str] = {}
         self.candidates = candidates
         self._encoded: dict[bool | str, bytes] = {}
+        self._kept_at: str | None = None
 
     def run(self, runner: Runner) -> None:
         """Run the chain; `runner` runs hooks side by side with their stdin, and returns their outcomes in order."""
@@ -368,12 +368,27 @@ class HookChain:
                 from hookrun.claude import hook_protocol
 
                 message = hook_protocol.build_payload(self.event, self.context, replaced=self.replaced)
+                if self.home is not None and self.context.get("agent") not in (None, "claude"):
+                    message["transcript_path"] = self._transcript(self.home) or message["transcript_path"]
                 self._encoded["claude"] = self.encode(message) + b"\n"
             return self._encoded["claude"]
         if hook.payload not in self._encoded:
             seen = self.context if hook.payload else _without_payload(self.context)
             self._encoded[hook.payload] = self.encode(seen)
         return b'{"hook":%b,%b\n' % (dumps(hook.name).encode("ascii"), self._encoded[hook.payload][1:])
+
+    def _transcript(self, home: str) -> str | None:
+        if self._kept_at is None:  # once, whatever the hooks change
+            from hookrun.agents.claude_transcript import keep  # few agents have a hook of this dialect
+
+            self._kept_at = keep(home, self.context) or ""
+        return self._kept_at
+
+    def save_text(self, text: str) -> str | None:
+        """Save a text that is too long for an agent; return its path, None without a home."""
+        from hookrun.core.session import save_overflow_text
+
+        return save_overflow_text(self.home, text) if self.home is not None else None
 
 
 def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:

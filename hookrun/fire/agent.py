@@ -10,13 +10,14 @@ import os
 from hookrun import agents
 from hookrun.agents.base import (
     UnreadableMessageError,
+    able_to,
     installed_deadline,
     knows_tool,
     native_event,
     placeholder_message,
 )
 from hookrun.agents.formats import ALLOWING_ACTIONS, STOP_EVENTS, Reply
-from hookrun.config.discovery import starting_directory
+from hookrun.config.discovery import starting_directory, worktree_of
 from hookrun.core import context as contexts
 from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
@@ -163,8 +164,7 @@ class AgentFire:
             # Hashable, as a module or a constant of callers.
             lost = refusal(self.agent, sent.native, sent.event, sent.tool)  # type: ignore[arg-type]
             invocation.worker.answer_if_lost(*lost)
-        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
-        invocation.can_ask = form is not None and "ask" in form.capabilities - self.message.cannot
+        invocation.can_ask = "ask" in able_to(self.agent, self.message)
         if not self.tool_is_known:
             from hookrun.agents.known_tools import name_unknown_tool
 
@@ -238,8 +238,9 @@ class AgentFire:
         else:
             sent = self.message
             session = sent.calls[0].fields.get("session_id") if sent.calls else None
-            start = starting_directory(self.agent.PROJECT_ENV_VARS, sent.roots)
-            self.invocation.load(start, self.options.config, session, sent.roots[:1])
+            start, others = starting_directory(self.agent.PROJECT_ENV_VARS, sent.roots), sent.roots[:1]
+            here = start if others in ([], [start]) else worktree_of(start, others)
+            self.invocation.load(here, self.options.config, session, [*others, str(start)] if here != start else others)
 
     def _handled_by_other_wiring(self) -> str | None:
         """Return the other installation that answers this message, or None: no hook runs twice."""
@@ -356,7 +357,9 @@ class AgentFire:
         texts = [*self.errors, *map(one_line, self.invocation.problems)]
         trouble = [*self.invocation.kept] if self.message.event in GATES else []
         trouble += [f"hookrun failed: {'; '.join(texts)}"] if texts else []
-        shown = "\n".join(text for text in trouble if self._is_shown(text)) or None
+        # At a gate each time; elsewhere, or through the model, once a session.
+        always = self.message.event in GATES and not able_to(self.agent, self.message).isdisjoint(DIRECT)
+        shown = "\n".join(text for text in trouble if self.is_news(text) or always) or None
         if texts and self._blocks_on_error():
             return Reply("block", trouble[-1], user_message=shown)
         if not self.guards:
@@ -369,12 +372,10 @@ class AgentFire:
             return Reply("block", refusal_of(self.invocation, cause), user_message=shown)
         return Reply(user_message=shown)
 
-    def _is_shown(self, trouble: str) -> bool:
-        """Return whether the user sees it now: at a gate each time, elsewhere, or through the model, once a session."""
-        form = self.agent.RESPONSE_FORMATS.get(self.message.native)
-        able = form.capabilities if form is not None else frozenset()
-        is_first = not able.isdisjoint((*DIRECT, "context")) and self.first_time(trouble)
-        return is_first or (self.message.event in GATES and not able.isdisjoint(DIRECT))
+    def is_news(self, cause: str) -> bool:
+        """Return whether the answer can tell the user of a cause, and is the first one of the session to do so."""
+        able = able_to(self.agent, self.message)
+        return not able.isdisjoint((*DIRECT, "context")) and self.first_time(cause)
 
     def status_without_answer(self) -> int:
         """Return the exit status where it is the only answer: 0 would allow the call silently."""

@@ -230,7 +230,7 @@ class EventFire:
         environment = self._environment()
         runner = self._runner(environment)
         self.chain = HookChain(self.event, self.context, candidates)
-        self.chain.save_text = self._save_text
+        self.chain.home = self.invocation.home
         if self.event in GATES:
             self.chain.on_refusal = self._consider
         self.trust = runner.trust = trust = self._trust(environment, runner.is_interrupted)
@@ -304,11 +304,6 @@ class EventFire:
             home=invocation.home if invocation.agent is not None else None,
             coprocesses=invocation.worker.coprocesses if invocation.worker is not None else None,
         )
-
-    def _save_text(self, text: str) -> str | None:
-        from hookrun.core.session import save_overflow_text
-
-        return save_overflow_text(self.invocation.home, text)
 
     def _note(self, chain: HookChain, environment: HookEnvironment, runner: ProcessRunner) -> None:
         """Note for an agent's user, once a session, hooks that cannot run, and fields that have no effect here."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from hookrun.agents.base import able_to
 from hookrun.agents.formats import STOP_EVENTS, Reply
 from hookrun.agents.reply import DEGRADATIONS, REFUSED, build_response, replies_to
 from hookrun.config.discovery import USERS_GUARDS
@@ -17,7 +18,10 @@ from hookrun.core.state import KEPT_TEXTS_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hookrun.agents.reply import AgentResponse
+    from collections.abc import Sequence
+
+    from hookrun.agents.reply import AgentResponse, Fire
+    from hookrun.core.model import HookResult, Verdict
     from hookrun.fire.agent import AgentFire
 
 
@@ -31,7 +35,7 @@ def response_to(message: AgentFire) -> AgentResponse:
         except OSError:  # another run has, or said once more
             pass
     others = [_kept_texts(message), message.own_failure(), Reply(user_message="\n".join(notices) or None)]
-    fires = [(verdict, fire.chain.runs if fire.chain is not None else ()) for fire, verdict in message.fires]
+    fires = [_with_news(message, verdict, fire.chain.runs if fire.chain else ()) for fire, verdict in message.fires]
     replies = replies_to(message.agent, message.message, fires, others)
     for index, (fire, _) in enumerate(message.fires):
         if fire.event in STOP_EVENTS:
@@ -57,13 +61,25 @@ def response_to(message: AgentFire) -> AgentResponse:
     return answer
 
 
+def _with_news(message: AgentFire, verdict: Verdict, runs: Sequence[HookResult]) -> Fire:
+    """Return a verdict without what its hooks' failures said to the user before in this session, and its runs."""
+    for run in runs:
+        told = run.verdict.system_message
+        if run.failure is None or not told or run.verdict.action != "continue":
+            continue
+        if not message.is_news(run.failure.line(f"hook {run.hook.name}")):
+            before, _, after = (verdict.system_message or "").partition(told)
+            rest = "\n".join(filter(None, (before.removesuffix("\n"), after.removeprefix("\n"))))
+            verdict = verdict.replace(system_message=rest or None)
+    return verdict, runs
+
+
 def _kept_texts(message: AgentFire) -> Reply:
     """Return texts of the session's earlier events that this one can show."""
-    form, session = message.agent.RESPONSE_FORMATS.get(message.message.native), message.message.session_id
-    home = message.invocation.home
-    if form is None or session is None or not os.path.exists(home + KEPT_TEXTS_DIR):
+    home, session = message.invocation.home, message.message.session_id
+    if session is None or not os.path.exists(home + KEPT_TEXTS_DIR):
         return Reply()
-    able = form.capabilities
+    able = able_to(message.agent, message.message)
     return Reply(
         context=take_text(home, session, "context") if "context" in able else None,
         user_message=take_text(home, session, "user_message") if "user_message" in able else None,

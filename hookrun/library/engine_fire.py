@@ -72,6 +72,7 @@ class EngineFire(HookChain):
         request_id = str(data.get("request_id") or self.request_id)  # one may take several events
         super().__init__(event, contexts.with_defaults(data, event, request_id, services.directory), candidates)
         self.services = services
+        self.home = services.home
         self._state = state
 
     @staticmethod
@@ -159,13 +160,6 @@ class EngineFire(HookChain):
     def refusal(self, hook: AnyHook) -> Failure | None:
         """Return why a configured hook may not run, or None."""
         return self.processes.trust.refusal(hook) if isinstance(hook, Hook) and hook.source else None
-
-    def save_text(self, text: str) -> str | None:
-        """Save a text that is too long for an agent; return its path, None without a home."""
-        from hookrun.core.session import save_overflow_text
-
-        home = self.services.home
-        return save_overflow_text(home, text) if home is not None else None
 
     @property
     def processes(self) -> Processes:

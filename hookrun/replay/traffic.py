@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+import orjson
+
 from hookrun.agents import transcripts
 from hookrun.agents.base import UnreadableMessageError
 from hookrun.agents.transcripts import CHANGED, RAN, REFUSED
@@ -190,7 +192,7 @@ def read(part: Range, lines: bytes) -> Iterator[Past | None]:
     if part.source == AUDIT:
         yield from _from_audit(lines)
         return
-    for entry in transcripts.entries(part.source, lines.splitlines(), part.about):
+    for entry in transcripts.entries(part.source, lines.splitlines(), part.about, orjson.loads):
         if entry is None:
             yield None
             continue

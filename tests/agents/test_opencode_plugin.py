@@ -138,14 +138,46 @@ def test_a_subagent_s_prompt_is_no_prompt_of_the_person_s(project: Project) -> N
     project.hooks({"event": "user_prompt_submit", "command": says(action="block", message="not that")})
     results = drive(project, happened("session.created", info={"id": "s2", "parentID": "s1"}), prompt("s2"))
     assert results["results"][1]["error"] is None
-    project.hooks({"event": ["stop", "subagent_stop"], "command": "cat > seen"})
+    project.hooks({"event": ["stop", "subagent_stop"], "command": "cat >> seen"})
     drive(
         project,
         happened("session.created", info={"id": "s2", "parentID": "s1"}),
+        ["experimental.text.complete", {"sessionID": "s2"}, {"text": "looked"}],
         happened("session.idle", sessionID="s2"),
     )
-    seen = json.loads((project.root / "seen").read_text())
+    (seen,) = [json.loads(line) for line in (project.root / "seen").read_text().splitlines()]
     assert (seen["event"], seen["session_id"], seen["root_session_id"]) == ("subagent_stop", "s2", "s1")
+    assert seen["assistant_response"] == "looked"
+
+
+def failed(call: str = "c1") -> list[object]:
+    """Return the call for a tool that has failed."""
+    part = {
+        "id": "prt_9",
+        "type": "tool",
+        "callID": call,
+        "sessionID": "s1",
+        "state": {"status": "error", "error": "no file"},
+    }
+    return happened("message.part.updated", part=part)
+
+
+@pytest.mark.slow
+def test_a_tool_that_fails_is_a_failure_once(project: Project) -> None:
+    """By its error, or by its exit status; one that a hook refused, and one that was not seen to begin, are none."""
+    project.hooks(
+        {"event": ["post_tool_use", "post_tool_failure"], "command": "cat >> seen"},
+        {"name": "guard", "when": {"tool_args.command": "rm*"}, "command": "echo no >&2; exit 2"},
+    )
+    exited = after()
+    exited[2] = {"title": "", "metadata": {"exit": 3}, "output": "out"}
+    drive(project, before(), failed(), failed(), before("rm x"), failed(), failed("c9"), before(), exited, failed())
+    seen = [json.loads(line) for line in (project.root / "seen").read_text().splitlines()]
+    assert [(each["event"], each["tool_result_error"]) for each in seen] == [
+        ("post_tool_failure", "no file"),
+        ("post_tool_failure", "Exit code 3\nout"),
+    ]
+    assert [each["tool_args"]["command"] for each in seen] == ["ls", "ls"]
 
 
 @rows(

@@ -10,6 +10,7 @@ from hookrun.config.load import load_config
 from hookrun.config.not_run import not_run
 from tests.cli.command import hookrun
 from tests.cli.terminal import at_terminal
+from tests.fire.agents import call
 from tests.rows import rows
 
 if TYPE_CHECKING:
@@ -87,7 +88,49 @@ def test_a_plugin_that_is_passed_over_is_named(project: Project) -> None:
     """It is enabled, and no marketplace of that name is known."""
     write(project, ".claude/settings.json", {"enabledPlugins": {"guard@nowhere": True}})
     project.hooks(include_claude=True)
-    assert found(project) == ["guard@nowhere (1 hook of a plugin of Claude Code)"]
+    assert found(project) == ["guard@nowhere (a plugin of Claude Code)"]
+
+
+def test_why_a_plugin_is_passed_over_is_a_warning_of_validate(project: Project) -> None:
+    """No marketplace, not in it, no copy: each with its place in the settings, and counted."""
+    market = project.home / "market"
+    write(project, str(market / ".claude-plugin" / "marketplace.json"), {"plugins": [{"name": "b", "source": "./b"}]})
+    known = {"here": {"source": {"source": "directory"}, "installLocation": str(market)}}
+    write(project, str(project.home / ".claude" / "plugins" / "known_marketplaces.json"), known)
+    write(project, ".claude/settings.json", {"enabledPlugins": dict.fromkeys(("a@nowhere", "a@here", "b@here"), True)})
+    project.hooks(include_claude=True)
+    project.approve()
+    done = hookrun(project, "validate")
+    for name, why in (
+        ("a@nowhere", "its marketplace is not known"),
+        ("a@here", "market/.claude-plugin/marketplace.json does not list it"),
+        ("b@here", "there is no copy of it"),
+    ):
+        text = f'the plugin "{name}" is enabled, and its hooks do not run: '
+        assert [each.endswith(why) for each in done.stdout.splitlines() if text in each] == [True]
+    assert "0 errors, 3 warnings" in done.stdout
+    assert "a@nowhere" not in done.stderr
+    assert hookrun(project, "validate", "--strict").status == 1
+
+
+@rows("name", ["hooks/hooks.json", "more/of-mine.json"])
+def test_hooks_of_a_plugin_have_its_name_and_root(project: Project, name: str) -> None:
+    """Whatever file of it names them; hookrun's own form, and the project's own settings, are none of it."""
+    handler = {"type": "command", "command": '"${CLAUDE_PLUGIN_ROOT}"/check.sh'}
+    write(project, f"kit/{name}", {"hooks": {"PreToolUse": [{"hooks": [handler]}]}})
+    write(project, "kit/ours.json", {"hooks": [{"name": "ours", "event": "stop", "command": "true"}]})
+    write(project, "kit/.claude-plugin/plugin.json", {"name": "kit"})
+    project.script("kit/check.sh", "#!/bin/sh\ntouch $CLAUDE_PLUGIN_ROOT/ran\n")
+    project.hooks(include=[f"kit/{name}", "kit/ours.json"])
+    project.approve()
+    listed = json.loads(hookrun(project, "list", "--json").stdout)["hooks"]
+    assert sorted(each["name"] for each in listed) == ["kit:check", "ours"]
+    assert "kit:check" in hookrun(project, "status", "--json").stdout + hookrun(project, "list").stdout
+    ran = project.root / "kit" / "ran"
+    ran.unlink(missing_ok=True)
+    call(project, "fire", "pre_tool_use", stdin={"tool_name": "bash", "tool_args": {"command": "ls"}})
+    assert ran.exists()
+    (project.root / "kit" / name).unlink()
 
 
 def test_init_offers_to_include_them_first(project: Project) -> None:

@@ -201,6 +201,18 @@ def test_variables_that_nobody_sets(project: Project, line: str, name: str, plac
     assert said in done.stdout
 
 
+def test_a_variable_that_claude_code_never_sets_is_not_read_from_a_field(project: Project) -> None:
+    """Whatever its name; one with a default, of the settings or of the environment is the user's."""
+    line = "echo $CLAUDE_MODEL ${CLAUDE_COLOR:-red} $CLAUDE_MINE $CLAUDE_HERE"
+    path = settings(project, PreToolUse=line)
+    file = project.root / path
+    file.write_text(json.dumps({**json.loads(file.read_text()), "env": {"CLAUDE_MINE": "1"}}))
+    done = hookrun(project, "validate", path, CLAUDE_HERE="1")
+    hint = "read that, or set the variable in `env` of the settings"
+    assert f"does not set `$CLAUDE_MODEL`: the input is JSON on stdin\nhint: {hint}\n" in done.stdout
+    assert done.stdout.count("does not set") == 1
+
+
 @rows(
     "line",
     [

@@ -213,4 +213,4 @@ def test_a_plugin_that_a_project_enables_needs_approval(project: Project) -> Non
     project.approve()
     assert '"reason":"m1"' in project.fire(*fire, event="").stdout.decode().replace(": ", ":")
     script.write_text("#!/bin/sh\nexit 0\n")
-    assert "hook guard did not run" in project.fire(*fire, event="").stdout.decode()
+    assert "hook guard:guard did not run" in project.fire(*fire, event="").stdout.decode()

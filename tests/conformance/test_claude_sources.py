@@ -440,7 +440,8 @@ def test_2_5_hooks_that_a_plugins_manifest_declares(house: House, hooks: object,
     write(house.own, {"enabledPlugins": {"lint@market": True}})
     house.include("user")
     hooks_found = house.examine().declarations.hooks
-    assert sorted(hook.name for hook in hooks_found) == expected
+    assert sorted(hook.name.removeprefix("lint:") for hook in hooks_found) == expected
+    assert all(hook.name.startswith("lint:") for hook in hooks_found)
     assert {form_of(hook).get("plugin_root") for hook in hooks_found} == {str(root)}
 
 

@@ -115,8 +115,23 @@ def test_where_nothing_can_be_refused_nothing_is_added(agent_of: AgentOf) -> Non
     agent = agent_of("claude")
     agent.project.hooks({**LINT, "event": ["post_tool_use", "stop"]})
     assert agent.fire(agent.ran()).shown == f"hook lint {FAILED}"
-    assert agent.fire(agent.stop()).shown == f"hook lint {FAILED}"
+    assert agent.fire({**agent.stop(), "session_id": "another"}).shown == f"hook lint {FAILED}"
     assert recorded(agent) == [None, None]
+
+
+@rows("name", ["claude", "codex", "gemini", "opencode"])
+def test_what_a_failing_hook_says_reaches_the_user_once_a_session_and_cause(name: str, agent_of: AgentOf) -> None:
+    """What another hook says besides does so each time, and a refusal too; the log has every failure."""
+    agent = agent_of(name)
+    says_what: Json = {"name": "check", "dialect": "claude", "command": "cat cause >&2; exit 1"}
+    agent.project.hooks(says_what, {"name": "told", "command": says(action="continue", system_message="each-time")})
+    shown = []
+    for cause in ("one", "one", "two", "one"):
+        (agent.project.root / "cause").write_text(cause)
+        shown.append(agent.fire(agent.shell()).shown)
+    line = "hook check failed (exit_code): it exited with status 1; the call continued; stderr:"
+    assert shown == [f"{line} one\neach-time", "each-time", f"{line} two\neach-time", "each-time"]
+    assert recorded(agent) == ["the call continued"] * 4
 
 
 def test_unapproved_hooks_say_it_in_each_line(agent_of: AgentOf) -> None:
