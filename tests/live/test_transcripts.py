@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from hookrun_conformance.driver import put
+from hookrun_conformance.model import say
 from tests.live.conftest import settle
-from tests.live.driver import put
-from tests.live.model import say
 
 PROGRAM = Path(__file__).parent / "programs" / "read_transcript.py"
 EVENTS = ("PreToolUse", "PostToolUse", "Stop")
