@@ -33,6 +33,7 @@ from hookrun.config.load import LoadedConfig
 from hookrun.config.origins import BUILT_IN, MADE, OWN, Value
 from hookrun.config.schema import KINDS, TRUSTED_SETTINGS, schema
 from hookrun.core.credentials import HIDDEN, redact
+from hookrun.core.files import relative_path
 from hookrun.core.model import Hook
 from hookrun.process.prepare import looks_like_credential
 
@@ -124,10 +125,14 @@ def _yaml(examined: LoadedConfig, hooks: Dumped) -> Iterator[Line]:
     for hook, values in hooks:
         yield f"  # {hook.name} ({hook.layer})", "bold"
         for number, each in enumerate(values):
-            line = f"  {'  ' if number else '- '}{each.name}: {json_text(each.value)}  # {each.where}"
+            line = f"  {'  ' if number else '- '}{each.name}: {json_text(each.value)}  # {_where(each)}"
             yield line, STYLES.get(each.origin, "")
         if hook.error is not None:
             yield f"    # error: {localized(hook.error)}", "error"
+
+
+def _where(value: Value) -> str:
+    return value.where.replace(value.path, relative_path(value.path)) if value.path is not None else value.where
 
 
 def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
@@ -137,7 +142,7 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
     """
     for each in settings:
         if each.name in TRUSTED_SETTINGS:
-            yield f"# hookrun.{each.name}: {json_text(each.value)}  ({each.where})", "dim"
+            yield f"# hookrun.{each.name}: {json_text(each.value)}  ({_where(each)})", "dim"
     settings = [each for each in settings if each.name not in TRUSTED_SETTINGS]
     if settings:
         yield "hookrun:", "bold"
@@ -147,7 +152,7 @@ def _yaml_settings(settings: list[Value]) -> Iterator[Line]:
         lists = [each.value for each in same if isinstance(each.value, list)]
         if len(lists) == len(same):
             value = list(dict.fromkeys(chain.from_iterable(lists)))
-        yield f"  {name}: {json_text(value)}  # {', '.join(each.where for each in same)}", ""
+        yield f"  {name}: {json_text(value)}  # {', '.join(map(_where, same))}", ""
 
 
 @command(

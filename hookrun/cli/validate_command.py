@@ -151,7 +151,7 @@ def _committed_problems(at: Workspace, examined: LoadedConfig) -> Iterator[Diagn
 
 def _summary(hooks: int, files: list[str], errors: int, warnings: int) -> str:
     if not files:
-        return "no config file found: run `hookrun init`, or name a file: `hookrun validate FILE`"
+        return "no config file found: run `hookrun init`, or name a FILE"
     found = f"{count(errors, 'error')}, {count(warnings, 'warning')}"
     return f"checked {count(hooks, 'hook')} in {count(len(files), 'file')}: {found}"
 
