@@ -62,7 +62,6 @@ GROUPS = {
     },
     "Check and share": {
         "validate": ("validate_command", "Check config files and report errors."),
-        "conformance": ("conformance", "Measure what an agent does with hooks."),
         "migrate": ("migrate", "Convert hooks of Claude Code, lefthook, pre-commit or husky."),
     },
     "Plumbing": {"fire": ("plumbing", "Run the hooks for an event and print their verdict.")},
@@ -70,6 +69,7 @@ GROUPS = {
 
 # What only `hookrun help all` lists.
 MORE = {
+    "conformance": ("conformance", "Measure what an agent does with hooks."),
     "explain": ("explain", "Show which hooks would run for an event, and why."),
     "enable": ("user_decisions", "Re-enable what is disabled."),
     "recipes": ("recipes", "List, show and test ready-made hooks."),

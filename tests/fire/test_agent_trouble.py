@@ -487,7 +487,7 @@ def test_every_agent_has_what_an_agent_s_module_must_have() -> None:
     from hookrun.agents.types import Agent as Protocol
 
     wanted = [name for name in (*Protocol.__annotations__, *vars(Protocol)) if name.isupper()]
-    assert len(wanted) == 15
+    assert len(wanted) == 13
     for name in table.AGENTS:
         module = table.load(name)
         assert [each for each in (*wanted, "read") if not hasattr(module, each)] == []
