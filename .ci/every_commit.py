@@ -61,13 +61,6 @@ OTHERS = (
     Stage("types", "mypy", ".venv/bin/mypy", after=("test",)),
     Stage("docs", "the documentation site", "NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict", after=("test",)),
     Stage(
-        "picture",
-        "the start page's picture of Claude Code refused, drawn again",
-        """.venv/bin/pip install --quiet --target build/pyte pyte || { echo "pyte cannot be installed here"; exit 75; }
-HOOKRUN_AGENTS=$(cat .ci/logs/agents) PYTHONPATH=build/pyte .venv/bin/python scripts/record_terminal.py --check""",
-        after=("agents", "test"),
-    ),
-    Stage(
         "oats",
         "the first engine's own answers",
         f"""python3 -m venv .venv-oats

@@ -42,6 +42,11 @@ command -v chromium >/dev/null || { apt-get update -qq && apt-get install -qq -y
   { echo "Chromium cannot be installed here"; exit 75; }
 """
 
+PICTURE = f"""{WITH_AGENTS}
+.venv/bin/pip install --quiet --target build/pyte pyte || {{ echo "pyte cannot be installed here"; exit 75; }}
+PYTHONPATH=build/pyte .venv/bin/python scripts/record_terminal.py --check
+"""
+
 HOSTILE_GIT = """
 mkdir -p "$LOGS/hooks"
 printf '#!/bin/sh\\nexit 1\\n' >"$LOGS/hooks/pre-commit"
@@ -140,6 +145,12 @@ OTHERS = (
         shows=LIVE_SHOWS,
     ),
     Stage("live-warm", "and through a server", live("-k warm"), after=("environment", "agents"), shows=LIVE_SHOWS),
+    Stage(
+        "picture",
+        "the start page's picture of Claude Code refused, drawn again",
+        PICTURE,
+        after=("environment", "agents"),
+    ),
     Stage("wheels", "all that is released", f"{PYTEST} -n 2 -m slow {RELEASE} {WHEELS}", after=("environment",)),
     Stage(
         "entries",
