@@ -29,7 +29,7 @@ LAUNCHER = Path(__file__).with_name("python_launcher.py")
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 PYTHON = (sys.executable, "-I", "-S", "-X", "utf8")
 
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe")
+AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 
 
 class WarmServer:
