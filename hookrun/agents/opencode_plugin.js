@@ -6,7 +6,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
   const starts = new Map() // a session -> a promise of text for its first prompt
   const beside = new Map() // a tool call -> text for its result
   const running = new Map() // a tool call that runs -> what is said of it after it
-  const goingOn = new Map() // a session -> { part, stored }: the last part of its next prompt; to be called once that is stored
+  const goingOn = new Map() // a session -> { part, stored }: its next prompt, and what is called once that is stored
 
   // `opencode run` ends at session.idle, and a subagent's result is given by then: these can only go on before it.
   const atText = (session) => headless || parents.has(session)
@@ -46,7 +46,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
         const input = part.state?.status === "error" && running.get(part.callID)
         if (input) {
           running.delete(part.callID)
-          const name = "tool.execute.after" // which does not come for a tool that has failed
+          const name = "tool.execute.after" // not sent for a failed tool
           await fire(name, input.sessionID, { hook: name, input, output: {}, error: part.state.error })
         }
       } else if (event.type === "session.idle") {
