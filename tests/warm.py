@@ -16,6 +16,7 @@ from hookrun.launch.client import compiled_client
 from hookrun.launch.launcher_file import LauncherFile, path_in, read, update_socket, write
 from hookrun.launch.server_socket import socket_here
 from hookrun.wiring.wired_command import HookrunProgram
+from tests.fire.agents import AGENTS
 from tests.isolation import run_folder
 from tests.torture.reaper import command_line
 from tests.waiting import limit, until
@@ -28,8 +29,6 @@ MAIN = ROOT / "hookrun" / "__main__.py"
 LAUNCHER = Path(__file__).with_name("python_launcher.py")
 REAPER = Path(__file__).parent / "torture" / "reaper.py"
 PYTHON = (sys.executable, "-I", "-S", "-X", "utf8")
-
-AGENTS = ("claude", "codex", "gemini", "qwen", "copilot", "cline", "opencode", "kilo", "pi", "vibe", "grok")
 
 
 class WarmServer:
