@@ -18,6 +18,7 @@ import datetime as dt
 import json
 import math
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -45,9 +46,13 @@ PEERS = ("pluggy", "oats-coder")
 HANDLER_CASES = ("sync-none", "fire-none", "fire-none-async")
 NO_MATCH_CASES = ("sync-other-tool", "fire-other-tool", "sync-no-event", "fire-no-event")
 BY_HAND = ("posix-spawn", "popen", "asyncio-exec")
-HANDLER_LIMIT, NO_MATCH_LIMIT = 20.0, 3.0  # us
-PROCESS_LIMITS = {"fire-sync": 1.15, "fire": 1.3}
-CROWD_LIMIT = 0.8
+HANDLER_LIMIT, NO_MATCH_LIMIT = 8.0, 1.5  # us
+PROCESS_LIMITS = {"fire-sync": 1.12, "fire": 1.2}
+BY_A_PROGRAM = "popen"
+"""What a program without an engine would write: the bars of a declared hook are beside it."""
+CROWD_LIMIT = 0.9
+IMPORT_LIMIT = 60.0  # ms
+IMPORT = "from hookrun import Engine"
 CROWD = "gather"
 """What is judged: 1,000 fires at once. Eight threads, with eight at once, are shown beside it."""
 
@@ -76,7 +81,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Found:
-    """What engine_program.py has measured: us per call, ms per hook, hooks per second; each case once per round."""
+    """What engine_program.py has measured: us per call, ms per hook, hooks per second; each case once per round.
+
+    `imports` are ms of the processor, of a new interpreter each; none in what one engine_program.py found.
+    """
 
     absent: list[str]
     about: dict[str, str]
@@ -84,6 +92,7 @@ class Found:
     in_process: Samples
     processes: Samples
     crowds: Samples
+    imports: Sequence[float] = ()
 
     @classmethod
     def of(cls, parts: Sequence[Found]) -> Found:
@@ -112,9 +121,9 @@ class Found:
         """The fastest way to run the hook by hand."""
         return min(BY_HAND, key=lambda name: statistics.median(self.processes[name]))
 
-    def ratio(self, name: str) -> Spread:
-        """Return how many times as long as the fastest way by hand: 1 + median of paired differences / its median."""
-        base = self.processes[self.fastest]
+    def ratio(self, name: str, by_hand: str | None = None) -> Spread:
+        """Return how many times as long as by hand, the fastest way: 1 + median of paired differences / its median."""
+        base = self.processes[by_hand or self.fastest]
         unit = statistics.median(base)
         return Spread.of([1 + (mine - other) / unit for mine, other in zip(self.processes[name], base, strict=True)])
 
@@ -145,10 +154,11 @@ class Found:
             Bar(f"a handler, us on top of calling it ({handler})", self.on_top(handler), HANDLER_LIMIT),
             Bar(f"nothing concerned, us ({no_match})", self.on_top(no_match), NO_MATCH_LIMIT),
             *(
-                Bar(f"a declared sh hook, {name} / {self.fastest}", self.ratio(name), limit)
+                Bar(f"a declared sh hook, {name} / {BY_A_PROGRAM}", self.ratio(name, BY_A_PROGRAM), limit)
                 for name, limit in PROCESS_LIMITS.items()
             ),
             Bar(f"1,000 at once, {CROWD} / {self.fastest_crowd}", self.rate(CROWD), CROWD_LIMIT, at_least=True),
+            Bar(f"{IMPORT}, ms of processor", Spread.of(self.imports), IMPORT_LIMIT),
         ]
 
 
@@ -165,6 +175,8 @@ def main() -> int:
             if options.against:
                 pythons.append(environments.install_checkout(options.cache, options.against).python)
             found, *others = _measure(bench, pythons, options, peers)
+            imports = [_import_ms(hookrun.python) for _ in range(options.rounds)]
+            found = dataclasses.replace(found, imports=imports)
         except (BrokenCaseError, InstallError) as error:
             print(f"engine.py: {error}", file=sys.stderr)
             return 2
@@ -242,6 +254,14 @@ def _measure(bench: Bench, pythons: list[Path], options: argparse.Namespace, pee
         for mine, more in zip(found, _take_turns(programs), strict=True):
             mine.append(more)
     return [Found.of(parts) for parts in found]
+
+
+def _import_ms(python: Path) -> float:
+    """Return the milliseconds of the processor that a new interpreter takes to import the engine and end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([python, "-c", IMPORT], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
 
 
 def _share(total: int, count: int, number: int) -> int:

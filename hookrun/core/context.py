@@ -221,7 +221,8 @@ def check(data: Mapping[str, object], where: str) -> None:
 
 def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: str | None) -> dict[str, object]:
     """Return the complete context: every field, null where unknown, then all other given ones."""
-    context = {**EMPTY, **data, "version": VERSION, "event": event, "request_id": request_id}
+    context = {**EMPTY, **data}
+    context["version"], context["event"], context["request_id"] = VERSION, event, request_id
     if "hook" in data:
         del context["hook"]  # hookrun sets it itself
     given = context["working_dir"]
@@ -229,8 +230,10 @@ def with_defaults(data: Mapping[str, object], event: str, request_id: str, cwd: 
         context["working_dir"] = cwd
     elif cwd is not None and given[0] != "/":
         context["working_dir"] = os.path.join(cwd, given)
-    context["timestamp"] = context["timestamp"] or timestamp()
-    context["metadata"] = context["metadata"] or {}
+    if not context["timestamp"]:
+        context["timestamp"] = timestamp()
+    if not context["metadata"]:
+        context["metadata"] = {}
     args = context["tool_args"]
     if context["file_path"] is not None or (isinstance(args, dict) and "file_path" in args):
         context["file_path"] = file_path(context)

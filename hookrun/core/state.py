@@ -71,13 +71,12 @@ def now_ns() -> int:
 
 def timestamp() -> str:
     """Return the current time in UTC as RFC 3339 with milliseconds."""
-    now = now_ns()
-    second = now // 1_000_000_000
+    second, milliseconds = divmod(now_ns() // 1_000_000, 1000)
     text = _LATEST.get(second)
     if text is None:
         _LATEST.clear()
         text = _LATEST[second] = strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
-    return f"{text}.{now // 1_000_000 % 1000:03d}Z"
+    return f"{text}.{milliseconds:03d}Z"
 
 
 # The last second and its text: a program fires many events in one.
