@@ -89,8 +89,6 @@ def concerns(context: Mapping[str, object]) -> bool:
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that changes a protected branch, else None."""
-    if not concerns(context):
-        return None
     line = line_of(context)
     return block(_of_edits(context) if line is None else _of_line(context, line))
 

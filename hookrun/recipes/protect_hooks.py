@@ -123,8 +123,6 @@ def _may_decide(line: str) -> bool:
 )
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, else None."""
-    if not concerns(context):
-        return None
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 

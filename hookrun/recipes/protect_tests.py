@@ -107,8 +107,6 @@ def _may_change(line: str) -> bool:
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the question about a call that takes tests away, or its block, else None."""
-    if not concerns(context):
-        return None
     from hookrun.recipes.weaker_tests import reasons
 
     reason = next(reasons(context, line_of(context)), None)

@@ -239,16 +239,6 @@ def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] | str) -> 
             yield f"This line cannot be read as shell (near `{near}`). Write it more simply"
 
 
-def block_line(
-    context: Mapping[str, object],
-    concerns: Callable[[Mapping[str, object]], bool],
-    reasons: Callable[[Mapping[str, object], str], Iterator[str]],
-) -> dict[str, object] | None:
-    """Return the verdict on a call's line: the block for the first reason, None if the line concerns no rule."""
-    line = line_of(context)
-    return block(reasons(context, line)) if line is not None and concerns(context) else None
-
-
 def block(reasons: Iterator[str]) -> dict[str, object] | None:
     """Return the verdict that blocks a call for the first reason, if any."""
     reason = next(reasons, None)
