@@ -93,8 +93,8 @@ CLAUDE_S = {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command
         ([], 19),
         (OTHERS, 20),
         ([{"command": "true"}], 28),
-        ([{**CHOOSY, "command": SAYS}], 29),
-        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 31),
+        ([{**CHOOSY, "command": SAYS}], 30),
+        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 32),
     ],
 )
 def test_hooks_load_what_they_need_and_no_more(project: Project, hooks: list[dict[str, object]], most: int) -> None:
