@@ -43,6 +43,7 @@ WRITING_VERBS = (
 )
 # For the matchers of guards that judge a line.
 SHELL_TOOLS = f"bash|{MCP}*"
+CHANGING_TOOLS = f"write|edit|delete|{SHELL_TOOLS}"
 BRACES = str.maketrans("{,}", "   ")
 # ScriptFiles compared with a line's patterns, to follow links: some tens of milliseconds.
 MAX_LISTED = 20_000
