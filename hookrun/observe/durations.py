@@ -76,14 +76,10 @@ class ToolTimes:
         self._store.register(engine, results, priority=0, thread=False)
 
     def on_call(self, ctx: Context) -> None:
-        """Keep when a call began."""
+        """Keep when a call began, or that one ended; with a `tool_result_error` it has failed."""
         self._store.keep(ctx, clock=self._clock)
 
-    def on_result(self, ctx: Context) -> None:
-        """Keep that a call ended; with a `tool_result_error` it has failed."""
-        self._store.keep(ctx, clock=self._clock)
-
-    on_failure = on_result
+    on_result = on_failure = on_call
 
     def per_tool(self, *, session_id: str | None = None, since: float = 0.0) -> list[ToolTime]:
         """Return how each tool was used from `since` (seconds since 1970) on, the largest total time first."""
