@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from hookrun.core.audit import summarized
 from hookrun.core.credentials import FORMS, HIDDEN, KINDS, NAME_ENDS, NAME_WORDS, find_secrets, redact, redact_json
-from hookrun.process.prepare import VARIABLE_ENDS, VARIABLE_WORDS, looks_like_credential
+from hookrun.process.prepare import looks_like_credential
 from hookrun.recipes.log_tools import LogSanitizer
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
@@ -159,12 +159,6 @@ def test_a_value_is_hidden_by_the_name_of_a_credential_before_it() -> None:
     assert differing({f"export {name}={VALUE} x": f"export {name}={HIDDEN} x" for name in names}) == {}
     found = {name: [*find_secrets(f"export {name}={VALUE} x", by_place=True)] for name in names}
     assert [name for name, matches in found.items() if [each.value for each in matches] != [VALUE]] == []
-
-
-def test_the_environment_of_hooks_and_the_audit_know_the_same_names() -> None:
-    """Two tables, as neither may import the other; the agent's socket is only a path, but what it opens is a key."""
-    assert {word.decode().lower() for word in VARIABLE_WORDS} - {"auth_sock"} == set(NAME_WORDS)
-    assert {end.decode().lower().replace("-", "_") for end in VARIABLE_ENDS} == set(NAME_ENDS)
 
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH "])

@@ -92,9 +92,9 @@ CLAUDE_S = {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command
     [
         ([], 19),
         (OTHERS, 20),
-        ([{"command": "true"}], 27),
-        ([{**CHOOSY, "command": SAYS}], 29),
-        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 31),
+        ([{"command": "true"}], 28),
+        ([{**CHOOSY, "command": SAYS}], 30),
+        ([{"dialect": "claude", "command": """echo '{"systemMessage": "well"}'"""}], 32),
     ],
 )
 def test_hooks_load_what_they_need_and_no_more(project: Project, hooks: list[dict[str, object]], most: int) -> None:
@@ -115,7 +115,7 @@ def test_a_context_from_a_file_loads_nothing_more(project: Project) -> None:
     """`--ctx FILE` and `--deadline` cost no module."""
     project.hooks({"command": "true"})
     (project.root / "ctx.json").write_text(json.dumps(CALL))
-    check(loaded_by(project, CALL, "pre_tool_use", "--ctx", "ctx.json", "--deadline", "20"), 27)
+    check(loaded_by(project, CALL, "pre_tool_use", "--ctx", "ctx.json", "--deadline", "20"), 28)
 
 
 SHARED = {"opencode": 1, "kilo": 2, "grok": 8}
@@ -123,7 +123,7 @@ SHARED = {"opencode": 1, "kilo": 2, "grok": 8}
 
 
 @rows("name", AGENTS)
-@rows("hooks, most", [([], 25), ([{"command": "true"}], 40), ([{"command": "exit 2"}], 48)])
+@rows("hooks, most", [([], 25), ([{"command": "true"}], 41), ([{"command": "exit 2"}], 48)])
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(
     project: Project, name: str, hooks: list[dict[str, object]], most: int
 ) -> None:

@@ -314,8 +314,6 @@ def _settings(files: list[ConfigFile]) -> dict[str, object]:
     for file in reversed(files):
         settings.update({name: file.settings[name] for name in TRUSTED_SETTINGS if name in file.settings})
     limits = {field.name: field.default for field in AUDIT_FIELDS if field.default is not None}
-    if settings["record_context"]:
-        limits["details"] = "full"
     settings["audit"] = {**limits, **as_object(settings.get("audit"))} if settings["audit"] is not False else False
     return settings
 

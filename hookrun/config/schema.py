@@ -299,12 +299,6 @@ SETTINGS = (
         default=True,
     ),
     Field(
-        "record_context",
-        BOOL,
-        "The same as `audit.details: full`, which replaces it (managed and user layer only).",
-        default=False,
-    ),
-    Field(
         "project_env_policy",
         Choice(("inherit", "scrub", "clean")),
         "The most that project hooks may inherit, `scrub` by default (managed and user layer only).",
@@ -358,9 +352,7 @@ SETTINGS = (
 )
 
 # Settings of the managed and user layers only, which can have no relative paths to run.
-TRUSTED_SETTINGS = (
-    *("on_error", "audit", "record_context", "project_env_policy", "path", "warm", "trusted", "trusted_owners"),
-)
+TRUSTED_SETTINGS = ("on_error", "audit", "project_env_policy", "path", "warm", "trusted", "trusted_owners")
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

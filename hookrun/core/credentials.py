@@ -69,7 +69,7 @@ NAME_WORDS = (
     "token", "secret", "passw", "passphrase", "credential", "cookie", "authorization", "api_key", "apikey",
     "access_key", "accesskey", "private_key", "privatekey", "signing_key", "encryption_key", "session_key",
 )  # fmt: skip
-# Parts and ends of names of credentials. `process.prepare`, which is on the hot path, has its own table of them.
+# Ends of names of credentials.
 NAME_ENDS = ("_key", "_pat", "_auth", "_pass", "_pw", "_dsn", "database_url")
 
 NAME_HINTS = (*NAME_WORDS, *(each.replace("_", "-") for each in NAME_WORDS if "_" in each), *NAME_ENDS)

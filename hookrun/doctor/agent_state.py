@@ -17,13 +17,11 @@ from hookrun.config.load import Declarations
 from hookrun.config.parse import ParseError
 from hookrun.core import audit_reader
 from hookrun.core.model import Hook
-from hookrun.core.state import NoHomeError, line_home
 from hookrun.core.text import one_line, quote
 from hookrun.edit.file_change import FileError, existing
 from hookrun.edit.json_edit import Json
 from hookrun.edit.toml_edit import Toml
 from hookrun.launch import launcher_file
-from hookrun.shell import fire_call
 from hookrun.wiring import committed, installations, launchers, plan
 from hookrun.wiring.installations import InstalledAgent
 from hookrun.wiring.ledger import Ledger
@@ -124,13 +122,7 @@ class AgentState:
 
     def found_by_project(self) -> list[str] | None:
         """Return the command that the project's line runs here, up to `fire`, or None."""
-        try:
-            home: str | None = line_home()
-        except NoHomeError:
-            home = None
-        return fire_call.find_hookrun(
-            self.agent.NAME, home, self.location.project, self.location.project, os.environ.get("PATH", "")
-        )
+        return committed.found_by(self.agent.NAME, self.location.project)
 
     def request(self, scope: str) -> InstallRequest:
         """Return the request of `hookrun install` for a scope."""

@@ -209,7 +209,9 @@ class ProgramFire:
         elif refused and verdict.message:
             write_stderr(verdict.message)
         if self.options.explain:
-            self._explain(verdict)
+            from hookrun.fire.explanation import explain
+
+            write_stderr("\n".join(text for text, _ in explain(self.fire, verdict)))
         self._audit(status, verdict)
         return status
 
@@ -259,11 +261,6 @@ class ProgramFire:
             for note in run.notes:
                 print_message(f"hook {run.hook.name}: {note}", "warning")
 
-    def _explain(self, verdict: Verdict) -> None:
-        from hookrun.fire.explanation import explain
-
-        write_stderr("\n".join(text for text, _ in explain(self.fire, verdict)))
-
     def _fail(self, message: str) -> int:
         if self.options.ctx == "-":
             contexts.drain_stdin()
@@ -272,18 +269,13 @@ class ProgramFire:
         status = FAILED
         if self.fire.event in GATES:
             from hookrun.core import gate
-            from hookrun.fire.unread import refusal_of
+            from hookrun.fire.unread import guards_of_message, refusal_of
 
-            if gate.refuses(self.invocation.settings.get("on_error"), self._may_be_guarded):
+            if gate.refuses(self.invocation.settings.get("on_error"), lambda: bool(guards_of_message(self.fire))):
                 status = REFUSED
                 print_message(refusal_of(self.invocation, "a guard could not judge this, so it is refused"))
         self._audit(status, None, error=one_line(message))
         return status
-
-    def _may_be_guarded(self) -> bool:
-        from hookrun.fire.unread import guards_of_message
-
-        return bool(guards_of_message(self.fire))
 
     def _audit(self, status: int, verdict: Verdict | None, error: str | None = None) -> None:
         """Write the audit records; failing does not change the answer."""

@@ -263,7 +263,6 @@ class EventFire:
             watch=invocation.worker.watch if invocation.worker is not None else None,
             deadline=invocation.deadline,
             meanwhile=(
-                (0.0, load_audit),
                 (invocation.started + LONG, load_for_refusals),
                 (invocation.started + SLOW, self._record_start),
             ),
@@ -428,18 +427,10 @@ class EventFire:
         self.invocation.write_audit([record])
 
 
-def load_audit() -> None:
-    """Load the audit while the first hook runs."""
-    try:
-        import hookrun.core.audit  # noqa: F401
-    except Exception:  # hookrun is being replaced: whoever needs the module reports it
-        return
-
-
 def load_for_refusals() -> None:
-    """Load what a refusal may need, before an installer can remove it while hooks run."""
+    """Load what a refusal and its records may need, before an installer can remove it while hooks run."""
     try:
-        from hookrun.core import broken_scripts, credentials, refusals, session, verdicts  # noqa: F401
+        from hookrun.core import audit, broken_scripts, credentials, refusals, session, verdicts  # noqa: F401
         from hookrun.fire import response, unread  # noqa: F401
-    except Exception:  # as above
+    except Exception:  # hookrun is being replaced: whoever needs a module reports it
         return

@@ -52,7 +52,9 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
         elif (
             (setting == "on" or not os.environ.get(CI))
             and os.path.exists(f"{home}{DATA_DIR}/launcher.conf")
-            and not (_inside_hook() or _is_sandboxed())
+            and not nesting_depth()  # a hook's processes end with it
+            and not (os.path.exists("/proc/self/environ") and runs_inside_hook())
+            and not _is_sandboxed()
         ):
             _start(home, blocks=settings.get("on_error") == "block")
     except OSError:
@@ -81,11 +83,6 @@ def _mend_launcher_file(home: str) -> None:
             renew(home)
     except (OSError, ValueError):
         return
-
-
-def _inside_hook() -> bool:
-    """Return whether a hook started this: its processes end with it."""
-    return bool(nesting_depth()) or (os.path.exists("/proc/self/environ") and runs_inside_hook())
 
 
 def _is_sandboxed() -> bool:

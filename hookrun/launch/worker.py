@@ -179,7 +179,11 @@ class Worker:
         if status_without_hooks(sys.argv) == 0:  # for this agent any other is a refusal
             end_with_zero()
         try:
-            self._listen(connection)
+            # The caller's signals and its end interrupt this process.
+            self.connection = connection
+            fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+            fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR | os.O_NONBLOCK | os.O_ASYNC)
+            self._on_input(0, None)  # what came before
             _take_environment(request.environment)  # a variable may name a file to wait for, as a FIFO
             status = command.main(request.argv[1:], self)
             return status, status < caller.INTERRUPTED
@@ -201,13 +205,6 @@ class Worker:
                 self.connection.send(caller.answer_if_lost(status, stdout, stderr))
             except OSError:  # killed meanwhile
                 pass
-
-    def _listen(self, connection: socket.socket) -> None:
-        """Have the caller's signals and its end interrupt this process."""
-        self.connection = connection
-        fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(connection, fcntl.F_SETFL, os.O_RDWR | os.O_NONBLOCK | os.O_ASYNC)
-        self._on_input(0, None)  # what came before
 
     def _on_input(self, _number: int, _frame: object) -> None:
         """Pass the caller's signals on to this process; exit if it was killed: the watcher ends the hooks."""

@@ -31,15 +31,10 @@ COLUMNS = {
     "event": "TEXT NOT NULL", "tool": "TEXT", "use": "TEXT", "call": "TEXT", "ms": "REAL", "ok": "INTEGER",
     "step": "TEXT", "what": "TEXT", "path": "TEXT", "error": "TEXT", "mark": "TEXT", "cost": "REAL", "data": "TEXT",
 }  # fmt: skip
-FORMER = (
-    *("attempts", "fixes", "errors", "error_kinds", "patterns", "sessions", "checkpoints", "session_files", "activity"),
-    *("tool_calls", "inferences"),
-)
 # Step i migrates version i to i + 1 (`PRAGMA user_version`). Released steps never change.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (),  # tables of each kind of metrics, before the first release
+    (),  # before the first release
     (
-        *(f"DROP TABLE IF EXISTS {each}" for each in FORMER),
         f"CREATE TABLE events (n INTEGER PRIMARY KEY AUTOINCREMENT, {', '.join(map(' '.join, COLUMNS.items()))})",
         "CREATE INDEX events_of_session ON events (session)",
         "CREATE INDEX events_of_project ON events (project, at)",

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 PER_TOOL = """
     WITH calls AS (SELECT tool, ok, ms FROM events
-        WHERE event IN ('post_tool_use', 'post_tool_failure') AND at >= ? AND (? IS NULL OR session = ?)
-        AND (? IS NULL OR project = ?)),
+        WHERE event IN ('post_tool_use', 'post_tool_failure') AND at >= ? AND (? IS NULL OR session = ?)),
     ranked AS (SELECT *, count(ms) OVER (PARTITION BY tool) AS timed,
         row_number() OVER (PARTITION BY tool, ms IS NULL ORDER BY ms) AS place FROM calls)
     SELECT coalesce(tool, ''), count(*), sum(NOT ok), count(ms), total(ms), avg(ms),
@@ -77,19 +76,12 @@ class ToolTimes:
         self._store.register(engine, results, priority=0, thread=False)
 
     def on_call(self, ctx: Context) -> None:
-        """Keep when a call began."""
+        """Keep when a call began, or that one ended; with a `tool_result_error` it has failed."""
         self._store.keep(ctx, clock=self._clock)
 
-    def on_result(self, ctx: Context) -> None:
-        """Keep that a call ended; with a `tool_result_error` it has failed."""
-        self._store.keep(ctx, clock=self._clock)
+    on_result = on_failure = on_call
 
-    on_failure = on_result
-
-    def per_tool(
-        self, *, session_id: str | None = None, since: float = 0.0, project: str | None = None
-    ) -> list[ToolTime]:
+    def per_tool(self, *, session_id: str | None = None, since: float = 0.0) -> list[ToolTime]:
         """Return how each tool was used from `since` (seconds since 1970) on, the largest total time first."""
         with self._store.read() as db:
-            values = (since, session_id, session_id, project, project)
-            return [ToolTime(*row) for row in db.execute(PER_TOOL, values)]
+            return [ToolTime(*row) for row in db.execute(PER_TOOL, (since, session_id, session_id))]

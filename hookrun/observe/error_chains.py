@@ -184,11 +184,6 @@ class CauseChains:
         wanted = [each for each in found if each.at >= since]
         return wanted[::-1][: limit if limit >= 0 else None]
 
-    def totals(self, *, session_id: str | None = None, since: float = 0.0) -> tuple[int, int]:
-        """Return how many chains began at `since` (seconds since 1970) or later, and how many of them are fixed."""
-        found = self.chains(session_id=session_id, since=since)
-        return len(found), sum(each.fixed_at is not None for each in found)
-
     def similar(self, message: str, limit: int = 5) -> list[Similar]:
         """Return earlier errors like this message, one of each kind, and what fixed them; the most similar first."""
         wanted = mark(clean_text(message, MAX_ERROR))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from hookrun.core.credentials import HIDDEN, redact
+from hookrun.core.credentials import HIDDEN, names_credential, redact
 from hookrun.core.text import truncate
-from hookrun.process.prepare import looks_like_credential
 
 # Limit on the examined characters of a string.
 MAX_EXAMINED = 50_000
@@ -90,7 +89,7 @@ def _encodable(value: str) -> str:
 def _clean(value: object, depth: int, key: str = "") -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
-    if key and isinstance(value, str | list | tuple) and looks_like_credential(key.encode("utf-8", "replace")):
+    if key and isinstance(value, str | list | tuple) and names_credential(key):
         return HIDDEN
     if depth == 0 or not isinstance(value, str | dict | list | tuple | set | frozenset):
         value = repr(value)

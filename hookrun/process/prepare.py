@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from hookrun.core.credentials import NAME_ENDS, NAME_WORDS
 from hookrun.core.model import UNTRUSTED_LAYERS, Failure
 from hookrun.core.nesting import NESTING
 from hookrun.process.child import Task, posix_spawn
@@ -34,12 +35,9 @@ CLEAN = frozenset(
 # Every `env_policy`, the strictest last.
 POLICIES = ("inherit", "scrub", "clean")
 
-VARIABLE_WORDS = (
-    b"TOKEN SECRET PASSW PASSPHRASE CREDENTIAL COOKIE AUTHORIZATION AUTH_SOCK API_KEY APIKEY ACCESS_KEY ACCESSKEY "
-    b"PRIVATE_KEY PRIVATEKEY SIGNING_KEY ENCRYPTION_KEY SESSION_KEY"
-).split()
-# Parts and ends of variables' names that `env_policy: scrub` removes; a test compares them to `credentials`' own.
-VARIABLE_ENDS = (b"_KEY", b"-KEY", b"_PAT", b"_AUTH", b"_PASS", b"_PW", b"_DSN", b"DATABASE_URL")
+# Parts and ends of variables' names that `env_policy: scrub` removes: an agent's socket is only a path, but opens keys.
+VARIABLE_WORDS = (b"AUTH_SOCK", *(each.upper().encode() for each in NAME_WORDS))
+VARIABLE_ENDS = (b"-KEY", *(each.upper().encode() for each in NAME_ENDS))
 
 # Shells that look on PATH for a script without a slash that is not in the working directory.
 SEARCH_PATH_FOR_SCRIPTS = frozenset({"sh", "bash", "ksh", "mksh"})

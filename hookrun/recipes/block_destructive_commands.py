@@ -173,10 +173,7 @@ def may_destroy(line: str) -> bool:
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=10, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a destructive line, or a question if it may be intended."""
-    line = line_of(context)
-    if line is None or not concerns(context):
-        return None
-    guard = Guard(context, line)
+    guard = Guard(context, line_of(context) or "")
     blocked = block(guard.reasons())
     if blocked is None and guard.question is not None:
         return {"action": "ask", "message": f"{guard.question}."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
-from hookrun.recipes.shell_recipe import block_line, may, parse
+from hookrun.recipes.shell_recipe import block, line_of, may, parse
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
@@ -74,7 +74,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 @RECIPE.hook("pre_tool_use", matcher="bash", timeout=10, on_failure="continue", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a commit with a wrong message, else None."""
-    return block_line(context, concerns, _reasons)
+    return block(_reasons(context, line_of(context) or ""))
 
 
 def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:

@@ -119,12 +119,6 @@ def branch(directory: str) -> str | None:
     return head[len(start) :] if head.startswith(start) else None
 
 
-def is_detached(directory: str) -> bool:
-    """Return whether a commit is checked out instead of a branch."""
-    head = _head(directory)
-    return len(head) >= SHORTEST_ID and head.isalnum()
-
-
 def _head(directory: str) -> str:
     own = git_directory(directory)
     return first_line(os.path.join(own, "HEAD")) if own is not None else ""
@@ -157,9 +151,10 @@ class Branches:
         """Return all that the branch may have been in the line, which need not run every command; the last is `at`."""
         root = self._root(directory)
         if root not in self._by_root:
-            on = branch(root)
+            on, head = branch(root), _head(root)
+            is_detached = len(head) >= SHORTEST_ID and head.isalnum()
             is_none = on is None or not has_branch(root, on)  # none yet, if HEAD is not detached
-            self._by_root[root] = [*([] if is_detached(root) else [on or UNKNOWN]), *([""] if is_none else [])]
+            self._by_root[root] = [*([] if is_detached else [on or UNKNOWN]), *([""] if is_none else [])]
         return self._by_root[root]
 
     def _root(self, directory: str | None) -> str:

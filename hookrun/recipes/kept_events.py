@@ -12,6 +12,7 @@ from hookrun.recipes.recipe import Recipe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from hookrun.observe.database import ObserverDatabase
 
@@ -52,6 +53,8 @@ def store() -> ObserverDatabase:
     return ObserverDatabase()
 
 
-def any_event(_: Mapping[str, object]) -> bool:
-    """Return True: every event is kept."""
-    return True
+# The fields of a hook that keeps events: every one, whatever other hooks say, and nothing hangs on it.
+KEEPING: dict[str, Any] = {"timeout": 10, "on_failure": "continue", "concerns": lambda _: True}
+# The events of what a session learns from, and where a hook for them stands: after those that change the result.
+RESULTS = ["post_tool_use", "post_tool_failure", *ENDS]
+LATE: dict[str, Any] = {"priority": 900, "always": True}

@@ -31,15 +31,7 @@ RECIPE = Recipe(
 )
 
 
-@RECIPE.hook(
-    ["post_tool_use", "post_tool_failure", "stop", "session_end"],
-    "Learn what fixes errors",
-    priority=900,
-    always=True,
-    timeout=10,
-    on_failure="continue",
-    concerns=kept_events.any_event,
-)
+@RECIPE.hook(kept_events.RESULTS, "Learn what fixes errors", **kept_events.LATE, **kept_events.KEEPING)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Keep a call; of one that failed return what fixed the error before, if it may be reported."""
     tells = yes(RECIPE, "tell")

@@ -34,28 +34,13 @@ RECIPE = Recipe(
 )
 
 
-@RECIPE.hook(
-    ["post_tool_use", "post_tool_failure", "stop", "session_end"],
-    "Learn which sequences of tools work",
-    priority=900,
-    always=True,
-    timeout=10,
-    on_failure="continue",
-    concerns=kept_events.any_event,
-)
+@RECIPE.hook(kept_events.RESULTS, "Learn which sequences of tools work", **kept_events.LATE, **kept_events.KEEPING)
 def check(context: Mapping[str, object]) -> None:
     """Keep a call."""
     kept_events.keep(RECIPE, context)
 
 
-@RECIPE.hook(
-    "session_start",
-    "Tell what has worked in this project",
-    name=f"{NAME}-tell",
-    timeout=10,
-    on_failure="continue",
-    concerns=kept_events.any_event,
-)
+@RECIPE.hook("session_start", "Tell what has worked in this project", name=f"{NAME}-tell", **kept_events.KEEPING)
 def begin(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the sequences that have worked in the project, if they may be reported."""
     if not yes(RECIPE, "tell") or context.get("proof"):

@@ -7,7 +7,7 @@ import os
 from hookrun.core.globs import glob
 from hookrun.recipes import unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
-from hookrun.recipes.shell_recipe import SHELL_TOOLS, block_line, line_of, may, parse, unreadable
+from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.words import UNKNOWN
 
@@ -86,7 +86,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that would overwrite or delete a remote branch, else None."""
-    return block_line(context, concerns, _reasons)
+    return block(_reasons(context, line_of(context) or ""))
 
 
 def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 from hookrun.core.globs import glob
 from hookrun.recipes.path_prefilter import may_name
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell_recipe import SHELL_TOOLS, block_line, line_directory, may, parse, spellings, unreadable
+from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_directory, line_of, may, parse, spellings, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.simple_command import SKIPPING_HOOKS
 from hookrun.shell.words import UNKNOWN
@@ -90,7 +90,7 @@ def concerns(context: Mapping[str, object]) -> bool:
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a line that leaves out, switches off or removes hooks, else None."""
-    return block_line(context, concerns, _reasons)
+    return block(_reasons(context, line_of(context) or ""))
 
 
 def _reasons(context: Mapping[str, object], line: str) -> Iterator[str]:

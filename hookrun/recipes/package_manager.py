@@ -145,9 +145,7 @@ def _line(context: Mapping[str, object]) -> str | None:
 @RECIPE.hook("pre_tool_use", matcher="bash", priority=600, timeout=10, on_failure="continue", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the change of a line that calls the wrong package manager, else None."""
-    line = _line(context)
-    if line is None or not concerns(context):
-        return None
+    line = _line(context) or ""
     parsed = parse(context, line)
     if parsed.problem is not None:
         return None

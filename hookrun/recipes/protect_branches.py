@@ -10,7 +10,7 @@ from hookrun.process.git_query import run
 from hookrun.recipes.no_force_push import HEAD, PUSHING, Push, target_of
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import (
-    SHELL_TOOLS,
+    CHANGING_TOOLS,
     block,
     line_directory,
     line_of,
@@ -79,18 +79,9 @@ def concerns(context: Mapping[str, object]) -> bool:
     )
 
 
-@RECIPE.hook(
-    "pre_tool_use",
-    matcher=f"write|edit|delete|{SHELL_TOOLS}",
-    priority=20,
-    timeout=10,
-    on_failure="block",
-    concerns=concerns,
-)
+@RECIPE.hook("pre_tool_use", matcher=CHANGING_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that changes a protected branch, else None."""
-    if not concerns(context):
-        return None
     line = line_of(context)
     return block(_of_edits(context) if line is None else _of_line(context, line))
 

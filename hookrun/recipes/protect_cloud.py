@@ -56,8 +56,6 @@ def concerns(context: Mapping[str, object]) -> bool:
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that removes something in production, or a question where the target is unknown."""
-    if not concerns(context):
-        return None
     from hookrun.recipes.catalogue.deciding import CatalogueGuard
 
     return CatalogueGuard(RECIPE, context).verdict()

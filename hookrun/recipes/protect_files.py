@@ -148,8 +148,6 @@ def concerns(context: Mapping[str, object]) -> bool:
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that reads or changes a protected file, else None."""
-    if not concerns(context):
-        return None
     return block(Files(context).reasons())
 
 

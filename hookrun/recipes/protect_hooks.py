@@ -12,7 +12,7 @@ from hookrun.core.files import is_within
 from hookrun.core.globs import glob
 from hookrun.recipes.recipe import Recipe
 from hookrun.recipes.shell_recipe import (
-    SHELL_TOOLS,
+    CHANGING_TOOLS,
     LinkedFiles,
     block,
     line_directory,
@@ -118,13 +118,9 @@ def _may_decide(line: str) -> bool:
     )
 
 
-@RECIPE.hook(
-    "pre_tool_use", matcher=f"write|edit|delete|{SHELL_TOOLS}", priority=0, on_failure="block", concerns=concerns
-)
+@RECIPE.hook("pre_tool_use", matcher=CHANGING_TOOLS, priority=0, on_failure="block", concerns=concerns)
 def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call that would change hooks, settings or approvals, else None."""
-    if not concerns(context):
-        return None
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 

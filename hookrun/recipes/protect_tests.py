@@ -9,7 +9,7 @@ from hookrun.process.git_query import run
 from hookrun.recipes import paths
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.recipe_state import LockedState, session_id
-from hookrun.recipes.shell_recipe import SHELL_TOOLS, line_of, may, mcp_tool
+from hookrun.recipes.shell_recipe import CHANGING_TOOLS, SHELL_TOOLS, line_of, may, mcp_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,18 +97,9 @@ def _may_change(line: str) -> bool:
     return any(each in bare for each in NAMING) or any(each in bare for each in MADE_UP)
 
 
-@RECIPE.hook(
-    "pre_tool_use",
-    matcher=f"write|edit|delete|{SHELL_TOOLS}",
-    priority=40,
-    timeout=10,
-    on_failure="block",
-    concerns=concerns,
-)
+@RECIPE.hook("pre_tool_use", matcher=CHANGING_TOOLS, priority=40, timeout=10, on_failure="block", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the question about a call that takes tests away, or its block, else None."""
-    if not concerns(context):
-        return None
     from hookrun.recipes.weaker_tests import reasons
 
     reason = next(reasons(context, line_of(context)), None)

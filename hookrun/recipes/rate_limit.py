@@ -70,8 +70,6 @@ def concerns(context: Mapping[str, object]) -> bool:
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the block of a call over the limit; count one within it."""
-    if not concerns(context):
-        return None
     tool = str(context.get("tool_name"))
     most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
     session = str(context.get("session_id") or "")

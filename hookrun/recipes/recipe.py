@@ -118,8 +118,8 @@ class Recipe:
     ) -> Callable[[Function], Function]:
         """Return a decorator that adds a function to `hooks`; `fields` are further fields of its declaration.
 
-        Description and name default to the recipe's summary and name. `concerns` is the function's cheap test;
-        `python_only` says that the function reads no shell line and runs no program.
+        Description and name default to the recipe's summary and name. `concerns` is the function's cheap test, without
+        which it is not called; `python_only` says that the function reads no shell line and runs no program.
         """
 
         def add(function: Function) -> Function:
@@ -128,12 +128,13 @@ class Recipe:
             if "matcher" in fields:
                 declaration["matcher"] = fields["matcher"]
             target = f"{function.__module__}:{function.__name__}"
-            if concerns is not None:
-                self.concerns[function.__name__] = concerns
             if python_only:
                 self.python_only.add(function.__name__)
             self.hooks = (*self.hooks, {**declaration, "python": target, "cwd": "/", **fields})
-            return function
+            if concerns is None or function.__name__ in self.concerns:  # of another hook
+                return function
+            self.concerns[function.__name__] = concerns
+            return _asked_after(concerns, function)
 
         return add
 
@@ -159,6 +160,15 @@ class Recipe:
         except WrongOptionError as error:
             return error.expected
         return None
+
+
+def _asked_after(concerns: Concerns, function: Function) -> Function:
+    def asked(context: Mapping[str, object]) -> object:
+        return function(context) if concerns(context) else None
+
+    asked.__module__, asked.__name__, asked.__doc__ = function.__module__, function.__name__, function.__doc__
+    asked.__wrapped__ = function  # type: ignore[attr-defined]  # not `functools`, whose import takes milliseconds
+    return asked  # type: ignore[return-value]  # the same but for the test
 
 
 def _items(text: str) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from hookrun import Verdict
 from hookrun.core.globs import glob
 from hookrun.events import PostToolFailure, PostToolUse
 from hookrun.observe.spool import digest
+from hookrun.observe.steps import essential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -188,25 +189,12 @@ def _verdict(rule: RetryRule, failure: str, times: int) -> Verdict:
 
 def _call(ctx: Context) -> str:
     """Return a digest of session, tool and arguments."""
-    return digest(ctx.session_id, ctx.tool_name, _canonical_json(ctx.given.get("tool_args")))
-
-
-def _canonical_json(value: object) -> str:
-    """Return an ASCII string, the same for equal values. Never raises."""
+    args = ctx.given.get("tool_args")
     try:
-        return json.dumps(value, sort_keys=True, default=repr)
-    except (TypeError, ValueError, RecursionError):
-        pass
-    try:
-        return json.dumps(_with_string_keys(value), sort_keys=True, default=repr)
-    except (ValueError, RecursionError):  # circular, or very deep
-        return type(value).__name__
-
-
-def _with_string_keys(value: object) -> object:
-    if isinstance(value, dict):
-        return {ascii(key): _with_string_keys(each) for key, each in value.items()}
-    return [_with_string_keys(each) for each in value] if isinstance(value, list | tuple) else value
+        same = essential(ctx.tool_name or "", args) if isinstance(args, Mapping) else repr(args)
+    except RecursionError:  # circular, or very deep
+        same = None
+    return digest(ctx.session_id, ctx.tool_name, same)
 
 
 def _shortened(error: str) -> str:

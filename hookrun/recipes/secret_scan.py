@@ -108,7 +108,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Return the verdict on an event that contains a credential, None for any other."""
     source = _source(context)
     action = one_of(RECIPE, source)
-    if action == "off" or not concerns(context):
+    if action == "off":
         return None
     from hookrun.core.credentials import HIDDEN, find_secrets
 

@@ -59,8 +59,6 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     from hookrun.core import audit_reader
 
     session, calls, blocked, asked, ms = session_id(context), 0, 0, 0, 0.0
-    if not concerns(context):
-        return None
     try:
         for run in islice(audit_reader.fires(home_directory()), MAX_EVENTS):
             if run.fire is None or run.header.get("session_id", "") != session:

@@ -43,6 +43,7 @@ WRITING_VERBS = (
 )
 # For the matchers of guards that judge a line.
 SHELL_TOOLS = f"bash|{MCP}*"
+CHANGING_TOOLS = f"write|edit|delete|{SHELL_TOOLS}"
 BRACES = str.maketrans("{,}", "   ")
 # ScriptFiles compared with a line's patterns, to follow links: some tens of milliseconds.
 MAX_LISTED = 20_000
@@ -237,16 +238,6 @@ def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] | str) -> 
             near = " ".join(part.split())
             near = near if len(near) <= MAX_SHOWN else f"{near[:MAX_SHOWN]}..."
             yield f"This line cannot be read as shell (near `{near}`). Write it more simply"
-
-
-def block_line(
-    context: Mapping[str, object],
-    concerns: Callable[[Mapping[str, object]], bool],
-    reasons: Callable[[Mapping[str, object], str], Iterator[str]],
-) -> dict[str, object] | None:
-    """Return the verdict on a call's line: the block for the first reason, None if the line concerns no rule."""
-    line = line_of(context)
-    return block(reasons(context, line)) if line is not None and concerns(context) else None
 
 
 def block(reasons: Iterator[str]) -> dict[str, object] | None:

@@ -64,11 +64,9 @@ def concerns(context: Mapping[str, object]) -> bool:
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=5, timeout=30, on_failure="continue", concerns=concerns)
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Take the snapshots that a line needs; return the message that names them."""
-    line = line_of(context)
-    if line is None or not concerns(context):
-        return None
     from hookrun.recipes.work_snapshots import SnapshotError, root_of, take  # few lines need it
 
+    line = line_of(context) or ""
     shown = " ".join(redact(line).split())
     shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
     kept: dict[str, str] = {}

@@ -69,15 +69,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             return None
     why = "it may have changed since this session read it: what it read is lost"
     if known is not None:
-        if _is_formatted(path, float(str(known[1]))) and _writer(context, path, now) is None:
+        after = os.stat(path).st_mtime - float(str(known[1])) + COARSE
+        if 0 <= after <= number(RECIPE, "seconds") and _writer(context, path, now) is None:  # a formatter's
             return None
         why = _changed(context, path, now)
     return {"action": "block", "message": f"{path}: {why}. Read it again before you change it."}
-
-
-def _is_formatted(path: str, written: float) -> bool:
-    """Return whether a file was changed shortly after the session had written it."""
-    return 0 <= os.stat(path).st_mtime - written + COARSE <= number(RECIPE, "seconds")
 
 
 # Without it the session's own changes by a shell line count as those of others.

@@ -31,24 +31,14 @@ RECIPE = Recipe(
     ["post_tool_use", "post_tool_failure", "session_start", "file_changed", "stop", "session_end"],
     always=True,
     priority=0,
-    timeout=10,
-    on_failure="continue",
-    concerns=kept_events.any_event,
+    **kept_events.KEEPING,
 )
 def check(context: Mapping[str, object]) -> None:
     """Keep that a call has ended, or a session begun."""
     kept_events.keep(RECIPE, context)
 
 
-@RECIPE.hook(
-    "pre_tool_use",
-    "Note when a tool begins",
-    name=f"{NAME}-begin",
-    priority=1000,
-    timeout=10,
-    on_failure="continue",
-    concerns=kept_events.any_event,
-)
+@RECIPE.hook("pre_tool_use", "Note when a tool begins", name=f"{NAME}-begin", priority=1000, **kept_events.KEEPING)
 def begin(context: Mapping[str, object]) -> None:
     """Keep when a call begins: last, and not of one that was blocked."""
     kept_events.keep(RECIPE, context)

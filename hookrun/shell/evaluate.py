@@ -98,7 +98,9 @@ class Evaluator:
         if function is not None and words[0].text not in scope.within:
             return self._call(words, scope, streams)
         program = program_name(words[0].text)
-        self._read_input(streams, scope)
+        read = [each.target.text for each in streams.redirections if each.operator == "<" and not each.target.output]
+        if read and streams.stdin is None:
+            streams.stdin = self._text_of(read[-1:], scope)
         command = SimpleCommand(words, streams, scope, assignments)
         line = nested_line(program, words, streams.stdin)
         wrapped = unwrap(program, words) if line is None else None
@@ -249,12 +251,6 @@ class Evaluator:
                 words = [Word(text, globs="*" in text) for text in found]
                 read = functools.partial(self.evaluate, words, inner, Streams(stdin=Word("")))
             self._apart(read)
-
-    def _read_input(self, streams: Streams, scope: ShellScope) -> None:
-        """Read the file that is a command's input."""
-        names = [each.target.text for each in streams.redirections if each.operator == "<" and not each.target.output]
-        if names and streams.stdin is None:
-            streams.stdin = self._text_of(names[-1:], scope)
 
     def _text_of(self, names: list[str], scope: ShellScope) -> Word | None:
         """Return the text of files, None if unknown."""

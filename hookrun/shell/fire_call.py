@@ -1,15 +1,11 @@
 """Find the calls of `hookrun fire --agent` that a shell would make for a line; comments and arguments are none.
 
-A project's line runs its PROJECT_SCRIPT. A project may set the agent's environment, so the home comes from the password
-database, and PATH counts only its directories that are absolute and, links resolved, outside the repository.
+A project's line runs its PROJECT_SCRIPT.
 """
 
 from __future__ import annotations
 
-import os
 import re
-
-from hookrun.launch import launcher_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,52 +196,3 @@ def arguments_of_fire(words: list[str]) -> list[str] | None:
     if not is_script(words[2]):
         return None
     return words[fire + 1 :]
-
-
-def find_hookrun(agent: str, home: str | None, start: str, project: str, path: str) -> list[str] | None:
-    """Return the command up to `fire` that the script would run in the directory `start`, None if none.
-
-    `home` is the account's, `project` the agent's root, `path` the value of PATH.
-    """
-    launcher = launcher_file.path_in(home, agent) if home is not None else ""
-    conf = launcher_file.read(launcher_file.path_in(home)) if home is not None and _is_program(launcher) else None
-    if (
-        conf is not None
-        and conf.command[-1] == "fire"
-        and all(os.path.exists(word) for word in conf.command if word.startswith("/"))
-    ):
-        return conf.command[:-1]
-    found = next((each for each in _candidates(home, start, project, path) if _is_program(each)), None)
-    if found is None:
-        return None
-    try:
-        with open(found, "rb") as file:
-            first = os.fsdecode(file.readline(4096)).rstrip("\n")
-    except OSError:
-        first = ""
-    interpreter = first[2:] if first.startswith("#!/") else ""
-    isolated = os.path.isfile(os.path.join(os.path.dirname(interpreter), "..", "pyvenv.cfg"))
-    return [interpreter, "-I", found] if isolated and os.access(interpreter, os.X_OK) else [found]
-
-
-def _candidates(home: str | None, start: str, project: str, path: str) -> list[str]:
-    from glob import glob
-
-    roots = [_repository(each) for each in (start, project) if os.path.isabs(each) and os.path.isdir(each)]
-    own = [f"{home}/.local/bin", *sorted(glob(f"{home}/Library/Python/*/bin"))] if home is not None else []
-    resolved = [os.path.realpath(each) for each in path.split(":") if os.path.isabs(each)]
-    outside = [each for each in resolved if roots and not any(f"{each}/".startswith(f"{root}/") for root in roots)]
-    return [f"{each}/{SCRIPT_NAME}" for each in (*own, *outside)]
-
-
-def _repository(directory: str) -> str:
-    """Return the outermost directory with a `.git` around one, or the directory itself."""
-    found = directory = os.path.realpath(directory)
-    while directory.strip("/"):
-        found = directory if os.path.lexists(f"{directory}/.git") else found
-        directory = os.path.dirname(directory)
-    return found.rstrip("/")
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)

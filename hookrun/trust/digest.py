@@ -224,15 +224,12 @@ class DigestCache:
         except (OSError, ValueError, KeyError, TypeError, StopIteration):
             pass
 
-    def last_digest(self, declared: str) -> str | None:
-        """Return a declaration's cached digest, whatever its files are now, or None."""
-        known = self._known.get(declared)
-        return known[0] if isinstance(known, list) and known and isinstance(known[0], str) else None
-
     def digest(self, declared: str, files: list[LocalFile]) -> str | None:
         """Return the cached digest of a declaration with these files, or None."""
-        last = self.last_digest(declared)
-        return last if last and self._known[declared][1:] == [file.data for file in files] else None
+        known = self._known.get(declared)
+        if not isinstance(known, list) or known[1:] != [file.data for file in files]:
+            return None
+        return known[0] if known and isinstance(known[0], str) else None
 
     def remember(self, declared: str, files: list[LocalFile], digest: str) -> None:
         """Add a digest unless a file's times are too recent to show another change."""
@@ -306,9 +303,6 @@ class HookInspector:
         if not known:
             return None
         declared = _declared_in(file, hook)
-        # With the last run's digest most declarations need no hashing; "" is from versions that stored none.
-        if self.cache.last_digest(declared) in store.approved or "" in known:
-            return declared
         return declared if sum_of_text(declared) in known else None
 
     def last_approved(self, hook: Hook, store: Store) -> str | None:

@@ -95,7 +95,9 @@ class _Finder:
         # Outside Claude's dialect the variable may be unset; its file is then looked up in the root.
         self._environment = {b"CLAUDE_PROJECT_DIR": os.fsencode(root), **environment}
         self._root = root
-        self._on_path = _path_within(root, environment, cwd)
+        on_path = os.fsdecode(environment.get(b"PATH", b"")).split(":")
+        paths = [os.path.normpath(os.path.join(cwd, each)) for each in on_path]
+        self._on_path = [path for path in paths if within(path, root)]  # programs there are the project's files
         self._state = {_plain(os.path.join(root, each)) for each in hook.state}
         self._looked_at = [0]
         self._index: tuple[str, bytes] | None = None
@@ -316,13 +318,6 @@ def place(source: str, root: str, home: str) -> str:
     if within(path, home) and not within(path, root):
         return f"~/{_label(path, home)}"
     return _label(path, root)
-
-
-def _path_within(root: str, environment: Mapping[bytes, bytes], cwd: str) -> list[str]:
-    """Return the PATH directories inside the project, whose programs are its files."""
-    directories = os.fsdecode(environment.get(b"PATH", b"")).split(":")
-    paths = [os.path.normpath(os.path.join(cwd, each)) for each in directories]
-    return [path for path in paths if within(path, root)]
 
 
 def within(path: str, root: str) -> bool:

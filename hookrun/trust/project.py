@@ -85,14 +85,9 @@ class Project:
         """The decisions, as first read or last changed here."""
         return stores.load(self.home, self.owners)
 
-    @property
-    def untrusted_hooks(self) -> list[Hook]:
-        """The hooks that need the user's approval."""
-        return [hook for hook in self.declarations.hooks if hook.layer in UNTRUSTED_LAYERS]
-
     def hooks(self) -> list[ProjectHook]:
         """Return the hooks that need approval, inspected now."""
-        return [self.inspect(hook) for hook in self.untrusted_hooks]
+        return [self.inspect(hook) for hook in self.declarations.hooks if hook.layer in UNTRUSTED_LAYERS]
 
     def inspect(self, hook: Hook) -> ProjectHook:
         """Return a hook in its current state."""

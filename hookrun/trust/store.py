@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     class Approved(TypedDict):
         """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent).
 
-        `declaration` is its declaration's SHA-256, so that files of one never approved are not hashed; older versions
-        left it empty. `guards`: at a gate it blocks what it cannot check; older versions did not say.
+        `declaration` is its declaration's SHA-256, so that files of one never approved are not hashed. `guards`: at a
+        gate it blocks what it cannot check.
         """
 
         name: str
@@ -160,7 +160,7 @@ def _store(data: object) -> Store:
             "rule": int(each.get("rule", 1)),
             "guards": bool(each.get("guards", True)),
         }
-    store.disabled = [_disabled(each) for each in (*data.get("denied", ()), *data["disabled"])]  # older versions denied
+    store.disabled = [_disabled(each) for each in data["disabled"]]
     return store
 
 

@@ -6,16 +6,19 @@ The entries of all agents in the project start the same script.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS, load
 from hookrun.edit import file_change
 from hookrun.edit.file_change import FileChange, FileError, existing, missing_directories
+from hookrun.launch import launcher_file
+from hookrun.shell.fire_call import LAUNCHER_PATH
+from hookrun.wiring.installations import run_for_output
 from hookrun.wiring.plan import InstallRequest, answer_when_missing, wired_events
 from hookrun.wiring.wired_command import BLOCK, WARN, this_program
 
@@ -32,8 +35,9 @@ RUN, SETTINGS, ATTRIBUTES = "run", "settings", ".gitattributes"
 # The message in the script's answers.
 TEXT = "'\"$text\"'"
 
-# SHA-256 of earlier versions' scripts: such a script is hookrun's, too.
-EARLIER_SCRIPTS: frozenset[str] = frozenset()
+
+# What the script executes where it finds hookrun, and the exit status with which a look for it ends instead.
+EXECUTED, FOUND = ('"$launcher"', '"$python" -I "$found"', '"$found"'), 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,20 @@ def _cases() -> Iterator[str]:
                 notices.setdefault(notice, []).append(f"*:{agent.NAME}:{event}")
     for answer, words in [*refusals.items(), *notices.items()]:
         yield f"{' | '.join(words)}) printf '%s\\n' '{answer}' ;;"
+
+
+def found_by(agent: str, project: str) -> list[str] | None:
+    """Return the command up to `fire` that a project's script would execute for an agent here, None if none."""
+    text = script()
+    for words in EXECUTED:
+        shown = f"{{ printf '%s\\n' {words}; exit {FOUND}; }}"
+        text = re.sub(rf"(?m)exec {re.escape(words)} .*?(?= ;;|$)", lambda _: shown, text)  # noqa: B023  # used at once
+    done = run_for_output(["/bin/sh", "-c", text, f"{project}/{PATH}", agent, "-"], project)
+    found = os.fsdecode(done.stdout).splitlines() if done is not None and done.returncode == FOUND else []
+    if found and LAUNCHER_PATH.fullmatch(found[0]):
+        conf = launcher_file.read(os.path.join(os.path.dirname(found[0]), launcher_file.NAME))
+        return None if conf is None else conf.command[:-1]
+    return found or None
 
 
 def settings(install: str | None, when_missing: str) -> str:
@@ -131,7 +149,7 @@ def why_not_ours(project: str) -> str | None:
         return "cannot be read"
     if data is None:
         return "is missing"
-    if data == script().encode() or sha256(data).hexdigest() in EARLIER_SCRIPTS:
+    if data == script().encode():
         return None
     return "has line ends of Windows" if b"\r\n" in data else "is none that hookrun has written"
 

@@ -38,7 +38,9 @@ def ephemeral_directory(program: HookrunProgram, home: str) -> str | None:
     for directory in _directories(home):
         if any(is_within(file, each) for each in (directory, os.path.realpath(directory)) for file in files):
             return directory
-    return _tagged_cache(program)
+    # uv and virtualenv tag every environment, against backups; a cache (`uvx --cache-dir`) is tagged above it.
+    above = upwards(os.path.dirname(os.path.dirname(os.path.dirname(program.python))), "/")
+    return next((each for each in above if read_or_none(f"{each}/CACHEDIR.TAG", len(CACHE_TAG)) == CACHE_TAG), None)
 
 
 def _directories(home: str) -> Iterator[str]:
@@ -102,15 +104,6 @@ def run_for_output(command: Sequence[str], cwd: str) -> subprocess.CompletedProc
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-
-
-def _tagged_cache(program: HookrunProgram) -> str | None:
-    """Return the directory above a program's environment that is tagged as a cache (`uvx --cache-dir`).
-
-    The environment's own tag does not count: uv and virtualenv tag every environment, against backups.
-    """
-    above = upwards(os.path.dirname(os.path.dirname(os.path.dirname(program.python))), "/")
-    return next((each for each in above if read_or_none(f"{each}/CACHEDIR.TAG", len(CACHE_TAG)) == CACHE_TAG), None)
 
 
 def lasting_installation() -> str:

@@ -71,7 +71,7 @@ def test_settings_have_theirs(project: Project) -> None:
     by_name = {each["name"]: each for each in settings}
     assert by_name["on_error"]["value"] == "block"
     assert by_name["on_error"]["path"] == str(project.home / ".config/hookrun/hooks.json")
-    assert (by_name["record_context"]["from"], by_name["record_context"]["value"]) == ("built in", False)
+    assert by_name["audit"]["from"] == "built in"
     assert (by_name["events"]["value"], by_name["events"]["line"]) == (["mine"], 4)
 
 
@@ -81,7 +81,7 @@ def test_as_one_declaration_file_it_says_the_same(project: Project) -> None:
     project.user_hooks(on_error="block")
     text = hookrun(project, "config", "show").stdout.replace("***", "x")
     assert '# hookrun.on_error: "block"' in text
-    assert "# hookrun.record_context: false  (built in)" in text
+    assert "# hookrun.audit: {" in text
     assert "priority: 3  # more.yaml:8\n" in text
     assert len(yaml.safe_load(text)["hooks"]) == 2
     (project.root / "all.yaml").write_text(text)

@@ -233,7 +233,7 @@ def test_what_a_hook_prints_does_nothing_to_a_terminal(project: Project) -> None
 def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
     """The actual results become the expected ones; it passes unchanged."""
     project.hooks(GUARD)
-    project.user_hooks(record_context=True)
+    project.user_hooks(audit={"details": "full"})
     fired = project.fire({"tool_name": "bash", "tool_args": {"command": "git push --force"}, "session_id": "s1"})
     number = str(fired.verdict["request_id"])
     shown = hookrun(project, "test", "--from-log", number[:6])
@@ -266,7 +266,7 @@ def test_a_recorded_fire_becomes_a_case(project: Project) -> None:
 def test_what_goes_with_a_recorded_fire(project: Project) -> None:
     """As JSON it is a file of cases too; an option about a run is refused, as nothing is run."""
     project.hooks(GUARD)
-    project.user_hooks(record_context=True)
+    project.user_hooks(audit={"details": "full"})
     project.fire()
     done = hookrun(project, "test", "--from-log", "last", "--json")
     assert '"event": "pre_tool_use"' in done.stdout

@@ -58,7 +58,7 @@ def test_nothing_declared(house: House) -> None:
     assert (declarations.hooks, declarations.problems, declarations.events) == ([], [], [])
     assert (declarations.root, declarations.files) == (None, [])
     audit = {"max_bytes": 10485760, "keep": 5, "details": "summary"}
-    assert declarations.settings == {"audit": audit, "record_context": False}
+    assert declarations.settings == {"audit": audit}
 
 
 def test_layers_then_priority_then_as_declared(house: House) -> None:
@@ -196,10 +196,10 @@ def test_unknown_key_at_the_top_of_our_own_files(house: House) -> None:
 
 def test_settings_of_managed_win_over_user(house: House) -> None:
     """A user cannot change settings of the managed layer, only those that it leaves open."""
-    declare(house.user / "hooks.json", settings={"on_error": "continue", "record_context": True, "audit": {"keep": 2}})
+    declare(house.user / "hooks.json", settings={"on_error": "continue", "audit": {"keep": 2, "details": "full"}})
     declare(house.managed / "hooks.json", settings={"on_error": "block"})
     audit = {"max_bytes": 10485760, "keep": 2, "details": "full"}
-    assert house.compile().settings == {"on_error": "block", "record_context": True, "audit": audit}
+    assert house.compile().settings == {"on_error": "block", "audit": audit}
     declare(house.managed / "hooks.json", settings={"audit": {"details": "none"}})
     assert house.compile().settings["audit"] == {"max_bytes": 10485760, "keep": 5, "details": "none"}
     declare(house.managed / "hooks.json", settings={"audit": False})

@@ -261,7 +261,6 @@ def test_relative_paths_above_the_project(tmp_path: Path, fields: dict[str, obje
         ({"defaults": 5}, "`hookrun.defaults` must be an object of hook fields, not 5"),
         ({"on_error": "block"}, "`on_error` cannot be set in a project file; set it in your own config"),
         ({"audit": False}, "`audit` cannot be set in a project file"),
-        ({"record_context": True}, "`record_context` cannot be set in a project file"),
         ({"events": ["stop"]}, '"stop" is already known; remove it'),
         ({"events": ["a b"]}, "`hookrun.events[0]` must be"),
         ({"min_version": "99.0.0"}, "this config needs hookrun 99.0.0 or newer"),

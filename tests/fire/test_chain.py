@@ -91,10 +91,10 @@ def test_arguments_nested_to_the_limit_do_not_lose_a_block(project: Project) -> 
 
 
 def test_the_context_is_kept_where_the_user_wants_that(project: Project) -> None:
-    """`record_context` in the user layer is `audit.details: full`, which puts the whole context into the audit."""
+    """`audit.details: full` in the user layer puts the whole context into the audit."""
     project.hooks({"command": "true"})
     assert "context" not in project.fire(CONTEXT).audit[-1]
-    project.user_hooks(record_context=True)
+    project.user_hooks(audit={"details": "full"})
     assert project.fire(CONTEXT).audit[-1]["context"]["tool_args"] == CONTEXT["tool_args"]  # type: ignore[index]
     large = {**CONTEXT, "user_prompt": "x" * (2 << 20)}
     assert int(str(project.fire(large).audit[-1]["context_bytes"])) > 2 << 20

@@ -127,7 +127,7 @@ def test_objects_that_json_may_not_know(  # noqa: PLR0917  # a table of cases
 ) -> None:
     """Handlers get the objects themselves; a declared hook gets them as JSON if possible, else it fails by name."""
     seen: list[Any] = []
-    project.user_hooks({"name": "d", "command": notes("seen"), "on_failure": "block"}, record_context=True)
+    project.user_hooks({"name": "d", "command": notes("seen"), "on_failure": "block"}, audit={"details": "full"})
     engine = load()
     engine.register("pre_tool_use", lambda ctx: seen.append(ctx["mine"]), name="h", priority=1)
     result = fire(engine, mine=value)
@@ -156,8 +156,8 @@ def test_the_audit_is_the_users(project: Project, load: Load, fire: Fire) -> Non
 
 
 def test_an_audit_that_cannot_keep_a_context_changes_nothing(project: Project, load: Load, fire: Fire) -> None:
-    """`record_context` and an object that JSON does not know: the refusal is not lost with it."""
-    project.user_hooks(record_context=True)
+    """`audit.details: full` and an object that JSON does not know: the refusal is not lost with it."""
+    project.user_hooks(audit={"details": "full"})
     engine = load()
     engine.register("pre_tool_use", answers(Verdict.block("m")), name="h")
     assert fire(engine, mine=object()).action == "block"

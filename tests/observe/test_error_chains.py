@@ -314,7 +314,7 @@ def test_what_was_not_fixed_is_not_told(store: ObserverDatabase, clock: Clock) -
 
 
 def test_chains_newest_first(causes: CauseChains, clock: Clock) -> None:
-    """They can be asked for by session and time, and counted."""
+    """They can be asked for by session and time."""
     ids = []
     for number, session in enumerate("aba"):
         clock.now = 1000.0 + number
@@ -323,6 +323,4 @@ def test_chains_newest_first(causes: CauseChains, clock: Clock) -> None:
     assert [each.id for each in causes.chains()] == ids[::-1]
     assert [each.id for each in causes.chains(session_id="a", limit=1)] == [ids[2]]
     assert [each.id for each in causes.chains(since=1001.0)] == [ids[2], ids[1]]
-    assert causes.totals() == (3, 1)
-    assert causes.totals(session_id="a") == (2, 1)
-    assert causes.totals(since=1001.0) == (2, 0)
+    assert [each.id for each in causes.chains() if each.fixed_at is not None] == [ids[0]]

@@ -72,9 +72,11 @@ class Clone:
         assert done.stderr == "" or "BASH_FUNC_[%%" in env
         return done.returncode, done.stdout
 
-    def found(self, path: str, *, cwd: Path | None = None) -> list[str] | None:
+    def found(self, path: str) -> list[str] | None:
         """Return the hookrun that doctor finds through the line."""
-        return fire_call.find_hookrun("x", account_home(), str(cwd or self.root), str(self.root), path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", path)
+            return committed.found_by("x", str(self.root))
 
 
 @pytest.fixture
@@ -134,7 +136,7 @@ def test_the_repository_is_that_around_the_working_directory_and_the_script(clon
     path = f"{clone.root}/bin:/usr/bin:/bin"
     for directory in (clone.sub, tmp_path, clone.outside):
         assert clone.run(path, cwd=directory) == (0, "")
-        assert clone.found(path, cwd=directory) is None
+        assert clone.found(path) is None
     clone.program(clone.sub)
     assert clone.run(f"{clone.outside}:/usr/bin:/bin", cwd=clone.outside) == (0, "")
 
@@ -171,6 +173,7 @@ class Launcher:
         (self.directory / "toy").write_text('#!/bin/sh\nprintf "%s|" launcher "$@"; cat; exit 4\n')
         (self.directory / "toy").chmod(0o755)
         clone.program(clone.root)
+        self.script = committed.script().replace('eval "home=~$user"', f"home={shlex.quote(str(self.home))}")
 
     def configure(self, *lines: str) -> None:
         """Write its configuration."""
@@ -178,8 +181,7 @@ class Launcher:
 
     def run(self, shell: str) -> tuple[int, str]:
         """Return exit status and output of the script in this account."""
-        script = committed.script().replace('eval "home=~$user"', f"home={shlex.quote(str(self.home))}")
-        self.clone.script.write_text(script)
+        self.clone.script.write_text(self.script)
         done = subprocess.run(
             [*shell.split(), self.clone.script, "toy", "before"], cwd=self.clone.root, env={"PATH": "/usr/bin:/bin"},
             input="message", capture_output=True, check=False, text=True,
@@ -189,7 +191,10 @@ class Launcher:
 
     def found(self) -> list[str] | None:
         """Return the hookrun that doctor finds through the line."""
-        return fire_call.find_hookrun("toy", str(self.home), str(self.clone.root), "", "/usr/bin:/bin")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", "/usr/bin:/bin")
+            patch.setattr(committed, "script", lambda: self.script)
+            return committed.found_by("toy", str(self.clone.root))
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def compiled(files: Iterable[str]) -> str:
         row["harms"] = [
             {name: value for name, value in each.items() if name not in LEFT_OUT} for each in row.get("harms", [])
         ]
-        rows.append(f"#{number}\t{_dumped(row)}")
+        rows.append(f"#{number}\t{json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(',', ':'))}")
         tools = [f"language {each}" for each in _listed(entry.get("language", []))] or _listed(entry["tool"])
         for name in tools:
             numbers[name].append(f"#{number}")
@@ -114,7 +114,3 @@ def _literals(verb: str) -> list[str]:
 
 def _listed(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [str(value)]
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
