@@ -103,8 +103,11 @@ def measure(
     rows: dict[str, Row] = {}
     for name, chosen in sessions(wanted).items():
         say(name)
-        with _agent(driver, installation, limit) as agent:
-            rows |= {row.scenario: row for row in _session(name, chosen, agent, runner)}
+        left = chosen
+        while left:
+            with _agent(driver, installation, limit) as agent:
+                rows |= {row.scenario: row for row in _session(name, left, agent, runner)}
+            left = [each for each in left if each.name not in rows]
     day = datetime.now(UTC).date().isoformat()
     return Report(
         driver.name, version, runner.name, day, time.monotonic() - begun, [rows[each.name] for each in wanted]
@@ -122,10 +125,11 @@ def _agent(driver: Driver, installation: Installation, limit: float) -> Iterator
 
 
 def _session(name: str, chosen: list[Scenario], agent: RunningAgent, runner: Runner) -> list[Row]:
-    """Return the lines of one run of the agent."""
+    """Return the lines of one run of the agent: of all that it came to, and of all if it came to nothing."""
     try:
         runner.connect(agent, name)
-        return rows_of(agent.name, run_together(agent, chosen))
+        outcomes = run_together(agent, chosen)
+        return rows_of(agent.name, {name: each for name, each in outcomes.items() if each.begun} or outcomes)
     except subprocess.TimeoutExpired:
         why = f"the agent took more than {agent.limit:.0f} s"
     except (CannotInstallError, OSError) as error:

@@ -25,7 +25,7 @@ DONE = say("all-is-done")
 CALLS = 30
 AT_ONCE = 3
 ELSEWHERE: dict[str, object] = {
-    "name": "elsewhere",
+    "name": "guard-of-the-web",  # no words that an agent's own instructions might have
     "event": "pre_tool_use",
     "matcher": "web_fetch",
     "command": "exit 2",
@@ -186,7 +186,7 @@ def _still_guarded(ran: Ran) -> str:
 
 def _silent(ran: Ran) -> str:
     said = (ran.printed + ran.heard).replace(str(ran.place.home.parent), "")
-    names = ("elsewhere", "hook error", "hook failed")
+    names = (str(ELSEWHERE["name"]), "hook error", "hook failed")
     return _made("made.txt")(ran) if not any(name in said for name in names) else CANNOT
 
 
@@ -236,19 +236,31 @@ def sessions(wanted: Iterable[Scenario]) -> dict[str, list[Scenario]]:
 
 
 class Outcome(NamedTuple):
-    """What came of a scenario: its grade, "" where the agent has nothing of the kind, and the run."""
+    """What came of a scenario: its grade, "" where the agent has nothing of the kind, and the run.
+
+    `begun` is whether the run came to it: an agent may end its run at what is refused.
+    """
 
     grade: str
     ran: Ran
+    begun: bool
 
 
 def run_together(agent: RunningAgent, wanted: Iterable[Scenario]) -> dict[str, Outcome]:
     """Run scenarios of one session. Return their outcomes by name; raises TimeoutExpired and AssertionError."""
     chosen = list(wanted)
     turns = {each.name: each.turns(agent) for each in chosen}
-    script = [turn for each in turns.values() for turn in each]
+    script: list[Turn] = []
+    places = {}
+    for name, of_it in turns.items():
+        places[name] = len(script)
+        script += of_it
     if script[-1:] not in ([DONE], [say("two")]):
         script.append(DONE)
     ran = agent.run(*script, prompt=PROMPTS.get(chosen[0].session, "do it"))
     without = {each.name for each in chosen if not turns[each.name] and each.turns in (_server, _subagent, _terminal)}
-    return {each.name: Outcome("" if each.name in without else each.judge(ran), ran) for each in chosen}
+    asked = len(ran.model.requests)
+    return {
+        each.name: Outcome("" if each.name in without else each.judge(ran), ran, places[each.name] < asked)
+        for each in chosen
+    }

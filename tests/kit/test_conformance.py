@@ -90,6 +90,22 @@ def test_an_agent_that_does_not_obey_has_a_lower_grade(program: Path, fault: str
     assert row.why.startswith("exit 0, ")
 
 
+def test_words_of_the_agent_itself_are_no_news_of_a_hook(program: Path) -> None:
+    """Its own instructions have some that a hook might be called by."""
+    assert grades(measured(program, "no hook", fault="wordy")) == {"no hook": ENFORCED}
+
+
+def test_what_a_run_did_not_come_to_is_measured_in_another(program: Path) -> None:
+    """An agent that ends its run at a refusal is graded for that refusal, and not for all that was to follow."""
+    names = ("block a tool", "block an MCP tool", "text after a tool", "crash, continue")
+    assert grades(measured(program, *names, fault="gives up")) == {
+        "block a tool": "enforced",
+        "block an MCP tool": "best effort",
+        "text after a tool": "enforced",
+        "crash, continue": "enforced",
+    }
+
+
 def test_an_agent_that_hangs_is_ended(program: Path) -> None:
     """Nothing is measured then, and nothing is left of its processes."""
     [row] = measured(program, "continue a turn", fault="hang", seconds=1).rows

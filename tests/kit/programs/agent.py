@@ -92,6 +92,7 @@ def main(prompt: str) -> None:
         print(refused)
         return
     texts = [started.get("additionalContext", ""), told.get("additionalContext", ""), prompt]
+    texts.append("Look for what is used elsewhere." if FAULT == "wordy" else "")
     messages: list[Json] = [{"role": "user", "content": "\n".join(texts)}]
     active = False
     while True:
@@ -99,6 +100,8 @@ def main(prompt: str) -> None:
         messages.append({"role": "assistant", "content": said["content"]})
         if uses := [block for block in said["content"] if block["type"] == "tool_use"]:
             messages.append({"role": "user", "content": [call(use) for use in uses]})
+            if FAULT == "gives up" and "reason-of-guarded-server" in str(messages[-1]):
+                return
             continue
         reason, _ = fire("Stop", stop_hook_active=active)
         if not reason or FAULT == "deaf":
