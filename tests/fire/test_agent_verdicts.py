@@ -123,8 +123,39 @@ def test_text_for_the_model_after_a_tool(name: str, agent_of: AgentOf) -> None:
         {"name": "stop", "event": "post_tool_use", "command": says(action="block", message="it is broken")},
     )
     told = agent.fire(agent.ran(), event=agent.events["post"])
-    assert "tested" in told.context
-    assert "it is broken" in (told.context + str(told.json.get("reason")))
+    heard = told.context + str(told.json.get("reason"))
+    assert "tested" in heard
+    assert "it is broken" in heard
+
+
+ALL_IN_REASON = {
+    "Grok before a tool": ("grok", "pre", {"action": "block", "message": "no"}, "no"),
+    "Gemini after a tool": ("gemini", "post", {"action": "block", "message": "no"}, "no"),
+    "Gemini after a tool, with another result": ("gemini", "post", {"modified_output": "new"}, "new"),
+    "Copilot after a tool": ("copilot", "post", {"action": "block", "message": "no"}, "no"),
+    "Copilot after a tool, with another result": (
+        "copilot",
+        "post",
+        {"action": "block", "message": "no", "modified_output": "new"},
+        "new\n\nno",
+    ),
+}
+"""Agents that were seen to drop text for the model beside a block's reason: at which event, a block, its reason."""
+
+
+@rows("name, moment, answer, reason", ALL_IN_REASON.values(), ids=ALL_IN_REASON)
+def test_text_beside_a_block_is_in_its_reason(
+    name: str, moment: str, answer: dict[str, object], reason: str, agent_of: AgentOf
+) -> None:
+    """Where the model gets nothing else of a block."""
+    agent = agent_of(name)
+    event = {"pre": "pre_tool_use", "post": "post_tool_use"}[moment]
+    agent.project.hooks(
+        {"event": event, "command": says(**{"action": "continue", **answer, "additional_context": "mind the gap"})}
+    )
+    told = agent.fire(agent.shell() if moment == "pre" else agent.ran(), event=agent.events[moment])
+    said = told.reason if moment == "pre" else without_origin(str(told.json["reason"]))
+    assert (said, told.context) == (f"{reason}\n\nmind the gap", "")
 
 
 @rows("name", AGENTS)
