@@ -20,7 +20,16 @@ from hookrun_conformance.driver import Driver
 from hookrun_conformance.place import Installation, Place
 from hookrun_conformance.run import Ran, RunningAgent
 from hookrun_conformance.runners import CannotInstallError, Hookrun, Runner
-from hookrun_conformance.scenarios import RANKS, SCENARIOS, Outcome, Scenario, run_together, sessions
+from hookrun_conformance.scenarios import (
+    LACKED,
+    NOT_DRIVEN,
+    RANKS,
+    SCENARIOS,
+    Outcome,
+    Scenario,
+    run_together,
+    sessions,
+)
 
 LIMIT = 120.0
 """Seconds that one session of an agent may take, by default."""
@@ -30,7 +39,7 @@ MOST, SHORT, FIRST = 2000, 200, 8  # characters of an explanation, and of a resu
 
 
 class Row(NamedTuple):
-    """A scenario's line. `grade` is "" where the agent has nothing of the kind, `why` says why it is too low."""
+    """A scenario's line. `grade` is none where there is nothing to measure, `why` says why it is too low."""
 
     scenario: str
     grade: str
@@ -39,8 +48,9 @@ class Row(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Whether the grade is as good as expected, or the agent has nothing of the kind."""
-        return not self.grade or (self.grade in RANKS and RANKS.index(self.grade) >= RANKS.index(self.expected))
+        """Whether the grade is as good as expected, or there is nothing to measure."""
+        without = self.grade in (LACKED, NOT_DRIVEN)
+        return without or (self.grade in RANKS and RANKS.index(self.grade) >= RANKS.index(self.expected))
 
 
 class Report(NamedTuple):
@@ -60,7 +70,10 @@ class Report(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as report.schema.json describes it."""
-        rows = [{**row._asdict(), "grade": row.grade or None, "ok": row.is_well} for row in self.rows]
+        rows = [
+            {**row._asdict(), "grade": None if row.grade == LACKED else row.grade, "ok": row.is_well}
+            for row in self.rows
+        ]
         about = {"agent": self.agent, "version": self.version, "runner": self.runner, "date": self.date}
         return {"ok": self.is_well, **about, "seconds": round(self.seconds, 1), "scenarios": rows}
 

@@ -14,9 +14,12 @@ from typing import NamedTuple
 
 from hookrun.agents.grades import BEST_EFFORT, CANNOT, ENFORCED, TOLD_ONLY
 from hookrun_conformance import HOOKS, MCP_SERVER
-from hookrun_conformance.driver import Delegating, Serving, WithTerminal, put
+from hookrun_conformance.driver import Delegating, Driver, Serving, WithTerminal, put
 from hookrun_conformance.model import Turn, say
 from hookrun_conformance.run import Ran, RunningAgent
+
+LACKED, NOT_DRIVEN = "-", "not driven"
+"""What stands for a grade where the agent has nothing of the kind, or its driver no turns for it."""
 
 RANKS = (CANNOT, TOLD_ONLY, BEST_EFFORT, ENFORCED)
 """The grades, the least first."""
@@ -24,6 +27,7 @@ RANKS = (CANNOT, TOLD_ONLY, BEST_EFFORT, ENFORCED)
 DONE = say("all-is-done")
 CALLS = 30
 AT_ONCE = 3
+BY_AGENT = "subagent of "
 ELSEWHERE: dict[str, object] = {
     "name": "guard-of-the-web",  # no words that an agent's own instructions might have
     "event": "pre_tool_use",
@@ -119,11 +123,13 @@ def _not_edited(ran: Ran) -> str:
     return (ENFORCED if "reason-of-guarded-files" in ran.heard else BEST_EFFORT) if same else CANNOT
 
 
-def _server(agent: RunningAgent) -> tuple[Turn, ...]:
-    if not isinstance(agent.driver, Serving):
-        return ()
+def _made_by_server(agent: RunningAgent, driver: Serving, file: str) -> tuple[Turn, ...]:
     server = [sys.executable, str(MCP_SERVER)]
-    return agent.driver.serve(agent.place.home, server, {"path": str(agent.place.project / "by-server.txt")})
+    return driver.serve(agent.place.home, server, {"path": str(agent.place.project / file)})
+
+
+def _server(agent: RunningAgent) -> tuple[Turn, ...]:
+    return _made_by_server(agent, agent.driver, "by-server.txt") if isinstance(agent.driver, Serving) else ()
 
 
 def _subagent(agent: RunningAgent) -> tuple[Turn, ...]:
@@ -136,28 +142,40 @@ def _terminal(agent: RunningAgent) -> tuple[Turn, ...]:
 
 
 def _many(agent: RunningAgent) -> tuple[Turn, ...]:
-    """Return thirty calls: commands, several at once, and new files; a file's name has its number."""
+    """Return thirty calls: a tool of a server, a terminal and a subagent where there are any, else commands, several at
+    once, and new files; what each makes, and the prompt of the subagent, has its number.
+    """
     names = [f"call-{number:02}-.txt" for number in range(CALLS)]
-    turns: list[Turn] = []
-    for first in range(0, CALLS, 2 * AT_ONCE):
-        commands = [agent.driver.shell(f"echo hi > {name}") for name in names[first : first + AT_ONCE]]
+    driver, turns, last = agent.driver, list[Turn](), list[Turn]()
+    if isinstance(driver, Serving):
+        turns += _made_by_server(agent, driver, names.pop())
+    if isinstance(driver, WithTerminal):
+        turns.append(driver.terminal(f"echo hi > {names.pop()}"))
+    if isinstance(driver, Delegating):
+        last = [driver.subagent(f"{BY_AGENT}{names.pop()}"), say("sub-done")]  # nothing hangs on who asks first
+    for first in range(0, len(names), 2 * AT_ONCE):
+        commands = [driver.shell(f"echo hi > {name}") for name in names[first : first + AT_ONCE]]
         turns.append(Turn("", tuple(call for turn in commands for call in turn.calls)))
         for name in names[first + AT_ONCE : first + 2 * AT_ONCE]:
-            turns += agent.driver.write(agent.place.project / name, "hi\n")
-    return tuple(turns)
+            turns += driver.write(agent.place.project / name, "hi\n")
+    return (*turns, *last)
 
 
 def judged(ran: Ran) -> Counter[str]:
     """Return how often the hook that counts was run for each of the thirty calls."""
-    file = ran.place.home / "judged.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
     names = [f"call-{number:02}-.txt" for number in range(CALLS)]
-    return Counter(name for name in names for line in lines if name in line)
+    return Counter(name for line in _counted(ran) for name in names if name in line)
+
+
+def _counted(ran: Ran) -> list[str]:
+    file = ran.place.home / "judged.jsonl"
+    return file.read_text().splitlines() if file.exists() else []
 
 
 def _each_once(ran: Ran) -> str:
     counted = judged(ran)
-    all_ran = sum(name.startswith("call-") for name in ran.files) == CALLS
+    without_file = any(BY_AGENT in line for line in _counted(ran))
+    all_ran = sum(name.startswith("call-") for name in ran.files) == CALLS - without_file
     return ENFORCED if all_ran and len(counted) == CALLS and set(counted.values()) == {1} else CANNOT
 
 
@@ -236,7 +254,7 @@ def sessions(wanted: Iterable[Scenario]) -> dict[str, list[Scenario]]:
 
 
 class Outcome(NamedTuple):
-    """What came of a scenario: its grade, "" where the agent has nothing of the kind, and the run.
+    """What came of a scenario: its grade, LACKED or NOT_DRIVEN, and the run.
 
     `begun` is whether the run came to it: an agent may end its run at what is refused.
     """
@@ -244,6 +262,21 @@ class Outcome(NamedTuple):
     grade: str
     ran: Ran
     begun: bool
+
+
+OF_KINDS: dict[str, type] = {
+    "block an MCP tool": Serving,
+    "block a subagent": Delegating,
+    "block a terminal": WithTerminal,
+}
+"""Scenarios of what not every agent has, and what a driver is that has turns for them."""
+
+
+def without(driver: Driver, scenario: str) -> str:
+    """Return LACKED or NOT_DRIVEN if there is nothing to measure, else ""."""
+    if scenario in driver.lacks:
+        return LACKED
+    return "" if isinstance(driver, OF_KINDS.get(scenario, object)) else NOT_DRIVEN
 
 
 def run_together(agent: RunningAgent, wanted: Iterable[Scenario]) -> dict[str, Outcome]:
@@ -258,9 +291,6 @@ def run_together(agent: RunningAgent, wanted: Iterable[Scenario]) -> dict[str, O
     if script[-1:] not in ([DONE], [say("two")]):
         script.append(DONE)
     ran = agent.run(*script, prompt=PROMPTS.get(chosen[0].session, "do it"))
-    without = {each.name for each in chosen if not turns[each.name] and each.turns in (_server, _subagent, _terminal)}
     asked = len(ran.model.requests)
-    return {
-        each.name: Outcome("" if each.name in without else each.judge(ran), ran, places[each.name] < asked)
-        for each in chosen
-    }
+    grades = {each.name: without(agent.driver, each.name) or each.judge(ran) for each in chosen}
+    return {name: Outcome(grade, ran, places[name] < asked) for name, grade in grades.items()}

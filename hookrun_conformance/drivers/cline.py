@@ -14,6 +14,7 @@ class Cline:
 
     name = "cline"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def __init__(self, model: str = "scripted") -> None:
         """To a model with this name it offers `editor`, to a GPT `apply_patch`."""

@@ -38,6 +38,7 @@ class Codex:
 
     name = "codex"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ()
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Give the key that the settings name."""

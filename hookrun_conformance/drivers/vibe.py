@@ -37,6 +37,7 @@ class Vibe:
 
     name = "vibe"
     before_a_tool = "pre_tool"
+    lacks: tuple[str, ...] = ()
 
     def environment(self, url: str) -> Mapping[str, str]:
         """It is kept from everybody but the model by its settings."""

@@ -17,7 +17,7 @@ from hookrun_conformance.drivers.claude import Claude
 from hookrun_conformance.measure import NOT_MEASURED, Report, measure, write
 from hookrun_conformance.place import Installation
 from hookrun_conformance.runners import Commands, Hookrun, Runner
-from hookrun_conformance.scenarios import BY_NAME, SCENARIOS, sessions
+from hookrun_conformance.scenarios import BY_NAME, LACKED, NOT_DRIVEN, SCENARIOS, sessions
 from tests.cli.command import hookrun
 from tests.conftest import Project
 from tests.waiting import limit
@@ -56,10 +56,9 @@ def grades(report: Report) -> dict[str, str]:
 def test_an_agent_that_obeys_has_every_grade(program: Path, tmp_path: Path) -> None:
     """In every scenario but that of a terminal, which it does not have; the report is as its schema says."""
     report = measured(program)
-    without = {name for name, grade in grades(report).items() if not grade}
-    assert without == {"block a terminal"}
+    assert {name for name, grade in grades(report).items() if grade == LACKED} == {"block a terminal"}
     assert {row.scenario: row for row in report.rows if not row.is_well} == {}
-    assert set(grades(report).values()) == {ENFORCED, ""}
+    assert set(grades(report).values()) == {ENFORCED, LACKED}
     schema = json.loads((HERE / "report.schema.json").read_bytes())
     jsonschema.validate({"ok": report.is_well, "reports": [report.to_json()]}, schema)
     table = tmp_path / "measured.json"
@@ -88,6 +87,23 @@ def test_an_agent_that_does_not_obey_has_a_lower_grade(program: Path, fault: str
     [row] = report.rows
     assert (row.grade, row.is_well, report.is_well) == (grade, False, False), row
     assert row.why.startswith("exit 0, ")
+
+
+def test_what_the_agent_lacks_and_what_its_driver_cannot_use_are_two_things(program: Path) -> None:
+    """In the table and as JSON; neither is below what is expected."""
+
+    class Undriven(Claude):
+        serve = None  # type: ignore[assignment]
+        lacks: tuple[str, ...] = ("block a subagent",)
+
+    installation = Installation(program, os.environ["PATH"])
+    names = ("block an MCP tool", "block a subagent")
+    report = measure(Undriven(), installation, "9.9.9", limit=limit(), only=[BY_NAME[name] for name in names])
+    assert grades(report) == {"block an MCP tool": NOT_DRIVEN, "block a subagent": LACKED}
+    shown = report.to_json()
+    assert [row["grade"] for row in shown["scenarios"]] == ["not driven", None]
+    assert report.is_well
+    jsonschema.validate({"ok": True, "reports": [shown]}, json.loads((HERE / "report.schema.json").read_bytes()))
 
 
 def test_words_of_the_agent_itself_are_no_news_of_a_hook(program: Path) -> None:
