@@ -21,6 +21,7 @@ from hookrun_conformance.place import Installation, Place
 from hookrun_conformance.run import Ran, RunningAgent
 from hookrun_conformance.runners import CannotInstallError, Hookrun, Runner
 from hookrun_conformance.scenarios import (
+    BY_NAME,
     LACKED,
     NOT_DRIVEN,
     RANKS,
@@ -93,7 +94,8 @@ def installed(agent: str) -> tuple[Installation, str] | None:
 
 def expected(agent: str, scenario: str) -> str:
     """Return the grade that hookrun's tables have of an agent for a scenario; all that they lack has to be enforced."""
-    return tabled(load(agent))[scenario] if scenario in GRADED else ENFORCED
+    cell = BY_NAME[scenario].cell or scenario
+    return tabled(load(agent))[cell] if cell in GRADED else ENFORCED
 
 
 def measure(
@@ -171,9 +173,8 @@ def write(report: Report, path: Path | None = None) -> Path:
     """
     path = path or Path(MEASURED)
     table = json.loads(path.read_bytes())
-    known = tabled(load(report.agent))
     seen = {row.scenario: row.grade for row in report.rows if row.grade in RANKS}
-    grades = {name: min(grade, known.get(name, grade), key=RANKS.index) for name, grade in seen.items()}
+    grades = {name: min(grade, expected(report.agent, name), key=RANKS.index) for name, grade in seen.items()}
     table[report.agent] = {"version": report.version, "date": report.date, "grades": grades}
     path.write_text(json.dumps(table, indent=2, sort_keys=True) + "\n")
     return path

@@ -25,6 +25,7 @@ RANKS = (CANNOT, TOLD_ONLY, BEST_EFFORT, ENFORCED)
 """The grades, the least first."""
 
 DONE = say("all-is-done")
+BLOCK = "block a tool"
 CALLS = 30
 AT_ONCE = 3
 BY_AGENT = "subagent of "
@@ -43,9 +44,9 @@ Turns = Callable[[RunningAgent], tuple[Turn, ...]]
 class Scenario(NamedTuple):
     """One line of the report.
 
-    `name` is the cell's in hookrun.agents.grades.GRADED, if it is one. `turns` may write files first, and returns no
-    turn where the agent has nothing of the kind. `judge` returns the grade. `is_hookruns` says that it is about
-    hookrun's own configs, so that no other runner has it.
+    `cell` names what it is a case of in hookrun.agents.grades.GRADED, by default its `name`, if it is one. `turns` may
+    write files first, and returns no turn where the agent has nothing of the kind. `judge` returns the grade.
+    `is_hookruns` says that it is about hookrun's own configs, so that no other runner has it.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Scenario(NamedTuple):
     turns: Turns
     judge: Judge
     is_hookruns: bool = False
+    cell: str = ""
 
 
 def all_hooks() -> list[dict[str, object]]:
@@ -213,14 +215,16 @@ def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
 
 
 SCENARIOS = (
-    Scenario("block a tool", "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
+    Scenario(BLOCK, "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
     Scenario("change its arguments", "calls", _shell("echo original > original.txt"), _changed),
     Scenario("ask the user", "calls", _shell("echo delicate > asked.txt"), _asked),
-    Scenario("block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files")),
-    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited),
-    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server")),
-    Scenario("block a subagent", "calls", _subagent, _heard("reason-of-no-subagents")),
-    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden")),
+    Scenario(
+        "block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files"), cell=BLOCK
+    ),
+    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited, cell=BLOCK),
+    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server"), cell=BLOCK),
+    Scenario("block a subagent", "calls", _subagent, _heard("reason-of-no-subagents"), cell=BLOCK),
+    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden"), cell=BLOCK),
     Scenario("text at the start", "calls", _shell(), _heard("context-at-start")),
     Scenario("text with a prompt", "calls", _shell(), _heard("context-at-prompt")),
     Scenario("text after a tool", "calls", _shell("echo remarkable > told.txt"), _heard("context-after-tool")),
@@ -231,8 +235,15 @@ SCENARIOS = (
         "calls",
         _shell("echo crash-and-refuse > crashed.txt"),
         _refused("crashed.txt", "crashing-guard"),
+        cell=BLOCK,
     ),
-    Scenario("hang, block", "calls", _shell("echo hang-and-refuse > hung.txt"), _refused("hung.txt", "hanging-guard")),
+    Scenario(
+        "hang, block",
+        "calls",
+        _shell("echo hang-and-refuse > hung.txt"),
+        _refused("hung.txt", "hanging-guard"),
+        cell=BLOCK,
+    ),
     Scenario("each call once", "many", _many, _each_once),
     Scenario("block a prompt", "prompt", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED),
     Scenario("continue a turn", "stop", _unfinished, _heard("reason-to-go-on")),

@@ -206,7 +206,8 @@ def test_the_scenarios_are_listed(project: Project) -> None:
     listed = done.json["scenarios"]
     assert isinstance(listed, list)
     found = {each["scenario"]: each["expected"] for each in listed}
-    assert found["block a tool"] == {"claude": "enforced", "cline": "best effort"}
+    for name in ("block a tool", "block a new file", "block an MCP tool", "hang, block"):
+        assert found[name] == {"claude": "enforced", "cline": "best effort"}, name
     assert found.keys() == BY_NAME.keys()
 
 
