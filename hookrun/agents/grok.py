@@ -22,6 +22,7 @@ class Grok(Caller):
 
     EVENTS = EVENTS
     ENV_MARKERS = ("GROK_AGENT",)
+    UNMEASURED = (*Caller.UNMEASURED, "ask the user")
     NOTES = (
         "With `--always-approve` it asks nobody, so there an `ask` is a block.",
         "It passes the first 128 KiB of arguments; a longer call is blocked if a hook matches the tool.",

@@ -36,7 +36,7 @@ class Agent(Protocol):
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
         """A missing event (hookrun's name) -> its events from which hookrun synthesizes that."""
 
-    # Optional: UNMEASURED, its events or hookrun's at which the effect of an answer follows its documentation.
+    # Optional: UNMEASURED, events, its or hookrun's, and grades where the effect of an answer follows its documentation.
 
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:
