@@ -28,6 +28,7 @@ DONE = say("all-is-done")
 BLOCK = "block a tool"
 CALLS = 30
 AT_ONCE = 3
+LOOK = "look around"
 BY_AGENT = "subagent of "
 ELSEWHERE: dict[str, object] = {
     "name": "guard-of-the-web",  # no words that an agent's own instructions might have
@@ -72,14 +73,13 @@ PROMPTS = {"calls": "please do it", "prompt": "tell me the secret"}
 """The prompts of sessions in which a hook looks at them."""
 
 
+def _blocked_call(*, ran: bool, heard: bool) -> str:
+    return (TOLD_ONLY if heard else CANNOT) if ran else (ENFORCED if heard else BEST_EFFORT)
+
+
 def _refused(file: str, reason: str) -> Judge:
     """Judge by whether a file is missing, and whether the model heard why."""
-
-    def judge(ran: Ran) -> str:
-        there, heard = (ran.place.project / file).exists(), reason in ran.heard
-        return (TOLD_ONLY if heard else CANNOT) if there else (ENFORCED if heard else BEST_EFFORT)
-
-    return judge
+    return lambda ran: _blocked_call(ran=(ran.place.project / file).exists(), heard=reason in ran.heard)
 
 
 def _made(*files: str) -> Judge:
@@ -135,7 +135,14 @@ def _server(agent: RunningAgent) -> tuple[Turn, ...]:
 
 
 def _subagent(agent: RunningAgent) -> tuple[Turn, ...]:
-    return (agent.driver.subagent("look around"),) if isinstance(agent.driver, Delegating) else ()
+    return (agent.driver.subagent(LOOK),) if isinstance(agent.driver, Delegating) else ()
+
+
+def _no_subagent(ran: Ran) -> str:
+    """Judge by whether the model got the subagent's prompt without the user's, and whether it heard why not."""
+    requests = map(ran.model.heard, range(len(ran.model.requests)))
+    started = any(LOOK in request and PROMPTS["calls"] not in request for request in requests)
+    return _blocked_call(ran=started, heard="reason-of-no-subagents" in ran.heard)
 
 
 def _terminal(agent: RunningAgent) -> tuple[Turn, ...]:
@@ -223,7 +230,7 @@ SCENARIOS = (
     ),
     Scenario("block a change of a file", "calls", _guarded_edit, _not_edited, cell=BLOCK),
     Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server"), cell=BLOCK),
-    Scenario("block a subagent", "calls", _subagent, _heard("reason-of-no-subagents"), cell=BLOCK),
+    Scenario("block a subagent", "calls", _subagent, _no_subagent, cell=BLOCK),
     Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden"), cell=BLOCK),
     Scenario("text at the start", "calls", _shell(), _heard("context-at-start")),
     Scenario("text with a prompt", "calls", _shell(), _heard("context-at-prompt")),

@@ -122,6 +122,12 @@ def test_what_a_run_did_not_come_to_is_measured_in_another(program: Path) -> Non
     }
 
 
+@pytest.mark.parametrize(("fault", "grade"), [("", "enforced"), ("mute", "best effort"), ("deaf", "told only")])
+def test_a_subagent_is_blocked_if_it_asked_the_model_nothing(program: Path, fault: str, grade: str) -> None:
+    """Whether the model heard why is another question."""
+    assert grades(measured(program, "block a subagent", fault=fault)) == {"block a subagent": grade}
+
+
 def test_an_agent_that_hangs_is_ended(program: Path) -> None:
     """Nothing is measured then, and nothing is left of its processes."""
     [row] = measured(program, "continue a turn", fault="hang", seconds=1).rows

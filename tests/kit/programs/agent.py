@@ -48,7 +48,7 @@ def do(name: str, given: Json) -> str:
     if name == "Bash":
         return subprocess.run(["/bin/sh", "-c", given["command"]], capture_output=True, text=True, check=False).stdout
     if name == "Agent":
-        return "done"
+        return str(ask([{"role": "user", "content": given["prompt"]}])["content"])
     path = Path(given.get("file_path") or given["path"])
     if name == "Write":
         path.parent.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def call(use: Json) -> Json:
     name, given = use["name"], use["input"]
     reason, answer = fire("PreToolUse", tool_name=name, tool_input=given, tool_use_id=use["id"])
     if reason and FAULT != "deaf":
-        text = reason
+        text = reason if FAULT != "mute" else "skipped"
     else:
         text = do(name, answer.get("updatedInput") or given) + (reason or "")
         _, after = fire("PostToolUse", tool_name=name, tool_input=given, tool_response=text, tool_use_id=use["id"])
