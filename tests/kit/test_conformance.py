@@ -20,7 +20,7 @@ from hookrun_conformance.runners import Commands, Hookrun, Runner
 from hookrun_conformance.scenarios import BY_NAME, LACKED, NOT_DRIVEN, SCENARIOS, sessions
 from tests.cli.command import hookrun
 from tests.conftest import Project
-from tests.waiting import limit
+from tests.waiting import is_running, limit, until
 
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 
@@ -128,11 +128,15 @@ def test_a_subagent_is_blocked_if_it_asked_the_model_nothing(program: Path, faul
     assert grades(measured(program, "block a subagent", fault=fault)) == {"block a subagent": grade}
 
 
-def test_an_agent_that_hangs_is_ended(program: Path) -> None:
-    """Nothing is measured then, and nothing is left of its processes."""
-    [row] = measured(program, "continue a turn", fault="hang", seconds=1).rows
+def test_an_agent_that_hangs_is_ended(program: Path, tmp_path: Path) -> None:
+    """Nothing is measured then, and nothing is left of its processes, one in a session of its own included."""
+    beside = tmp_path / "beside"
+    installation = Installation(program, os.environ["PATH"], (("FAULT", "hang"), ("BESIDE", str(beside))))
+    chosen = [BY_NAME["continue a turn"]]
+    [row] = measure(Claude(), installation, "9.9.9", limit=limit() / 10, only=chosen).rows
     assert (row.grade, row.is_well) == (NOT_MEASURED, False)
-    assert row.why == "the agent took more than 1 s"
+    assert row.why == f"the agent took more than {limit() / 10:.0f} s"
+    until(lambda: not is_running(int(beside.read_text())), "the end of the process beside it")
 
 
 def test_another_runner_is_measured_by_its_commands(program: Path, tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ def ask(messages: list[Json]) -> Json:
 
 def main(prompt: str) -> None:
     if FAULT == "hang":
+        beside = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        Path(os.environ["BESIDE"]).write_text(str(beside.pid))
         time.sleep(600)
     _, started = fire("SessionStart", source="startup")
     refused, told = fire("UserPromptSubmit", prompt=prompt)
