@@ -91,9 +91,14 @@ def test_a_failed_edit_changes_no_file() -> None:
     assert [call.event for call in done] == ["post_tool_use", "file_changed"]
 
 
-@rows("tool, ends", [("run_commands", False), ("spawn_agent", False), ("my_files__make_it", True), ("skills", True)])
-def test_a_block_ends_the_run_only_where_no_arguments_make_the_call_fail(tool: str, *, ends: bool) -> None:
+FAILING = {"overrideInput": cline.FAILING, "context": "no"}
+END = {"cancel": True, "errorMessage": "no"}
+
+
+@rows(
+    "tool, answer",
+    [("run_commands", FAILING), ("spawn_agent", FAILING), ("my_files__make_it", END), ("skills", END)],
+)
+def test_a_block_ends_the_run_only_where_no_arguments_make_the_call_fail(tool: str, answer: object) -> None:
     """A server may accept any arguments; a subagent without a task does not start (measured)."""
-    answer = cline.RESPONSE_FORMATS["PreToolUse"].render(Reply("block", "no"), read(tool, {"task": "t"}))
-    failing = {"overrideInput": cline.FAILING, "context": "no"}
-    assert answer == ({"cancel": True, "errorMessage": "no"} if ends else failing)
+    assert cline.RESPONSE_FORMATS["PreToolUse"].render(Reply("block", "no"), read(tool, {"task": "t"})) == answer

@@ -128,34 +128,36 @@ def test_text_for_the_model_after_a_tool(name: str, agent_of: AgentOf) -> None:
     assert "it is broken" in heard
 
 
-ALL_IN_REASON = {
-    "Grok before a tool": ("grok", "pre", {"action": "block", "message": "no"}, "no"),
-    "Gemini after a tool": ("gemini", "post", {"action": "block", "message": "no"}, "no"),
-    "Gemini after a tool, with another result": ("gemini", "post", {"modified_output": "new"}, "new"),
-    "Copilot after a tool": ("copilot", "post", {"action": "block", "message": "no"}, "no"),
-    "Copilot after a tool, with another result": (
-        "copilot",
-        "post",
-        {"action": "block", "message": "no", "modified_output": "new"},
-        "new\n\nno",
-    ),
-}
-"""Agents that were seen to drop text for the model beside a block's reason: at which event, a block, its reason."""
+def test_text_beside_a_block_is_in_the_reason_before_a_tool(project: Project) -> None:
+    """Grok Build was seen to give the model nothing else of a refusal."""
+    grok = Agent("grok", project)
+    project.hooks({"command": says(action="block", message="no", additional_context="mind the gap")})
+    told = grok.fire(grok.shell())
+    assert (told.reason, told.context) == ("no\n\nmind the gap", "")
 
 
-@rows("name, moment, answer, reason", ALL_IN_REASON.values(), ids=ALL_IN_REASON)
-def test_text_beside_a_block_is_in_its_reason(
-    name: str, moment: str, answer: dict[str, object], reason: str, agent_of: AgentOf
+BLOCK: dict[str, object] = {"action": "block", "message": "no"}
+NEW: dict[str, object] = {"modified_output": "new"}
+
+
+@rows(
+    "name, answer, reason",
+    [
+        ("gemini", BLOCK, "no"),
+        ("gemini", {"action": "continue", **NEW}, "new"),
+        ("copilot", BLOCK, "no"),
+        ("copilot", {**BLOCK, **NEW}, "new\n\nno"),
+    ],
+)
+def test_text_beside_a_block_is_in_the_reason_after_a_tool(
+    name: str, answer: dict[str, object], reason: str, agent_of: AgentOf
 ) -> None:
-    """Where the model gets nothing else of a block."""
+    """Where the model was seen to get nothing else, also if the reason is another result."""
     agent = agent_of(name)
-    event = {"pre": "pre_tool_use", "post": "post_tool_use"}[moment]
-    agent.project.hooks(
-        {"event": event, "command": says(**{"action": "continue", **answer, "additional_context": "mind the gap"})}
-    )
-    told = agent.fire(agent.shell() if moment == "pre" else agent.ran(), event=agent.events[moment])
-    said = told.reason if moment == "pre" else without_origin(str(told.json["reason"]))
-    assert (said, told.context) == (f"{reason}\n\nmind the gap", "")
+    command = says(**answer, additional_context="mind the gap")
+    agent.project.hooks({"event": "post_tool_use", "command": command})
+    told = agent.fire(agent.ran(), event=agent.events["post"])
+    assert (without_origin(str(told.json["reason"])), told.context) == (f"{reason}\n\nmind the gap", "")
 
 
 @rows("name", AGENTS)
