@@ -17,14 +17,18 @@ from hookrun_conformance.drivers import DRIVERS, SLOW
 from hookrun_conformance.measure import LIMIT, NOT_MEASURED, Report, expected, installed, measure, write
 from hookrun_conformance.place import Installation
 from hookrun_conformance.runners import Commands, Hookrun, Runner
-from hookrun_conformance.scenarios import BY_NAME, SCENARIOS, Scenario
+from hookrun_conformance.scenarios import BY_NAME, NOT_DRIVEN, SCENARIOS, Scenario
 
 ALL = {**DRIVERS, **SLOW}
 COLUMNS = ("SCENARIO", "GRADE", "EXPECTED")
-STYLES = {ENFORCED: "ok", BEST_EFFORT: "warning", TOLD_ONLY: "warning", CANNOT: "dim", NOT_MEASURED: "error"}
-NOTHING = "-"
-"""The grade where an agent has nothing of the kind."""
-
+STYLES = {
+    ENFORCED: "ok",
+    BEST_EFFORT: "warning",
+    TOLD_ONLY: "warning",
+    CANNOT: "dim",
+    NOT_MEASURED: "error",
+    NOT_DRIVEN: "dim",
+}
 Find = Callable[[str], tuple[Installation, str] | None]
 
 
@@ -171,7 +175,7 @@ def _progress(agent: str) -> Callable[[str], None]:
 def _print(report: Report) -> None:
     """Print a report that can be pasted into an issue."""
     title = f"{report.agent} {report.version}, {report.runner}, {report.date}, {report.seconds:.0f} s"
-    rows = [[row.scenario, row.grade or NOTHING, row.expected] for row in report.rows]
+    rows = [[row.scenario, row.grade, row.expected] for row in report.rows]
     print_table(COLUMNS, rows, title=title, styles=STYLES)
     for row in report.rows:
         if not row.is_well:

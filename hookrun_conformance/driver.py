@@ -13,11 +13,13 @@ from hookrun_conformance.model import Json, Turn
 class Driver(Protocol):
     """One agent: what it needs to run headless against a scripted model, and how that model calls its tools.
 
-    `name` is hookrun's for it, `before_a_tool` its own for the event before a tool.
+    `name` is hookrun's for it, `before_a_tool` its own for the event before a tool. `lacks` names the scenarios of
+    which the agent has nothing of the kind: others that its driver has no turns for are the driver's gap.
     """
 
     name: str
     before_a_tool: str
+    lacks: tuple[str, ...]
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Return the variables that lead it to the model, beside HOME, TMPDIR and PATH."""

@@ -20,7 +20,17 @@ from hookrun_conformance.driver import Driver
 from hookrun_conformance.place import Installation, Place
 from hookrun_conformance.run import Ran, RunningAgent
 from hookrun_conformance.runners import CannotInstallError, Hookrun, Runner
-from hookrun_conformance.scenarios import RANKS, SCENARIOS, Outcome, Scenario, run_together, sessions
+from hookrun_conformance.scenarios import (
+    BY_NAME,
+    LACKED,
+    NOT_DRIVEN,
+    RANKS,
+    SCENARIOS,
+    Outcome,
+    Scenario,
+    run_together,
+    sessions,
+)
 
 LIMIT = 120.0
 """Seconds that one session of an agent may take, by default."""
@@ -30,7 +40,7 @@ MOST, SHORT, FIRST = 2000, 200, 8  # characters of an explanation, and of a resu
 
 
 class Row(NamedTuple):
-    """A scenario's line. `grade` is "" where the agent has nothing of the kind, `why` says why it is too low."""
+    """A scenario's line. `grade` is none where there is nothing to measure, `why` says why it is too low."""
 
     scenario: str
     grade: str
@@ -39,8 +49,9 @@ class Row(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Whether the grade is as good as expected, or the agent has nothing of the kind."""
-        return not self.grade or (self.grade in RANKS and RANKS.index(self.grade) >= RANKS.index(self.expected))
+        """Whether the grade is as good as expected, or there is nothing to measure."""
+        without = self.grade in (LACKED, NOT_DRIVEN)
+        return without or (self.grade in RANKS and RANKS.index(self.grade) >= RANKS.index(self.expected))
 
 
 class Report(NamedTuple):
@@ -60,7 +71,10 @@ class Report(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as report.schema.json describes it."""
-        rows = [{**row._asdict(), "grade": row.grade or None, "ok": row.is_well} for row in self.rows]
+        rows = [
+            {**row._asdict(), "grade": None if row.grade == LACKED else row.grade, "ok": row.is_well}
+            for row in self.rows
+        ]
         about = {"agent": self.agent, "version": self.version, "runner": self.runner, "date": self.date}
         return {"ok": self.is_well, **about, "seconds": round(self.seconds, 1), "scenarios": rows}
 
@@ -80,7 +94,9 @@ def installed(agent: str) -> tuple[Installation, str] | None:
 
 def expected(agent: str, scenario: str) -> str:
     """Return the grade that hookrun's tables have of an agent for a scenario; all that they lack has to be enforced."""
-    return tabled(load(agent))[scenario] if scenario in GRADED else ENFORCED
+    module, cell = load(agent), BY_NAME[scenario].cell or scenario
+    weaker: str | None = getattr(module, "WEAKER", {}).get(scenario)
+    return weaker or (tabled(module)[cell] if cell in GRADED else ENFORCED)
 
 
 def measure(
@@ -103,8 +119,11 @@ def measure(
     rows: dict[str, Row] = {}
     for name, chosen in sessions(wanted).items():
         say(name)
-        with _agent(driver, installation, limit) as agent:
-            rows |= {row.scenario: row for row in _session(name, chosen, agent, runner)}
+        left = chosen
+        while left:
+            with _agent(driver, installation, limit) as agent:
+                rows |= {row.scenario: row for row in _session(name, left, agent, runner)}
+            left = [each for each in left if each.name not in rows]
     day = datetime.now(UTC).date().isoformat()
     return Report(
         driver.name, version, runner.name, day, time.monotonic() - begun, [rows[each.name] for each in wanted]
@@ -122,10 +141,11 @@ def _agent(driver: Driver, installation: Installation, limit: float) -> Iterator
 
 
 def _session(name: str, chosen: list[Scenario], agent: RunningAgent, runner: Runner) -> list[Row]:
-    """Return the lines of one run of the agent."""
+    """Return the lines of one run of the agent: of all that it came to, and of all if it came to nothing."""
     try:
         runner.connect(agent, name)
-        return rows_of(agent.name, run_together(agent, chosen))
+        outcomes = run_together(agent, chosen)
+        return rows_of(agent.name, {name: each for name, each in outcomes.items() if each.begun} or outcomes)
     except subprocess.TimeoutExpired:
         why = f"the agent took more than {agent.limit:.0f} s"
     except (CannotInstallError, OSError) as error:
@@ -154,9 +174,8 @@ def write(report: Report, path: Path | None = None) -> Path:
     """
     path = path or Path(MEASURED)
     table = json.loads(path.read_bytes())
-    known = tabled(load(report.agent))
     seen = {row.scenario: row.grade for row in report.rows if row.grade in RANKS}
-    grades = {name: min(grade, known.get(name, grade), key=RANKS.index) for name, grade in seen.items()}
+    grades = {name: min(grade, expected(report.agent, name), key=RANKS.index) for name, grade in seen.items()}
     table[report.agent] = {"version": report.version, "date": report.date, "grades": grades}
     path.write_text(json.dumps(table, indent=2, sort_keys=True) + "\n")
     return path

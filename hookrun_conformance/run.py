@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -161,9 +162,20 @@ class RunningAgent:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End all that is left of the agent's process group."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    """End all that is left of the agent's process group, and of those of all that an agent that still runs started."""
+    groups = _groups_below(process.pid) if process.poll() is None else set()
+    for group in {process.pid, *groups}:
+        with suppress(ProcessLookupError, PermissionError):  # macOS refuses for one that has ended
+            os.killpg(group, signal.SIGKILL)
     process.wait()
+
+
+def _groups_below(pid: int) -> set[int]:
+    """Return the process groups of a process's descendants: some launchers start what they launch in a session."""
+    command = ["ps", "-A", "-o", "pid=,ppid=,pgid="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [[int(number) for number in line.split()] for line in listed.splitlines()]
+    below = {pid}
+    while more := {child for child, parent, _ in rows if parent in below} - below:
+        below |= more
+    return {group for each, _, group in rows if each in below}

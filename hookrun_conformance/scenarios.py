@@ -14,18 +14,24 @@ from typing import NamedTuple
 
 from hookrun.agents.grades import BEST_EFFORT, CANNOT, ENFORCED, TOLD_ONLY
 from hookrun_conformance import HOOKS, MCP_SERVER
-from hookrun_conformance.driver import Delegating, Serving, WithTerminal, put
+from hookrun_conformance.driver import Delegating, Driver, Serving, WithTerminal, put
 from hookrun_conformance.model import Turn, say
 from hookrun_conformance.run import Ran, RunningAgent
+
+LACKED, NOT_DRIVEN = "-", "not driven"
+"""What stands for a grade where the agent has nothing of the kind, or its driver no turns for it."""
 
 RANKS = (CANNOT, TOLD_ONLY, BEST_EFFORT, ENFORCED)
 """The grades, the least first."""
 
 DONE = say("all-is-done")
+BLOCK = "block a tool"
 CALLS = 30
 AT_ONCE = 3
+LOOK = "look around"
+BY_AGENT = "subagent of "
 ELSEWHERE: dict[str, object] = {
-    "name": "elsewhere",
+    "name": "guard-of-the-web",  # no words that an agent's own instructions might have
     "event": "pre_tool_use",
     "matcher": "web_fetch",
     "command": "exit 2",
@@ -39,9 +45,9 @@ Turns = Callable[[RunningAgent], tuple[Turn, ...]]
 class Scenario(NamedTuple):
     """One line of the report.
 
-    `name` is the cell's in hookrun.agents.grades.GRADED, if it is one. `turns` may write files first, and returns no
-    turn where the agent has nothing of the kind. `judge` returns the grade. `is_hookruns` says that it is about
-    hookrun's own configs, so that no other runner has it.
+    `cell` names what it is a case of in hookrun.agents.grades.GRADED, by default its `name`, if it is one. `turns` may
+    write files first, and returns no turn where the agent has nothing of the kind. `judge` returns the grade.
+    `is_hookruns` says that it is about hookrun's own configs, so that no other runner has it.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Scenario(NamedTuple):
     turns: Turns
     judge: Judge
     is_hookruns: bool = False
+    cell: str = ""
 
 
 def all_hooks() -> list[dict[str, object]]:
@@ -66,14 +73,13 @@ PROMPTS = {"calls": "please do it", "prompt": "tell me the secret"}
 """The prompts of sessions in which a hook looks at them."""
 
 
+def _blocked_call(*, ran: bool, heard: bool) -> str:
+    return (TOLD_ONLY if heard else CANNOT) if ran else (ENFORCED if heard else BEST_EFFORT)
+
+
 def _refused(file: str, reason: str) -> Judge:
     """Judge by whether a file is missing, and whether the model heard why."""
-
-    def judge(ran: Ran) -> str:
-        there, heard = (ran.place.project / file).exists(), reason in ran.heard
-        return (TOLD_ONLY if heard else CANNOT) if there else (ENFORCED if heard else BEST_EFFORT)
-
-    return judge
+    return lambda ran: _blocked_call(ran=(ran.place.project / file).exists(), heard=reason in ran.heard)
 
 
 def _made(*files: str) -> Judge:
@@ -119,15 +125,24 @@ def _not_edited(ran: Ran) -> str:
     return (ENFORCED if "reason-of-guarded-files" in ran.heard else BEST_EFFORT) if same else CANNOT
 
 
-def _server(agent: RunningAgent) -> tuple[Turn, ...]:
-    if not isinstance(agent.driver, Serving):
-        return ()
+def _made_by_server(agent: RunningAgent, driver: Serving, file: str) -> tuple[Turn, ...]:
     server = [sys.executable, str(MCP_SERVER)]
-    return agent.driver.serve(agent.place.home, server, {"path": str(agent.place.project / "by-server.txt")})
+    return driver.serve(agent.place.home, server, {"path": str(agent.place.project / file)})
+
+
+def _server(agent: RunningAgent) -> tuple[Turn, ...]:
+    return _made_by_server(agent, agent.driver, "by-server.txt") if isinstance(agent.driver, Serving) else ()
 
 
 def _subagent(agent: RunningAgent) -> tuple[Turn, ...]:
-    return (agent.driver.subagent("look around"),) if isinstance(agent.driver, Delegating) else ()
+    return (agent.driver.subagent(LOOK),) if isinstance(agent.driver, Delegating) else ()
+
+
+def _no_subagent(ran: Ran) -> str:
+    """Judge by whether the model got the subagent's prompt without the user's, and whether it heard why not."""
+    requests = map(ran.model.heard, range(len(ran.model.requests)))
+    started = any(LOOK in request and PROMPTS["calls"] not in request for request in requests)
+    return _blocked_call(ran=started, heard="reason-of-no-subagents" in ran.heard)
 
 
 def _terminal(agent: RunningAgent) -> tuple[Turn, ...]:
@@ -136,28 +151,40 @@ def _terminal(agent: RunningAgent) -> tuple[Turn, ...]:
 
 
 def _many(agent: RunningAgent) -> tuple[Turn, ...]:
-    """Return thirty calls: commands, several at once, and new files; a file's name has its number."""
+    """Return thirty calls: a tool of a server, a terminal and a subagent where there are any, else commands, several at
+    once, and new files; what each makes, and the prompt of the subagent, has its number.
+    """
     names = [f"call-{number:02}-.txt" for number in range(CALLS)]
-    turns: list[Turn] = []
-    for first in range(0, CALLS, 2 * AT_ONCE):
-        commands = [agent.driver.shell(f"echo hi > {name}") for name in names[first : first + AT_ONCE]]
+    driver, turns, last = agent.driver, list[Turn](), list[Turn]()
+    if isinstance(driver, Serving):
+        turns += _made_by_server(agent, driver, names.pop())
+    if isinstance(driver, WithTerminal):
+        turns.append(driver.terminal(f"echo hi > {names.pop()}"))
+    if isinstance(driver, Delegating):
+        last = [driver.subagent(f"{BY_AGENT}{names.pop()}"), say("sub-done")]  # nothing hangs on who asks first
+    for first in range(0, len(names), 2 * AT_ONCE):
+        commands = [driver.shell(f"echo hi > {name}") for name in names[first : first + AT_ONCE]]
         turns.append(Turn("", tuple(call for turn in commands for call in turn.calls)))
         for name in names[first + AT_ONCE : first + 2 * AT_ONCE]:
-            turns += agent.driver.write(agent.place.project / name, "hi\n")
-    return tuple(turns)
+            turns += driver.write(agent.place.project / name, "hi\n")
+    return (*turns, *last)
 
 
 def judged(ran: Ran) -> Counter[str]:
     """Return how often the hook that counts was run for each of the thirty calls."""
-    file = ran.place.home / "judged.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
     names = [f"call-{number:02}-.txt" for number in range(CALLS)]
-    return Counter(name for name in names for line in lines if name in line)
+    return Counter(name for line in _counted(ran) for name in names if name in line)
+
+
+def _counted(ran: Ran) -> list[str]:
+    file = ran.place.home / "judged.jsonl"
+    return file.read_text().splitlines() if file.exists() else []
 
 
 def _each_once(ran: Ran) -> str:
     counted = judged(ran)
-    all_ran = sum(name.startswith("call-") for name in ran.files) == CALLS
+    without_file = any(BY_AGENT in line for line in _counted(ran))
+    all_ran = sum(name.startswith("call-") for name in ran.files) == CALLS - without_file
     return ENFORCED if all_ran and len(counted) == CALLS and set(counted.values()) == {1} else CANNOT
 
 
@@ -186,7 +213,7 @@ def _still_guarded(ran: Ran) -> str:
 
 def _silent(ran: Ran) -> str:
     said = (ran.printed + ran.heard).replace(str(ran.place.home.parent), "")
-    names = ("elsewhere", "hook error", "hook failed")
+    names = (str(ELSEWHERE["name"]), "hook error", "hook failed")
     return _made("made.txt")(ran) if not any(name in said for name in names) else CANNOT
 
 
@@ -195,14 +222,16 @@ def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
 
 
 SCENARIOS = (
-    Scenario("block a tool", "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
+    Scenario(BLOCK, "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
     Scenario("change its arguments", "calls", _shell("echo original > original.txt"), _changed),
     Scenario("ask the user", "calls", _shell("echo delicate > asked.txt"), _asked),
-    Scenario("block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files")),
-    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited),
-    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server")),
-    Scenario("block a subagent", "calls", _subagent, _heard("reason-of-no-subagents")),
-    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden")),
+    Scenario(
+        "block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files"), cell=BLOCK
+    ),
+    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited, cell=BLOCK),
+    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server"), cell=BLOCK),
+    Scenario("block a subagent", "calls", _subagent, _no_subagent, cell=BLOCK),
+    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden"), cell=BLOCK),
     Scenario("text at the start", "calls", _shell(), _heard("context-at-start")),
     Scenario("text with a prompt", "calls", _shell(), _heard("context-at-prompt")),
     Scenario("text after a tool", "calls", _shell("echo remarkable > told.txt"), _heard("context-after-tool")),
@@ -213,8 +242,15 @@ SCENARIOS = (
         "calls",
         _shell("echo crash-and-refuse > crashed.txt"),
         _refused("crashed.txt", "crashing-guard"),
+        cell=BLOCK,
     ),
-    Scenario("hang, block", "calls", _shell("echo hang-and-refuse > hung.txt"), _refused("hung.txt", "hanging-guard")),
+    Scenario(
+        "hang, block",
+        "calls",
+        _shell("echo hang-and-refuse > hung.txt"),
+        _refused("hung.txt", "hanging-guard"),
+        cell=BLOCK,
+    ),
     Scenario("each call once", "many", _many, _each_once),
     Scenario("block a prompt", "prompt", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED),
     Scenario("continue a turn", "stop", _unfinished, _heard("reason-to-go-on")),
@@ -236,19 +272,43 @@ def sessions(wanted: Iterable[Scenario]) -> dict[str, list[Scenario]]:
 
 
 class Outcome(NamedTuple):
-    """What came of a scenario: its grade, "" where the agent has nothing of the kind, and the run."""
+    """What came of a scenario: its grade, LACKED or NOT_DRIVEN, and the run.
+
+    `begun` is whether the run came to it: an agent may end its run at what is refused.
+    """
 
     grade: str
     ran: Ran
+    begun: bool
+
+
+OF_KINDS: dict[str, type] = {
+    "block an MCP tool": Serving,
+    "block a subagent": Delegating,
+    "block a terminal": WithTerminal,
+}
+"""Scenarios of what not every agent has, and what a driver is that has turns for them."""
+
+
+def without(driver: Driver, scenario: str) -> str:
+    """Return LACKED or NOT_DRIVEN if there is nothing to measure, else ""."""
+    if scenario in driver.lacks:
+        return LACKED
+    return "" if isinstance(driver, OF_KINDS.get(scenario, object)) else NOT_DRIVEN
 
 
 def run_together(agent: RunningAgent, wanted: Iterable[Scenario]) -> dict[str, Outcome]:
     """Run scenarios of one session. Return their outcomes by name; raises TimeoutExpired and AssertionError."""
     chosen = list(wanted)
     turns = {each.name: each.turns(agent) for each in chosen}
-    script = [turn for each in turns.values() for turn in each]
+    script: list[Turn] = []
+    places = {}
+    for name, of_it in turns.items():
+        places[name] = len(script)
+        script += of_it
     if script[-1:] not in ([DONE], [say("two")]):
         script.append(DONE)
     ran = agent.run(*script, prompt=PROMPTS.get(chosen[0].session, "do it"))
-    without = {each.name for each in chosen if not turns[each.name] and each.turns in (_server, _subagent, _terminal)}
-    return {each.name: Outcome("" if each.name in without else each.judge(ran), ran) for each in chosen}
+    asked = len(ran.model.requests)
+    grades = {each.name: without(agent.driver, each.name) or each.judge(ran) for each in chosen}
+    return {name: Outcome(grade, ran, places[name] < asked) for name, grade in grades.items()}

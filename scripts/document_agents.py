@@ -20,7 +20,9 @@ from hookrun.agents.grades import GRADED, MEANINGS, fallback, grades, measured  
 from hookrun.agents.reply import DEGRADATIONS  # noqa: E402
 from hookrun.core import session  # noqa: E402  # the package beside this program, not an installed one
 from hookrun.wiring import plan  # noqa: E402  # the package beside this program, not an installed one
-from hookrun_conformance.scenarios import SCENARIOS as KIT  # noqa: E402
+from hookrun_conformance import scenarios as kit  # noqa: E402
+from hookrun_conformance.command import ALL  # noqa: E402
+from hookrun_conformance.measure import NOT_MEASURED  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -211,9 +213,14 @@ def _grades(modules: Sequence[Agent]) -> str:
 
 def _scenarios(modules: Sequence[Agent]) -> str:
     seen = {f"`{module.NAME}`": measured(module)["grades"] for module in modules}
-    names = [each.name for each in KIT if any(each.name in grades for grades in seen.values())]
-    rows = [[f"`{name}`", *(f"`{grades.get(name, '-')}`" for grades in seen.values())] for name in names]
+    names = [each.name for each in kit.SCENARIOS if any(each.name in grades for grades in seen.values())]
+    rows = [[f"`{name}`", *(f"`{_seen(module, name)}`" for module in modules)] for name in names]
     return table(["", *seen], rows)
+
+
+def _seen(module: Agent, scenario: str) -> str:
+    found: str = measured(module)["grades"].get(scenario) or kit.without(ALL[module.NAME], scenario) or NOT_MEASURED
+    return found
 
 
 def _measured(module: Agent) -> list[str]:

@@ -71,6 +71,12 @@ def ended(process: subprocess.Popen[Any]) -> int:
     return process.wait(limit())
 
 
+def is_running(pid: int) -> bool:
+    """Return whether a process runs: one that has ended and is not collected does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return state.strip()[:1] not in ("", "Z")
+
+
 def hang() -> None:
     """Block the thread as a handler does that never returns. A second interpreter, or the test's end, ends it."""
     time.sleep(limit())

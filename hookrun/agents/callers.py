@@ -59,7 +59,7 @@ class Caller:
 
     EVENTS = CLAUDE_EVENTS
     SYNTHESIZED_FROM: Mapping[str, tuple[str, ...]] = claude.SYNTHESIZED_FROM
-    UNMEASURED = ("PostToolUseFailure", "SubagentStop")
+    UNMEASURED: tuple[str, ...] = ("PostToolUseFailure", "SubagentStop")
     ENV_MARKERS: tuple[str, ...] = ()
     DEFAULT_TIMEOUTS = claude.DEFAULT_TIMEOUTS
     MAX_TIMEOUTS = claude.MAX_TIMEOUTS

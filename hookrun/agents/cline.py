@@ -4,7 +4,7 @@ A call of its own tools is blocked by arguments that the tool's schema rejects: 
 continues, and the model reads the reason. Its hooks are files named after the event.
 
 Source: what the CLI (3.0.65) sent and did with each answer, measured against a scripted model, including failing calls
-of five of its tools; the schema of `apply_patch`, and the other shapes of arguments, read in its JavaScript.
+of six of its tools; the schema of `apply_patch`, and the other shapes of arguments, read in its JavaScript.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ LISTS = {
 }
 
 # Its tools with a required argument: a call without it fails.
-STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content"})
+STRICT = frozenset({COMMANDS, EDITOR, PATCH, "read_files", "search_codebase", "fetch_web_content", "spawn_agent"})
 
 # Arguments that all of STRICT reject.
 FAILING: Arguments = {"refused_by_a_hook": True}
@@ -93,9 +93,9 @@ MAX_TIMEOUTS = {"": 120.0}
 
 NOTES = (
     "Each command, file, pattern or address of a call becomes a separate call and can be changed separately.",
-    "A call that is made to fail counts as a mistake of the model: after six in a row (`--retries`) the run ends.",
+    "A call that is made to fail counts as a mistake of the model: the third in a row (`--retries`) ends the run.",
     "`editor` is a `write` if it has neither a text to replace nor a line to insert at: it creates the file.",
-    "`stop` before or after a tool ends the run; the reason is not shown.",
+    "`stop`, and a block of an MCP server's tool, ends the run without its reason.",
     "That `apply_patch` fails on such arguments follows its schema; it was not measured.",
     "`UserPromptSubmit`, `SessionShutdown` and `PreCompact` never came: hooks for them do not run.",
     "It reports no usage, neither in its transcript nor by an event: `cost-tracker` counts nothing.",

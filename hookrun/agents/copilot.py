@@ -8,7 +8,7 @@ Source: what the CLI (1.0.102) sent and did with each answer, measured against a
 from __future__ import annotations
 
 from hookrun.agents import base, patch
-from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs, parts
+from hookrun.agents.formats import Reply, ResponseFormat, all_in_reason, join_paragraphs, parts
 from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS
 from hookrun.core.fastjson import loads
 
@@ -188,7 +188,7 @@ RESPONSE_FORMATS = {
         _before_tool,
     ),
     "PermissionRequest": ResponseFormat("allow, ask, block", _permission),
-    "PostToolUse": ResponseFormat("block, output, context", _after_tool),
+    "PostToolUse": ResponseFormat("block, output, context", all_in_reason(_after_tool)),
     "Stop": ResponseFormat("block", _answer, _stop_caveats),
     "SubagentStart": ResponseFormat("context", _answer),
     "SubagentStop": ResponseFormat("block", _answer),

@@ -211,6 +211,18 @@ def render_post_tool(reply: Reply, message: Message) -> Json:
     return with_system_message(reply, {**top, **hook_specific_output(message, fields)})
 
 
+def all_in_reason(render: Render) -> Render:
+    """Return the renderer for an agent that gives the model nothing beside a block's reason."""
+
+    def rendered(reply: Reply, message: Message) -> Json:
+        if reply.action == "block" and reply.context:
+            reply = reply.copy()
+            reply.reason, reply.context = join_paragraphs(reply.reason, reply.context), None
+        return render(reply, message)
+
+    return rendered
+
+
 def output_as_reason(render: Render) -> tuple[Render, Caveats]:
     """Return the renderer, and caveats, for an agent that gives the model a block's reason in place of the output."""
 

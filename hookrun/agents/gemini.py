@@ -9,7 +9,7 @@ from sys import platform
 
 from hookrun.agents import formats
 from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
-from hookrun.agents.formats import Reply, ResponseFormat, join_paragraphs, output_as_reason
+from hookrun.agents.formats import Reply, ResponseFormat, all_in_reason, join_paragraphs, output_as_reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ RESPONSE_FORMATS = {
     "BeforeAgent": ResponseFormat("block, stop, context, user_message", _answer),
     "AfterAgent": ResponseFormat("block, stop, user_message", _answer),
     "BeforeTool": ResponseFormat("modify, block, stop, context later, user_message", _before_tool),
-    "AfterTool": ResponseFormat("block, stop, output, context, user_message", *output_as_reason(_answer)),
+    "AfterTool": ResponseFormat(
+        "block, stop, output, context, user_message", *output_as_reason(all_in_reason(_answer))
+    ),
     "PreCompress": ResponseFormat("user_message", _answer),
     "Notification": ResponseFormat("user_message", _answer),
 }

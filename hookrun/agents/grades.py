@@ -60,14 +60,14 @@ def grades(agent: Agent) -> dict[str, str]:
 def tabled(agent: Agent) -> dict[str, str]:
     """Return the grades that follow from the agent's tables."""
     seen = bool(measured(agent)["version"])
-    return {name: _grade(agent, event, part, seen=seen) for name, (event, part) in GRADED.items()}
+    return {name: _grade(agent, name, event, part, seen=seen) for name, (event, part) in GRADED.items()}
 
 
-def _grade(agent: Agent, event: str, part: Reply, *, seen: bool) -> str:
-    sent = [native for native, name in agent.EVENTS.items() if name == event] or agent.SYNTHESIZED_FROM.get(event, ())
+def _grade(agent: Agent, name: str, event: str, part: Reply, *, seen: bool) -> str:
+    sent = [native for native, ours in agent.EVENTS.items() if ours == event] or agent.SYNTHESIZED_FROM.get(event, ())
     native = next((each for each in sent if each not in agent.INSTALL.get("unsent", ())), None)
     form = fallback(agent, native, part) if native is not None else "-"
-    known = {native, event}.isdisjoint(getattr(agent, "UNMEASURED", ())) and seen
+    known = {name, native, event}.isdisjoint(getattr(agent, "UNMEASURED", ())) and seen
     worth = {"✓": ENFORCED if known else BEST_EFFORT, "-": CANNOT}
     return worth.get(form, TOLD_ONLY if form in ("message", "system_message") else BEST_EFFORT)
 

@@ -6,7 +6,7 @@ Sources: Grok Build 1.0.41, live against a scripted model, and the guide to hook
 from __future__ import annotations
 
 from hookrun.agents.callers import Caller
-from hookrun.agents.formats import claude_formats
+from hookrun.agents.formats import all_in_reason, claude_formats, render_pre_tool
 from hookrun.core.events import CLAUDE_EVENTS
 
 TYPE_CHECKING = False
@@ -22,6 +22,7 @@ class Grok(Caller):
 
     EVENTS = EVENTS
     ENV_MARKERS = ("GROK_AGENT",)
+    UNMEASURED = (*Caller.UNMEASURED, "ask the user")
     NOTES = (
         "With `--always-approve` it asks nobody, so there an `ask` is a block.",
         "It passes the first 128 KiB of arguments; a longer call is blocked if a hook matches the tool.",
@@ -52,7 +53,8 @@ AGENT = Grok(
             "UserPromptSubmit": "block, context later",
             "SessionStart": "context later",
             **dict.fromkeys(("Stop", "SubagentStop"), "block, stop"),
-        }
+        },
+        PreToolUse=all_in_reason(render_pre_tool),
     ),
     install={
         "program": "grok",

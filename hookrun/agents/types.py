@@ -36,7 +36,8 @@ class Agent(Protocol):
     def SYNTHESIZED_FROM(self) -> Mapping[str, tuple[str, ...]]:
         """A missing event (hookrun's name) -> its events from which hookrun synthesizes that."""
 
-    # Optional: UNMEASURED, its events or hookrun's at which the effect of an answer follows its documentation.
+    # Optional: UNMEASURED, events (its or hookrun's) and grades where the effect of an answer follows documentation;
+    # WEAKER, scenarios of the conformance kit whose grade is not that of the answer -> the grade.
 
     @property
     def PROJECT_ENV_VARS(self) -> tuple[str, ...]:

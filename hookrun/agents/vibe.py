@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAME = "vibe"
 DISPLAY_NAME = "Mistral Vibe"
 UNMEASURED = ("subagent_stop",)
+# Its model can call these in a script only, which hears that a call was blocked, and not why.
+WEAKER = dict.fromkeys(("block an MCP tool", "block a subagent"), "best effort")
 
 EVENTS = {"pre_tool": "pre_tool_use", "post_tool": "post_tool_use", "post_agent": "stop"}
 SYNTHESIZED_FROM = {

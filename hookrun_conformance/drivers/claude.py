@@ -14,6 +14,7 @@ class Claude:
 
     name = "claude"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model, and keep it from everybody else."""

@@ -14,6 +14,7 @@ class Cline:
 
     name = "cline"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def __init__(self, model: str = "scripted") -> None:
         """To a model with this name it offers `editor`, to a GPT `apply_patch`."""
@@ -32,8 +33,8 @@ class Cline:
         put(home / ".cline" / "data" / "settings" / "providers.json", providers)
 
     def arguments(self, prompt: str) -> list[str]:
-        """One prompt."""
-        return [prompt]
+        """One prompt, and a run that does not end at the third call in a row that is refused."""
+        return ["--retries", "100", prompt]
 
     def allowing(self) -> list[str]:
         """It never asks."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hookrun_conformance.driver import begin_and_end, groups, put
-from hookrun_conformance.model import Call, Turn, use
+from hookrun_conformance.model import Call, Json, Turn, use
 
 _CONFIG = """\
 model = "gpt-5.5"
@@ -38,6 +38,7 @@ class Codex:
 
     name = "codex"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ()
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Give the key that the settings name."""
@@ -71,6 +72,13 @@ class Codex:
     def patch(self, files: str) -> Turn:
         """Ask for apply_patch, a tool that takes a text."""
         return Turn("", (Call("apply_patch", begin_and_end(files)),))
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's servers."""
+        with (home / ".codex" / "config.toml").open("a") as config:
+            command, args = json.dumps(server[0]), json.dumps(server[1:])
+            config.write(f"\n[mcp_servers.my_files]\ncommand = {command}\nargs = {args}\n")
+        return (use("mcp__my_files.make_it", **arguments),)
 
     def subagent(self, prompt: str) -> Turn:
         """Ask for spawn_agent: with `features.multi_agent_v2` Codex does not fire PreToolUse for it."""

@@ -14,6 +14,7 @@ class Copilot:
 
     name = "copilot"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def __init__(self, model: str = "claude-sonnet-4.5") -> None:
         """To a model with this name it offers `create` and `edit`, to a GPT `apply_patch`."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hookrun_conformance.driver import change, groups
-from hookrun_conformance.model import Turn, use
+from hookrun_conformance.model import Json, Turn, use
 
 
 class Gemini:
@@ -14,6 +14,7 @@ class Gemini:
 
     name = "gemini"
     before_a_tool = "BeforeTool"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model."""
@@ -44,6 +45,15 @@ class Gemini:
         """Ask for replace."""
         call = use("replace", file_path=str(path), instruction="change it", old_string=old, new_string=new)
         return (call,)
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's settings."""
+        change(home / ".gemini" / "settings.json", mcpServers={"my_files": {"command": server[0], "args": server[1:]}})
+        return (use("mcp_my_files_make_it", **arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for invoke_agent."""
+        return use("invoke_agent", agent_name="generalist", prompt=prompt)
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use the user's settings."""

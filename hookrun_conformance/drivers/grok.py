@@ -25,6 +25,7 @@ class Grok:
 
     name = "grok"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Keep it from everybody but the model."""
@@ -62,6 +63,10 @@ class Grok:
         put(home / ".claude.json", {"mcpServers": {"my_files": {"command": server[0], "args": server[1:]}}})
         found = use("use_tool", tool_name="my_files__make_it", tool_input=arguments)
         return (use("search_tool", query="make"), found)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for spawn_subagent."""
+        return use("spawn_subagent", description="look", prompt=prompt, background=False)
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use a file of the user's hooks."""

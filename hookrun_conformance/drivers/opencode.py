@@ -22,6 +22,7 @@ class OpenCode:
 
     name = "opencode"
     before_a_tool = "tool.execute.before"
+    lacks: tuple[str, ...] = ("block a terminal",)
     directory = ".config/opencode"
     project = ".opencode"
     settings = "opencode.json"
@@ -85,6 +86,10 @@ class OpenCode:
         entry = {"type": "local", "enabled": True, "command": server}
         change(home / self.directory / self.settings, mcp={"my_files": entry})
         return (use("my_files_make_it", **arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for task."""
+        return use("task", description="look", prompt=prompt, subagent_type="general")
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Write a plugin that runs the commands and obeys nothing."""

@@ -24,6 +24,7 @@ class Pi:
 
     name = "pi"
     before_a_tool = "tool_call"
+    lacks: tuple[str, ...] = ("block an MCP tool", "block a subagent", "block a terminal")
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Keep it from everybody but the model."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hookrun_conformance.driver import change, groups
-from hookrun_conformance.model import Turn, use
+from hookrun_conformance.model import Json, Turn, use
 
 
 class Qwen:
@@ -14,6 +14,7 @@ class Qwen:
 
     name = "qwen"
     before_a_tool = "PreToolUse"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def environment(self, url: str) -> Mapping[str, str]:
         """Lead it to the model."""
@@ -45,6 +46,15 @@ class Qwen:
             use("read_file", file_path=str(path)),
             use("edit", file_path=str(path), old_string=old, new_string=new),
         )
+
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's settings."""
+        change(home / ".qwen" / "settings.json", mcpServers={"my_files": {"command": server[0], "args": server[1:]}})
+        return (use("mcp__my_files__make_it", **arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for agent."""
+        return use("agent", description="look", prompt=prompt, subagent_type="general-purpose")
 
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Use the user's settings."""

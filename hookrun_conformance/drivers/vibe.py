@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from hookrun_conformance.driver import put
-from hookrun_conformance.model import Turn, use
+from hookrun_conformance.model import Json, Turn, use
 
 _CONFIG = """\
 active_model = "scripted"
@@ -24,6 +25,15 @@ provider = "scripted"
 alias = "scripted"
 """
 
+_SERVER = """
+
+[[mcp_servers]]
+name = "my_files"
+transport = "stdio"
+command = {command}
+args = {args}
+"""
+
 _HOOK = """\
 [[hooks]]
 name = {event!r}
@@ -37,6 +47,7 @@ class Vibe:
 
     name = "vibe"
     before_a_tool = "pre_tool"
+    lacks: tuple[str, ...] = ("block a terminal",)
 
     def environment(self, url: str) -> Mapping[str, str]:
         """It is kept from everybody but the model by its settings."""
@@ -69,7 +80,22 @@ class Vibe:
             use("edit", file_path=str(path), old_string=old, new_string=new),
         )
 
+    def serve(self, home: Path, server: list[str], arguments: Json) -> tuple[Turn, ...]:
+        """Use the user's settings; its model calls a server's tools in a script and in no other way."""
+        with (home / ".vibe" / "config.toml").open("a") as config:
+            config.write(_SERVER.format(command=json.dumps(server[0]), args=json.dumps(server[1:])))
+        return (_scripted("tools.mcp_my_files.make_it", arguments),)
+
+    def subagent(self, prompt: str) -> Turn:
+        """Ask for a script that spawns one."""
+        return _scripted("tools.agents.spawn", {"name": "looker", "message": prompt})
+
     def wire(self, home: Path, commands: Mapping[str, str]) -> None:
         """Write hooks that run the commands."""
         text = "\n".join(_HOOK.format(event=event, command=command) for event, command in commands.items())
         put(home / ".vibe" / "hooks.toml", text)
+
+
+def _scripted(function: str, arguments: Json) -> Turn:
+    """Return the turn that runs a script with one call."""
+    return use("run_typescript", code=f"async function main() {{ return await {function}({json.dumps(arguments)}) }}")

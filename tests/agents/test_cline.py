@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.agents import cline
 from hookrun.agents.base import Message
+from hookrun.agents.formats import Reply
 from tests.rows import rows
 
 
@@ -88,3 +89,16 @@ def test_a_failed_edit_changes_no_file() -> None:
         assert (call.event, call.fields["tool_result_error"]) == ("post_tool_failure", "no")
     done = read("editor", args, output={"query": "edit:/a", "result": "written", "success": True}).calls
     assert [call.event for call in done] == ["post_tool_use", "file_changed"]
+
+
+FAILING = {"overrideInput": cline.FAILING, "context": "no"}
+END = {"cancel": True, "errorMessage": "no"}
+
+
+@rows(
+    "tool, answer",
+    [("run_commands", FAILING), ("spawn_agent", FAILING), ("my_files__make_it", END), ("skills", END)],
+)
+def test_a_block_ends_the_run_only_where_no_arguments_make_the_call_fail(tool: str, answer: object) -> None:
+    """A server may accept any arguments; a subagent without a task does not start (measured)."""
+    assert cline.RESPONSE_FORMATS["PreToolUse"].render(Reply("block", "no"), read(tool, {"task": "t"})) == answer

@@ -14,6 +14,7 @@ from tests.rows import rows
 CELLS = {
     "measured": ("claude", "block a prompt", "enforced"),
     "it has the event, but it was not measured": ("claude", "continue a subagent", "best effort"),
+    "it has the answer, but nobody was there to be asked": ("grok", "ask the user", "best effort"),
     "another form is obeyed: a block where nobody can be asked": ("codex", "ask the user", "best effort"),
     "the call fails instead": ("cline", "block a tool", "best effort"),
     "the model reads it": ("qwen", "reject a result", "told only"),

@@ -69,13 +69,7 @@ def test_a_stage_that_fails_ends_the_run(tmp_path: Path) -> None:
     assert shown(lanes[0][0], done["bad"])[1:] == ["one", "two", "== bad: FAILED (3): two"]
     assert verdict(list(done.values())) == 3
     pid = int((tmp_path / "ready").read_text())
-    waiting.until(lambda: not is_running(pid), "the stage's child ends")
-
-
-def is_running(pid: int) -> bool:
-    """Return whether a process runs: one that has ended and is not collected does not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return state.strip()[:1] not in ("", "Z")
+    waiting.until(lambda: not waiting.is_running(pid), "the stage's child ends")
 
 
 def test_a_run_that_is_ended_ends_its_stages(tmp_path: Path) -> None:
@@ -91,7 +85,7 @@ runner.run([[stages.Stage("long", "", lines)]])
         process.send_signal(signal.SIGTERM)
         assert waiting.ended(process) == 128 + signal.SIGTERM
     pid = int((tmp_path / "ready").read_text())
-    waiting.until(lambda: not is_running(pid), "the stage's child ends")
+    waiting.until(lambda: not waiting.is_running(pid), "the stage's child ends")
 
 
 def test_a_run_that_is_ended_finds_the_stage_that_just_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,8 +123,41 @@ def test_text_for_the_model_after_a_tool(name: str, agent_of: AgentOf) -> None:
         {"name": "stop", "event": "post_tool_use", "command": says(action="block", message="it is broken")},
     )
     told = agent.fire(agent.ran(), event=agent.events["post"])
-    assert "tested" in told.context
-    assert "it is broken" in (told.context + str(told.json.get("reason")))
+    heard = told.context + str(told.json.get("reason"))
+    assert "tested" in heard
+    assert "it is broken" in heard
+
+
+def test_text_beside_a_block_is_in_the_reason_before_a_tool(project: Project) -> None:
+    """Grok Build was seen to give the model nothing else of a refusal."""
+    grok = Agent("grok", project)
+    project.hooks({"command": says(action="block", message="no", additional_context="mind the gap")})
+    told = grok.fire(grok.shell())
+    assert (told.reason, told.context) == ("no\n\nmind the gap", "")
+
+
+BLOCK: dict[str, object] = {"action": "block", "message": "no"}
+NEW: dict[str, object] = {"modified_output": "new"}
+
+
+@rows(
+    "name, answer, reason",
+    [
+        ("gemini", BLOCK, "no"),
+        ("gemini", {"action": "continue", **NEW}, "new"),
+        ("copilot", BLOCK, "no"),
+        ("copilot", {**BLOCK, **NEW}, "new\n\nno"),
+    ],
+)
+def test_text_beside_a_block_is_in_the_reason_after_a_tool(
+    name: str, answer: dict[str, object], reason: str, agent_of: AgentOf
+) -> None:
+    """Where the model was seen to get nothing else, also if the reason is another result."""
+    agent = agent_of(name)
+    command = says(**answer, additional_context="mind the gap")
+    agent.project.hooks({"event": "post_tool_use", "command": command})
+    told = agent.fire(agent.ran(), event=agent.events["post"])
+    assert (without_origin(str(told.json["reason"])), told.context) == (f"{reason}\n\nmind the gap", "")
 
 
 @rows("name", AGENTS)

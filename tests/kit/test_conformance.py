@@ -17,10 +17,10 @@ from hookrun_conformance.drivers.claude import Claude
 from hookrun_conformance.measure import NOT_MEASURED, Report, measure, write
 from hookrun_conformance.place import Installation
 from hookrun_conformance.runners import Commands, Hookrun, Runner
-from hookrun_conformance.scenarios import BY_NAME, SCENARIOS, sessions
+from hookrun_conformance.scenarios import BY_NAME, LACKED, NOT_DRIVEN, SCENARIOS, sessions
 from tests.cli.command import hookrun
 from tests.conftest import Project
-from tests.waiting import limit
+from tests.waiting import is_running, limit, until
 
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
 
@@ -56,10 +56,9 @@ def grades(report: Report) -> dict[str, str]:
 def test_an_agent_that_obeys_has_every_grade(program: Path, tmp_path: Path) -> None:
     """In every scenario but that of a terminal, which it does not have; the report is as its schema says."""
     report = measured(program)
-    without = {name for name, grade in grades(report).items() if not grade}
-    assert without == {"block a terminal"}
+    assert {name for name, grade in grades(report).items() if grade == LACKED} == {"block a terminal"}
     assert {row.scenario: row for row in report.rows if not row.is_well} == {}
-    assert set(grades(report).values()) == {ENFORCED, ""}
+    assert set(grades(report).values()) == {ENFORCED, LACKED}
     schema = json.loads((HERE / "report.schema.json").read_bytes())
     jsonschema.validate({"ok": report.is_well, "reports": [report.to_json()]}, schema)
     table = tmp_path / "measured.json"
@@ -90,11 +89,54 @@ def test_an_agent_that_does_not_obey_has_a_lower_grade(program: Path, fault: str
     assert row.why.startswith("exit 0, ")
 
 
-def test_an_agent_that_hangs_is_ended(program: Path) -> None:
-    """Nothing is measured then, and nothing is left of its processes."""
-    [row] = measured(program, "continue a turn", fault="hang", seconds=1).rows
+def test_what_the_agent_lacks_and_what_its_driver_cannot_use_are_two_things(program: Path) -> None:
+    """In the table and as JSON; neither is below what is expected."""
+
+    class Undriven(Claude):
+        serve = None  # type: ignore[assignment]
+        lacks: tuple[str, ...] = ("block a subagent",)
+
+    installation = Installation(program, os.environ["PATH"])
+    names = ("block an MCP tool", "block a subagent")
+    report = measure(Undriven(), installation, "9.9.9", limit=limit(), only=[BY_NAME[name] for name in names])
+    assert grades(report) == {"block an MCP tool": NOT_DRIVEN, "block a subagent": LACKED}
+    shown = report.to_json()
+    assert [row["grade"] for row in shown["scenarios"]] == ["not driven", None]
+    assert report.is_well
+    jsonschema.validate({"ok": True, "reports": [shown]}, json.loads((HERE / "report.schema.json").read_bytes()))
+
+
+def test_words_of_the_agent_itself_are_no_news_of_a_hook(program: Path) -> None:
+    """Its own instructions have some that a hook might be called by."""
+    assert grades(measured(program, "no hook", fault="wordy")) == {"no hook": ENFORCED}
+
+
+def test_what_a_run_did_not_come_to_is_measured_in_another(program: Path) -> None:
+    """An agent that ends its run at a refusal is graded for that refusal, and not for all that was to follow."""
+    names = ("block a tool", "block an MCP tool", "text after a tool", "crash, continue")
+    assert grades(measured(program, *names, fault="gives up")) == {
+        "block a tool": "enforced",
+        "block an MCP tool": "best effort",
+        "text after a tool": "enforced",
+        "crash, continue": "enforced",
+    }
+
+
+@pytest.mark.parametrize(("fault", "grade"), [("", "enforced"), ("mute", "best effort"), ("deaf", "told only")])
+def test_a_subagent_is_blocked_if_it_asked_the_model_nothing(program: Path, fault: str, grade: str) -> None:
+    """Whether the model heard why is another question."""
+    assert grades(measured(program, "block a subagent", fault=fault)) == {"block a subagent": grade}
+
+
+def test_an_agent_that_hangs_is_ended(program: Path, tmp_path: Path) -> None:
+    """Nothing is measured then, and nothing is left of its processes, one in a session of its own included."""
+    beside = tmp_path / "beside"
+    installation = Installation(program, os.environ["PATH"], (("FAULT", "hang"), ("BESIDE", str(beside))))
+    chosen = [BY_NAME["continue a turn"]]
+    [row] = measure(Claude(), installation, "9.9.9", limit=limit() / 10, only=chosen).rows
     assert (row.grade, row.is_well) == (NOT_MEASURED, False)
-    assert row.why == "the agent took more than 1 s"
+    assert row.why == f"the agent took more than {limit() / 10:.0f} s"
+    until(lambda: not is_running(int(beside.read_text())), "the end of the process beside it")
 
 
 def test_another_runner_is_measured_by_its_commands(program: Path, tmp_path: Path) -> None:
@@ -174,7 +216,8 @@ def test_the_scenarios_are_listed(project: Project) -> None:
     listed = done.json["scenarios"]
     assert isinstance(listed, list)
     found = {each["scenario"]: each["expected"] for each in listed}
-    assert found["block a tool"] == {"claude": "enforced", "cline": "best effort"}
+    for name in ("block a tool", "block a new file", "block an MCP tool", "hang, block"):
+        assert found[name] == {"claude": "enforced", "cline": "best effort"}, name
     assert found.keys() == BY_NAME.keys()
 
 

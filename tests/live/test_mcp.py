@@ -47,7 +47,7 @@ def test_a_guard_on_a_tool_of_a_server_blocks(serving: Agent) -> None:
     assert [each["action"] for each in ran.audit if each.get("hook") == "guard"] == ["block"], ran
 
 
-@pytest.mark.parametrize("name", ["codex", "copilot"])
+@pytest.mark.parametrize("name", ["codex", "copilot", "cline"])
 def test_a_guard_on_task_blocks_a_subagent(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """The model gets the reason, and no subagent starts."""
     for agent in settle(name, request, tmp_path):

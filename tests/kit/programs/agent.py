@@ -48,7 +48,7 @@ def do(name: str, given: Json) -> str:
     if name == "Bash":
         return subprocess.run(["/bin/sh", "-c", given["command"]], capture_output=True, text=True, check=False).stdout
     if name == "Agent":
-        return "done"
+        return str(ask([{"role": "user", "content": given["prompt"]}])["content"])
     path = Path(given.get("file_path") or given["path"])
     if name == "Write":
         path.parent.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def call(use: Json) -> Json:
     name, given = use["name"], use["input"]
     reason, answer = fire("PreToolUse", tool_name=name, tool_input=given, tool_use_id=use["id"])
     if reason and FAULT != "deaf":
-        text = reason
+        text = reason if FAULT != "mute" else "skipped"
     else:
         text = do(name, answer.get("updatedInput") or given) + (reason or "")
         _, after = fire("PostToolUse", tool_name=name, tool_input=given, tool_response=text, tool_use_id=use["id"])
@@ -85,6 +85,8 @@ def ask(messages: list[Json]) -> Json:
 
 def main(prompt: str) -> None:
     if FAULT == "hang":
+        beside = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        Path(os.environ["BESIDE"]).write_text(str(beside.pid))
         time.sleep(600)
     _, started = fire("SessionStart", source="startup")
     refused, told = fire("UserPromptSubmit", prompt=prompt)
@@ -92,6 +94,7 @@ def main(prompt: str) -> None:
         print(refused)
         return
     texts = [started.get("additionalContext", ""), told.get("additionalContext", ""), prompt]
+    texts.append("Look for what is used elsewhere." if FAULT == "wordy" else "")
     messages: list[Json] = [{"role": "user", "content": "\n".join(texts)}]
     active = False
     while True:
@@ -99,6 +102,8 @@ def main(prompt: str) -> None:
         messages.append({"role": "assistant", "content": said["content"]})
         if uses := [block for block in said["content"] if block["type"] == "tool_use"]:
             messages.append({"role": "user", "content": [call(use) for use in uses]})
+            if FAULT == "gives up" and "reason-of-guarded-server" in str(messages[-1]):
+                return
             continue
         reason, _ = fire("Stop", stop_hook_active=active)
         if not reason or FAULT == "deaf":
