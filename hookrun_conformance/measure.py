@@ -30,7 +30,11 @@ MOST, SHORT, FIRST = 2000, 200, 8  # characters of an explanation, and of a resu
 
 
 class Row(NamedTuple):
-    """A scenario's line. `grade` is "" where the agent has nothing of the kind, `why` says why it is too low."""
+    """A scenario's line.
+
+    `grade` is "" where the agent, or the hook runner, has nothing of the kind. `why` says why it is too low, or what
+    the runner has no means for.
+    """
 
     scenario: str
     grade: str
@@ -124,8 +128,14 @@ def _agent(driver: Driver, installation: Installation, limit: float) -> Iterator
 def _session(name: str, chosen: list[Scenario], agent: RunningAgent, runner: Runner) -> list[Row]:
     """Return the lines of one run of the agent."""
     try:
-        runner.connect(agent, name)
-        return rows_of(agent.name, run_together(agent, chosen))
+        without = runner.connect(agent, name)
+        left = [each for each in chosen if each.hook not in without]
+        judged = rows_of(agent.name, run_together(agent, left)) if left else []
+        return judged + [
+            Row(each.name, "", expected(agent.name, each.name), without[each.hook])
+            for each in chosen
+            if each.hook in without
+        ]
     except subprocess.TimeoutExpired:
         why = f"the agent took more than {agent.limit:.0f} s"
     except (CannotInstallError, OSError) as error:

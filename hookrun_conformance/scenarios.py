@@ -28,7 +28,7 @@ ELSEWHERE: dict[str, object] = {
     "name": "elsewhere",
     "event": "pre_tool_use",
     "matcher": "web_fetch",
-    "command": "exit 2",
+    "command": """echo '{"action": "block", "message": "elsewhere"}'""",
 }
 UNTRUSTED = {"name": "untrusted", "event": "pre_tool_use", "command": 'touch "$HOME/untrusted-ran"'}
 
@@ -39,13 +39,14 @@ Turns = Callable[[RunningAgent], tuple[Turn, ...]]
 class Scenario(NamedTuple):
     """One line of the report.
 
-    `name` is the cell's in hookrun.agents.grades.GRADED, if it is one. `turns` may write files first, and returns no
-    turn where the agent has nothing of the kind. `judge` returns the grade. `is_hookruns` says that it is about
-    hookrun's own configs, so that no other runner has it.
+    `name` is the cell's in hookrun.agents.grades.GRADED, if it is one. `hook` is the hook that it is about. `turns` may
+    write files first, and returns no turn where the agent has nothing of the kind. `judge` returns the grade.
+    `is_hookruns` says that it is about hookrun's own configs, so that no other runner has it.
     """
 
     name: str
     session: str
+    hook: str
     turns: Turns
     judge: Judge
     is_hookruns: bool = False
@@ -195,34 +196,72 @@ def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
 
 
 SCENARIOS = (
-    Scenario("block a tool", "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
-    Scenario("change its arguments", "calls", _shell("echo original > original.txt"), _changed),
-    Scenario("ask the user", "calls", _shell("echo delicate > asked.txt"), _asked),
-    Scenario("block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files")),
-    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited),
-    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server")),
-    Scenario("block a subagent", "calls", _subagent, _heard("reason-of-no-subagents")),
-    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden")),
-    Scenario("text at the start", "calls", _shell(), _heard("context-at-start")),
-    Scenario("text with a prompt", "calls", _shell(), _heard("context-at-prompt")),
-    Scenario("text after a tool", "calls", _shell("echo remarkable > told.txt"), _heard("context-after-tool")),
-    Scenario("crash, continue", "calls", _shell("echo crash-and-go-on > crash.txt"), _made("crash.txt")),
-    Scenario("hang, continue", "calls", _shell("echo hang-and-go-on > hang.txt"), _made("hang.txt")),
+    Scenario(
+        "block a tool",
+        "calls",
+        "no-forbidden",
+        _shell("echo forbidden > forbidden.txt", "echo after > after.txt"),
+        _blocked,
+    ),
+    Scenario("change its arguments", "calls", "another-command", _shell("echo original > original.txt"), _changed),
+    Scenario("ask the user", "calls", "not-without-a-person", _shell("echo delicate > asked.txt"), _asked),
+    Scenario(
+        "block a new file",
+        "calls",
+        "guarded-files",
+        _guarded_write,
+        _refused("guarded/new.txt", "reason-of-guarded-files"),
+    ),
+    Scenario("block a change of a file", "calls", "guarded-files", _guarded_edit, _not_edited),
+    Scenario(
+        "block an MCP tool", "calls", "guarded-server", _server, _refused("by-server.txt", "reason-of-guarded-server")
+    ),
+    Scenario("block a subagent", "calls", "no-subagents", _subagent, _heard("reason-of-no-subagents")),
+    Scenario(
+        "block a terminal", "calls", "no-forbidden", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden")
+    ),
+    Scenario("text at the start", "calls", "told-at-start", _shell(), _heard("context-at-start")),
+    Scenario("text with a prompt", "calls", "told-at-prompt", _shell(), _heard("context-at-prompt")),
+    Scenario(
+        "text after a tool",
+        "calls",
+        "told-after-tool",
+        _shell("echo remarkable > told.txt"),
+        _heard("context-after-tool"),
+    ),
+    Scenario(
+        "crash, continue", "calls", "crashing-observer", _shell("echo crash-and-go-on > crash.txt"), _made("crash.txt")
+    ),
+    Scenario(
+        "hang, continue", "calls", "hanging-observer", _shell("echo hang-and-go-on > hang.txt"), _made("hang.txt")
+    ),
     Scenario(
         "crash, block",
         "calls",
+        "crashing-guard",
         _shell("echo crash-and-refuse > crashed.txt"),
         _refused("crashed.txt", "crashing-guard"),
     ),
-    Scenario("hang, block", "calls", _shell("echo hang-and-refuse > hung.txt"), _refused("hung.txt", "hanging-guard")),
-    Scenario("each call once", "many", _many, _each_once),
-    Scenario("block a prompt", "prompt", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED),
-    Scenario("continue a turn", "stop", _unfinished, _heard("reason-to-go-on")),
-    Scenario("no hook", "no hook", _shell("echo hi > made.txt"), _silent),
-    Scenario("untrusted hook", "untrusted", _untrusted, _not_run, is_hookruns=True),
-    Scenario("broken config", "broken", _broken, _still_guarded, is_hookruns=True),
+    Scenario(
+        "hang, block",
+        "calls",
+        "hanging-guard",
+        _shell("echo hang-and-refuse > hung.txt"),
+        _refused("hung.txt", "hanging-guard"),
+    ),
+    Scenario("each call once", "many", "counted", _many, _each_once),
+    Scenario(
+        "block a prompt", "prompt", "no-secrets", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED
+    ),
+    Scenario("continue a turn", "stop", "not-done-yet", _unfinished, _heard("reason-to-go-on")),
+    Scenario("no hook", "no hook", "elsewhere", _shell("echo hi > made.txt"), _silent),
+    Scenario("untrusted hook", "untrusted", "untrusted", _untrusted, _not_run, is_hookruns=True),
+    Scenario("broken config", "broken", "no-forbidden", _broken, _still_guarded, is_hookruns=True),
 )
 """Every scenario, in the order of the report."""
+
+HOOKS_MEASURED = frozenset(each.hook for each in SCENARIOS)
+"""The hooks that a runner needs; the others are for hookrun's own tests."""
 
 BY_NAME = {each.name: each for each in SCENARIOS}
 
