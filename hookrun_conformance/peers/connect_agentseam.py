@@ -21,9 +21,10 @@ WITHOUT = {
     "crashing-observer": "it refuses whatever a handler fails on",
     "hanging-observer": "it has no time limit for a handler",
     "hanging-guard": "it has no time limit for a handler",
+    "told-after-tool": "for Claude Code it passes text to the model at the start and with a prompt only",
 }
 
-HANDLER = '''\
+HANDLER = """\
 import json, os, pathlib, re
 from agentseam import Decision, run
 
@@ -59,7 +60,7 @@ def handler(event):
 
 
 run(handler)
-'''
+"""
 
 given = json.loads(Path(sys.argv[1]).read_bytes())["hooks"]
 for hook in given:
