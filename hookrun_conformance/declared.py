@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hookrun.agents import load
+from hookrun.agents import load, patch
 from hookrun.core.events import CLAUDE_EVENTS
 from hookrun_conformance.driver import put
 from hookrun_conformance.model import Json
@@ -25,9 +25,11 @@ DECISIONS = {"block": "deny", "ask": "ask", "modify": "allow"}
 def declare(directory: Path, agent: str, before_a_tool: str, hooks: Iterable[Mapping[str, object]]) -> Path:
     """Write hooks in hookrun's form as programs below a directory, and `hooks.json` beside them. Return its path.
 
-    `before_a_tool` is the agent's own name of that event: it may have several.
+    `before_a_tool` is the agent's own name of that event: it may have several. Hooks for an event that the agent does
+    not have are left out.
     """
-    declared = [_entry(directory, agent, before_a_tool, hook) for hook in hooks]
+    entries = [_entry(directory, agent, before_a_tool, hook) for hook in hooks]
+    declared = [entry for entry in entries if "event" in entry]
     put(directory / "hooks.json", {"agent": agent, "hooks": declared})
     return directory / "hooks.json"
 
@@ -69,7 +71,10 @@ def _event(agent: str, event: str) -> str:
 def _tools(agent: str, matcher: str) -> str:
     """Return the agent's own names of the tools of a matcher; that of an MCP tool has no other."""
     wanted = matcher.split("|")
-    return "|".join(native for native, ours in load(agent).TOOLS.items() if ours in wanted) or matcher
+    found = [native for native, ours in load(agent).TOOLS.items() if ours in wanted]
+    if "write" in wanted and not found:
+        found = [patch.TOOL]  # the agent has no other tool for files
+    return "|".join(found) or matcher
 
 
 def answer(event: str, verdict: Mapping[str, object]) -> Json:

@@ -13,7 +13,7 @@ from hookrun.agents import load
 from hookrun_conformance import HERE
 from hookrun_conformance.declared import declare
 from hookrun_conformance.run import RunningAgent
-from hookrun_conformance.scenarios import HOOKS_MEASURED, hooks_of
+from hookrun_conformance.scenarios import hooks_measured, hooks_of
 
 INSTALLING = 120.0  # seconds
 WITHOUT = re.compile(r"^without ([\w-]+): (.+)$", re.MULTILINE)
@@ -77,8 +77,7 @@ class Commands(NamedTuple):
     def connect(self, agent: RunningAgent, session: str) -> Mapping[str, str]:
         """Write the hooks, run the one command and put the other one into the agent's settings."""
         place, driver = agent.place, agent.driver
-        wanted = [each for each in hooks_of(session) if each["name"] in HOOKS_MEASURED]
-        hooks = declare(place.home / "hooks", agent.name, driver.before_a_tool, wanted)
+        hooks = declare(place.home / "hooks", agent.name, driver.before_a_tool, hooks_measured(session))
         paths = {"home": place.home, "project": place.project, "kit": HERE, "hooks": hooks}
         values = {"agent": agent.name, **{name: str(path) for name, path in paths.items()}}
         printed = self._install(filled(self.install, values), agent) if self.install else ""

@@ -260,10 +260,13 @@ SCENARIOS = (
 )
 """Every scenario, in the order of the report."""
 
-HOOKS_MEASURED = frozenset(each.hook for each in SCENARIOS)
-"""The hooks that a runner needs; the others are for hookrun's own tests."""
-
 BY_NAME = {each.name: each for each in SCENARIOS}
+
+
+def hooks_measured(session: str) -> list[dict[str, object]]:
+    """Return the hooks of a session that scenarios are about; the others are for hookrun's own tests."""
+    measured = {each.hook for each in SCENARIOS}
+    return [hook for hook in hooks_of(session) if hook["name"] in measured]
 
 
 def sessions(wanted: Iterable[Scenario]) -> dict[str, list[Scenario]]:

@@ -15,11 +15,13 @@ import pytest
 
 from hookrun.agents.grades import ENFORCED, MEASURED
 from hookrun_conformance import HERE
+from hookrun_conformance.declared import declare
+from hookrun_conformance.drivers import DRIVERS
 from hookrun_conformance.drivers.claude import Claude
 from hookrun_conformance.measure import NOT_MEASURED, Report, measure, write
 from hookrun_conformance.place import Installation
 from hookrun_conformance.runners import Commands, Hookrun, Runner
-from hookrun_conformance.scenarios import BY_NAME, SCENARIOS, sessions
+from hookrun_conformance.scenarios import BY_NAME, SCENARIOS, hooks_measured, sessions
 from tests.cli.command import hookrun
 from tests.conftest import ROOT, Project
 from tests.waiting import limit
@@ -117,6 +119,23 @@ def test_a_runner_that_follows_the_readme_has_every_grade(program: Path) -> None
     report = measured(program, runner=runner)
     assert {row.scenario: row for row in report.rows if not row.is_well} == {}
     assert {name for name, grade in grades(report).items() if not grade} == {"block a terminal"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "event", "matcher"),
+    [
+        ("claude", "Stop", "Write|Edit|MultiEdit|NotebookEdit"),
+        ("codex", "Stop", "apply_patch"),
+        ("vibe", "post_agent", "file_system.write_file|file_system.search_replace"),
+    ],
+)
+def test_another_runner_gets_the_agent_s_own_names(tmp_path: Path, agent: str, event: str, matcher: str) -> None:
+    """Of events and tools; hooks for an event that the agent does not have are left out."""
+    hooks = declare(tmp_path, agent, DRIVERS[agent].before_a_tool, hooks_measured("calls"))
+    found = {hook["name"]: hook for hook in json.loads(hooks.read_bytes())["hooks"]}
+    assert found["not-done-yet"]["event"] == event
+    assert ("told-at-start" in found) == (agent != "vibe")
+    assert found["guarded-files"]["matcher"] == matcher
 
 
 def test_a_hook_can_refuse_by_its_exit_status(program: Path) -> None:
