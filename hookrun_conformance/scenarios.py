@@ -25,10 +25,10 @@ DONE = say("all-is-done")
 CALLS = 30
 AT_ONCE = 3
 ELSEWHERE: dict[str, object] = {
-    "name": "elsewhere",
+    "name": "of-another-tool",
     "event": "pre_tool_use",
     "matcher": "web_fetch",
-    "command": """echo '{"action": "block", "message": "elsewhere"}'""",
+    "command": """echo '{"action": "block", "message": "of-another-tool"}'""",
 }
 UNTRUSTED = {"name": "untrusted", "event": "pre_tool_use", "command": 'touch "$HOME/untrusted-ran"'}
 
@@ -186,9 +186,10 @@ def _still_guarded(ran: Ran) -> str:
 
 
 def _silent(ran: Ran) -> str:
-    said = (ran.printed + ran.heard).replace(str(ran.place.home.parent), "")
-    names = ("elsewhere", "hook error", "hook failed")
-    return _made("made.txt")(ran) if not any(name in said for name in names) else CANNOT
+    """Judge by what a failing hook would add: its name anywhere, an error where no prompt of the agent's is."""
+    said = "\n".join([ran.printed, *ran.model.results()])
+    noticed = str(ELSEWHERE["name"]) in said + ran.heard or any(each in said for each in ("hook error", "hook failed"))
+    return CANNOT if noticed else _made("made.txt")(ran)
 
 
 def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
@@ -254,7 +255,7 @@ SCENARIOS = (
         "block a prompt", "prompt", "no-secrets", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED
     ),
     Scenario("continue a turn", "stop", "not-done-yet", _unfinished, _heard("reason-to-go-on")),
-    Scenario("no hook", "no hook", "elsewhere", _shell("echo hi > made.txt"), _silent),
+    Scenario("no hook", "no hook", "of-another-tool", _shell("echo hi > made.txt"), _silent),
     Scenario("untrusted hook", "untrusted", "untrusted", _untrusted, _not_run, is_hookruns=True),
     Scenario("broken config", "broken", "no-forbidden", _broken, _still_guarded, is_hookruns=True),
 )

@@ -95,6 +95,11 @@ def test_an_agent_that_does_not_obey_has_a_lower_grade(program: Path, fault: str
     assert row.why.startswith("exit 0, ")
 
 
+def test_a_prompt_of_the_agent_is_no_word_about_a_hook(program: Path) -> None:
+    """Agents tell their models about hooks, and use the words that hooks are named by."""
+    assert grades(measured(program, "no hook", fault="english")) == {"no hook": ENFORCED}
+
+
 def test_an_agent_that_hangs_is_ended(program: Path) -> None:
     """Nothing is measured then, and nothing is left of its processes."""
     [row] = measured(program, "continue a turn", fault="hang", seconds=1).rows

@@ -93,6 +93,8 @@ def main(prompt: str) -> None:
         return
     texts = [started.get("additionalContext", ""), told.get("additionalContext", ""), prompt]
     messages: list[Json] = [{"role": "user", "content": "\n".join(texts)}]
+    if FAULT == "english":
+        messages[0]["content"] += "\nA system prompt may say elsewhere what to do with a hook error."
     active = False
     while True:
         said = ask(messages)
