@@ -47,6 +47,10 @@ PICTURE = f"""{WITH_AGENTS}
 PYTHONPATH=build/pyte .venv/bin/python scripts/record_terminal.py --check
 """
 
+PEERS = f"""{WITH_AGENTS}
+PATH="$HOOKRUN_AGENTS/claude/node_modules/.bin:$PATH" .venv/bin/python scripts/measure_peers.py --check
+"""
+
 HOSTILE_GIT = """
 mkdir -p "$LOGS/hooks"
 printf '#!/bin/sh\\nexit 1\\n' >"$LOGS/hooks/pre-commit"
@@ -151,6 +155,7 @@ OTHERS = (
         PICTURE,
         after=("environment", "agents"),
     ),
+    Stage("peers", "other hook runners: the published grades", PEERS, after=("environment", "agents")),
     Stage("wheels", "all that is released", f"{PYTEST} -n 2 -m slow {RELEASE} {WHEELS}", after=("environment",)),
     Stage(
         "entries",

@@ -40,7 +40,10 @@ MOST, SHORT, FIRST = 2000, 200, 8  # characters of an explanation, and of a resu
 
 
 class Row(NamedTuple):
-    """A scenario's line. `grade` is none where there is nothing to measure, `why` says why it is too low."""
+    """A scenario's line.
+
+    `grade` is none where there is nothing to measure. `why` says why it is too low, or what a runner cannot do.
+    """
 
     scenario: str
     grade: str
@@ -143,9 +146,15 @@ def _agent(driver: Driver, installation: Installation, limit: float) -> Iterator
 def _session(name: str, chosen: list[Scenario], agent: RunningAgent, runner: Runner) -> list[Row]:
     """Return the lines of one run of the agent: of all that it came to, and of all if it came to nothing."""
     try:
-        runner.connect(agent, name)
-        outcomes = run_together(agent, chosen)
-        return rows_of(agent.name, {name: each for name, each in outcomes.items() if each.begun} or outcomes)
+        without = runner.connect(agent, name)
+        left = [each for each in chosen if each.hook not in without]
+        outcomes = run_together(agent, left) if left else {}
+        judged = rows_of(agent.name, {name: each for name, each in outcomes.items() if each.begun} or outcomes)
+        return judged + [
+            Row(each.name, LACKED, expected(agent.name, each.name), without[each.hook])
+            for each in chosen
+            if each.hook in without
+        ]
     except subprocess.TimeoutExpired:
         why = f"the agent took more than {agent.limit:.0f} s"
     except (CannotInstallError, OSError) as error:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from hookrun import __version__
 from hookrun.agents import load
-from hookrun_conformance.driver import put
+from hookrun_conformance import HERE
+from hookrun_conformance.declared import declare
 from hookrun_conformance.run import RunningAgent
-from hookrun_conformance.scenarios import hooks_of
+from hookrun_conformance.scenarios import hooks_measured, hooks_of
 
 INSTALLING = 120.0  # seconds
+WITHOUT = re.compile(r"^without ([\w-]+): (.+)$", re.MULTILINE)
+"""A line in which the command that installs a runner says what that has no means for."""
 
 
 class CannotInstallError(Exception):
@@ -30,8 +35,11 @@ class Runner(Protocol):
     def is_hookrun(self) -> bool:
         """Whether scenarios about hookrun's own configs concern it."""
 
-    def connect(self, agent: RunningAgent, session: str) -> None:
-        """Declare a session's hooks and connect the agent. Raises CannotInstallError."""
+    def connect(self, agent: RunningAgent, session: str) -> Mapping[str, str]:
+        """Declare a session's hooks and connect the agent. Raises CannotInstallError.
+
+        Return the hooks that the runner has no means for, and why.
+        """
 
 
 class Hookrun:
@@ -40,20 +48,21 @@ class Hookrun:
     name = f"hookrun {__version__}"
     is_hookrun = True
 
-    def connect(self, agent: RunningAgent, session: str) -> None:
+    def connect(self, agent: RunningAgent, session: str) -> Mapping[str, str]:
         """Install it as a user does who accepts the defaults."""
         try:
             agent.declare(*hooks_of(session))
         except AssertionError as error:
             raise CannotInstallError(str(error).strip()) from error
+        return {}
 
 
 class Commands(NamedTuple):
     """Another hook runner: a shell command that installs it for the agent, and one that an agent runs at each event.
 
-    In both `{agent}`, `{home}`, `{project}` and `{hooks}` stand for their values, quoted; `{hooks}` is a file of the
-    hooks in hookrun's form. In `fire`, which the kit writes into the agent's own settings, `{event}` is the agent's
-    name of the event, too. Either may be "".
+    In both `{agent}`, `{home}`, `{project}`, `{kit}` and `{hooks}` stand for their values, quoted; `{hooks}` is the
+    file of README.md beside this one. In `fire`, which the kit writes into the agent's own settings, `{event}` is the
+    agent's name of the event, too. Either may be "".
     """
 
     name: str
@@ -65,19 +74,20 @@ class Commands(NamedTuple):
         """It does not read hookrun's configs."""
         return False
 
-    def connect(self, agent: RunningAgent, session: str) -> None:
+    def connect(self, agent: RunningAgent, session: str) -> Mapping[str, str]:
         """Write the hooks, run the one command and put the other one into the agent's settings."""
-        place = agent.place
-        hooks = place.home / "hooks.json"
-        put(hooks, {"hooks": hooks_of(session)})
-        values = {"agent": agent.name, "home": str(place.home), "project": str(place.project), "hooks": str(hooks)}
-        if self.install:
-            self._install(filled(self.install, values), agent)
+        place, driver = agent.place, agent.driver
+        hooks = declare(place.home / "hooks", agent.name, driver.before_a_tool, hooks_measured(session))
+        paths = {"home": place.home, "project": place.project, "kit": HERE, "hooks": hooks}
+        values = {"agent": agent.name, **{name: str(path) for name, path in paths.items()}}
+        printed = self._install(filled(self.install, values), agent) if self.install else ""
         if self.fire:
-            events = _events(agent)
-            agent.driver.wire(place.home, {each: filled(self.fire, {**values, "event": each}) for each in events})
+            commands = {each: filled(self.fire, {**values, "event": each}) for each in _events(agent)}
+            driver.wire(place.home, commands)
+        return dict(WITHOUT.findall(printed))
 
-    def _install(self, command: str, agent: RunningAgent) -> None:
+    def _install(self, command: str, agent: RunningAgent) -> str:
+        """Run the command that installs the runner. Return what it printed."""
         try:
             done = subprocess.run(
                 ["/bin/sh", "-c", command],
@@ -93,6 +103,7 @@ class Commands(NamedTuple):
             raise CannotInstallError(f"`{command}` took more than {INSTALLING:.0f} s") from error
         if done.returncode:
             raise CannotInstallError(f"`{command}` exited with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
 
 
 def filled(command: str, values: dict[str, str]) -> str:

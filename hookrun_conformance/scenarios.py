@@ -31,10 +31,10 @@ AT_ONCE = 3
 LOOK = "look around"
 BY_AGENT = "subagent of "
 ELSEWHERE: dict[str, object] = {
-    "name": "guard-of-the-web",  # no words that an agent's own instructions might have
+    "name": "of-another-tool",
     "event": "pre_tool_use",
     "matcher": "web_fetch",
-    "command": "exit 2",
+    "command": """echo '{"action": "block", "message": "of-another-tool"}'""",
 }
 UNTRUSTED = {"name": "untrusted", "event": "pre_tool_use", "command": 'touch "$HOME/untrusted-ran"'}
 
@@ -45,13 +45,14 @@ Turns = Callable[[RunningAgent], tuple[Turn, ...]]
 class Scenario(NamedTuple):
     """One line of the report.
 
-    `cell` names what it is a case of in hookrun.agents.grades.GRADED, by default its `name`, if it is one. `turns` may
-    write files first, and returns no turn where the agent has nothing of the kind. `judge` returns the grade.
-    `is_hookruns` says that it is about hookrun's own configs, so that no other runner has it.
+    `cell` names what it is a case of in hookrun.agents.grades.GRADED, by default its `name`, if it is one. `hook` is
+    what it is about. `turns` may write files first, and returns no turn where the agent has nothing such. `judge`
+    returns the grade. `is_hookruns` says that it is about hookrun's own configs, so that no other runner has it.
     """
 
     name: str
     session: str
+    hook: str
     turns: Turns
     judge: Judge
     is_hookruns: bool = False
@@ -212,9 +213,10 @@ def _still_guarded(ran: Ran) -> str:
 
 
 def _silent(ran: Ran) -> str:
-    said = (ran.printed + ran.heard).replace(str(ran.place.home.parent), "")
-    names = (str(ELSEWHERE["name"]), "hook error", "hook failed")
-    return _made("made.txt")(ran) if not any(name in said for name in names) else CANNOT
+    """Judge by what a failing hook would add: its name anywhere, an error where no prompt of the agent's is."""
+    said = "\n".join([ran.printed, *ran.model.results()])
+    noticed = str(ELSEWHERE["name"]) in said + ran.heard or any(each in said for each in ("hook error", "hook failed"))
+    return CANNOT if noticed else _made("made.txt")(ran)
 
 
 def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
@@ -222,24 +224,60 @@ def _prompt_only(_: RunningAgent) -> tuple[Turn, ...]:
 
 
 SCENARIOS = (
-    Scenario(BLOCK, "calls", _shell("echo forbidden > forbidden.txt", "echo after > after.txt"), _blocked),
-    Scenario("change its arguments", "calls", _shell("echo original > original.txt"), _changed),
-    Scenario("ask the user", "calls", _shell("echo delicate > asked.txt"), _asked),
     Scenario(
-        "block a new file", "calls", _guarded_write, _refused("guarded/new.txt", "reason-of-guarded-files"), cell=BLOCK
+        BLOCK,
+        "calls",
+        "no-forbidden",
+        _shell("echo forbidden > forbidden.txt", "echo after > after.txt"),
+        _blocked,
     ),
-    Scenario("block a change of a file", "calls", _guarded_edit, _not_edited, cell=BLOCK),
-    Scenario("block an MCP tool", "calls", _server, _refused("by-server.txt", "reason-of-guarded-server"), cell=BLOCK),
-    Scenario("block a subagent", "calls", _subagent, _no_subagent, cell=BLOCK),
-    Scenario("block a terminal", "calls", _terminal, _refused("in-terminal.txt", "reason-of-no-forbidden"), cell=BLOCK),
-    Scenario("text at the start", "calls", _shell(), _heard("context-at-start")),
-    Scenario("text with a prompt", "calls", _shell(), _heard("context-at-prompt")),
-    Scenario("text after a tool", "calls", _shell("echo remarkable > told.txt"), _heard("context-after-tool")),
-    Scenario("crash, continue", "calls", _shell("echo crash-and-go-on > crash.txt"), _made("crash.txt")),
-    Scenario("hang, continue", "calls", _shell("echo hang-and-go-on > hang.txt"), _made("hang.txt")),
+    Scenario("change its arguments", "calls", "another-command", _shell("echo original > original.txt"), _changed),
+    Scenario("ask the user", "calls", "not-without-a-person", _shell("echo delicate > asked.txt"), _asked),
+    Scenario(
+        "block a new file",
+        "calls",
+        "guarded-files",
+        _guarded_write,
+        _refused("guarded/new.txt", "reason-of-guarded-files"),
+        cell=BLOCK,
+    ),
+    Scenario("block a change of a file", "calls", "guarded-files", _guarded_edit, _not_edited, cell=BLOCK),
+    Scenario(
+        "block an MCP tool",
+        "calls",
+        "guarded-server",
+        _server,
+        _refused("by-server.txt", "reason-of-guarded-server"),
+        cell=BLOCK,
+    ),
+    Scenario("block a subagent", "calls", "no-subagents", _subagent, _no_subagent, cell=BLOCK),
+    Scenario(
+        "block a terminal",
+        "calls",
+        "no-forbidden",
+        _terminal,
+        _refused("in-terminal.txt", "reason-of-no-forbidden"),
+        cell=BLOCK,
+    ),
+    Scenario("text at the start", "calls", "told-at-start", _shell(), _heard("context-at-start")),
+    Scenario("text with a prompt", "calls", "told-at-prompt", _shell(), _heard("context-at-prompt")),
+    Scenario(
+        "text after a tool",
+        "calls",
+        "told-after-tool",
+        _shell("echo remarkable > told.txt"),
+        _heard("context-after-tool"),
+    ),
+    Scenario(
+        "crash, continue", "calls", "crashing-observer", _shell("echo crash-and-go-on > crash.txt"), _made("crash.txt")
+    ),
+    Scenario(
+        "hang, continue", "calls", "hanging-observer", _shell("echo hang-and-go-on > hang.txt"), _made("hang.txt")
+    ),
     Scenario(
         "crash, block",
         "calls",
+        "crashing-guard",
         _shell("echo crash-and-refuse > crashed.txt"),
         _refused("crashed.txt", "crashing-guard"),
         cell=BLOCK,
@@ -247,20 +285,29 @@ SCENARIOS = (
     Scenario(
         "hang, block",
         "calls",
+        "hanging-guard",
         _shell("echo hang-and-refuse > hung.txt"),
         _refused("hung.txt", "hanging-guard"),
         cell=BLOCK,
     ),
-    Scenario("each call once", "many", _many, _each_once),
-    Scenario("block a prompt", "prompt", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED),
-    Scenario("continue a turn", "stop", _unfinished, _heard("reason-to-go-on")),
-    Scenario("no hook", "no hook", _shell("echo hi > made.txt"), _silent),
-    Scenario("untrusted hook", "untrusted", _untrusted, _not_run, is_hookruns=True),
-    Scenario("broken config", "broken", _broken, _still_guarded, is_hookruns=True),
+    Scenario("each call once", "many", "counted", _many, _each_once),
+    Scenario(
+        "block a prompt", "prompt", "no-secrets", _prompt_only, lambda ran: CANNOT if ran.model.requests else ENFORCED
+    ),
+    Scenario("continue a turn", "stop", "not-done-yet", _unfinished, _heard("reason-to-go-on")),
+    Scenario("no hook", "no hook", "of-another-tool", _shell("echo hi > made.txt"), _silent),
+    Scenario("untrusted hook", "untrusted", "untrusted", _untrusted, _not_run, is_hookruns=True),
+    Scenario("broken config", "broken", "no-forbidden", _broken, _still_guarded, is_hookruns=True),
 )
 """Every scenario, in the order of the report."""
 
 BY_NAME = {each.name: each for each in SCENARIOS}
+
+
+def hooks_measured(session: str) -> list[dict[str, object]]:
+    """Return the hooks of a session that scenarios are about; the others are for hookrun's own tests."""
+    measured = {each.hook for each in SCENARIOS}
+    return [hook for hook in hooks_of(session) if hook["name"] in measured]
 
 
 def sessions(wanted: Iterable[Scenario]) -> dict[str, list[Scenario]]:

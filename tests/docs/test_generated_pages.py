@@ -44,6 +44,12 @@ def test_commands_and_tables_are_generated() -> None:
         assert found["with_tables"](text) == text  # type: ignore[operator]
 
 
+def test_the_results_of_hook_runners_are_generated() -> None:
+    """`python scripts/document_peers.py` writes them anew, as scripts/measure_peers.py measured them."""
+    found = program("document_peers")
+    assert found["page"]() == (ROOT / "docs" / "guides" / "conformance.md").read_text()  # type: ignore[operator]
+
+
 @rows("name", catalog.names())
 def test_the_hooks_of_a_recipe_are_valid_config(name: str, project: Project) -> None:
     """Alone in the user's file: no error, no warning."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +15,19 @@ import pytest
 
 from hookrun.agents.grades import ENFORCED, MEASURED
 from hookrun_conformance import HERE
+from hookrun_conformance.declared import declare
+from hookrun_conformance.drivers import DRIVERS
 from hookrun_conformance.drivers.claude import Claude
 from hookrun_conformance.measure import NOT_MEASURED, Report, measure, write
 from hookrun_conformance.place import Installation
 from hookrun_conformance.runners import Commands, Hookrun, Runner
-from hookrun_conformance.scenarios import BY_NAME, LACKED, NOT_DRIVEN, SCENARIOS, sessions
+from hookrun_conformance.scenarios import BY_NAME, LACKED, NOT_DRIVEN, SCENARIOS, hooks_measured, sessions
 from tests.cli.command import hookrun
-from tests.conftest import Project
+from tests.conftest import ROOT, Project
 from tests.waiting import is_running, limit, until
 
 PROGRAM = Path(__file__).parent / "programs" / "agent.py"
+RUNNER = PROGRAM.with_name("runner.py")
 
 POLICY = """\
 #!/bin/sh
@@ -106,11 +111,6 @@ def test_what_the_agent_lacks_and_what_its_driver_cannot_use_are_two_things(prog
     jsonschema.validate({"ok": True, "reports": [shown]}, json.loads((HERE / "report.schema.json").read_bytes()))
 
 
-def test_words_of_the_agent_itself_are_no_news_of_a_hook(program: Path) -> None:
-    """Its own instructions have some that a hook might be called by."""
-    assert grades(measured(program, "no hook", fault="wordy")) == {"no hook": ENFORCED}
-
-
 def test_what_a_run_did_not_come_to_is_measured_in_another(program: Path) -> None:
     """An agent that ends its run at a refusal is graded for that refusal, and not for all that was to follow."""
     names = ("block a tool", "block an MCP tool", "text after a tool", "crash, continue")
@@ -139,6 +139,11 @@ def test_an_agent_that_hangs_is_ended(program: Path, tmp_path: Path) -> None:
     until(lambda: not is_running(int(beside.read_text())), "the end of the process beside it")
 
 
+def test_a_prompt_of_the_agent_is_no_word_about_a_hook(program: Path) -> None:
+    """Agents tell their models about hooks, and use the words that hooks are named by."""
+    assert grades(measured(program, "no hook", fault="english")) == {"no hook": ENFORCED}
+
+
 def test_another_runner_is_measured_by_its_commands(program: Path, tmp_path: Path) -> None:
     """Its `install` gets the hooks and is run in the account; `fire` is written into the agent's settings."""
     policy = tmp_path / "policy"
@@ -150,11 +155,71 @@ def test_another_runner_is_measured_by_its_commands(program: Path, tmp_path: Pat
     assert (report.runner, report.is_well) == ("policy", False)
 
 
+def test_a_runner_that_follows_the_readme_has_every_grade(program: Path) -> None:
+    """It runs the programs that the file of hooks names, at the events and for the tools that it names."""
+    runner = Commands("other", "", f"{shlex.join([sys.executable, str(RUNNER)])} {{hooks}}")
+    report = measured(program, runner=runner)
+    assert {row.scenario: row for row in report.rows if not row.is_well} == {}
+    assert {name for name, grade in grades(report).items() if grade in (LACKED, NOT_DRIVEN)} == {"block a terminal"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "event", "matcher"),
+    [
+        ("claude", "Stop", "Write|Edit|MultiEdit|NotebookEdit"),
+        ("codex", "Stop", "apply_patch"),
+        ("vibe", "post_agent", "file_system.write_file|file_system.search_replace"),
+    ],
+)
+def test_another_runner_gets_the_agent_s_own_names(tmp_path: Path, agent: str, event: str, matcher: str) -> None:
+    """Of events and tools; hooks for an event that the agent does not have are left out."""
+    hooks = declare(tmp_path, agent, DRIVERS[agent].before_a_tool, hooks_measured("calls"))
+    found = {hook["name"]: hook for hook in json.loads(hooks.read_bytes())["hooks"]}
+    assert found["not-done-yet"]["event"] == event
+    assert ("told-at-start" in found) == (agent != "vibe")
+    assert found["guarded-files"]["matcher"] == matcher
+
+
+def test_a_hook_can_refuse_by_its_exit_status(program: Path) -> None:
+    """Its program is asked to by an argument."""
+    names = ("block a tool", "block a new file", "block a prompt", "continue a turn", "text at the start")
+    runner = Commands("other", "", f"{shlex.join([sys.executable, str(RUNNER)])} {{hooks}} status")
+    assert set(grades(measured(program, *names, runner=runner)).values()) == {ENFORCED}
+
+
+def test_what_a_runner_has_no_means_for_is_no_failure(program: Path) -> None:
+    """Its installer says so of a hook; the other scenarios are measured, and one is graded by what happened."""
+    runner = Commands("other", "echo hello; echo 'without hanging-guard: no time limit'; cat {kit}/hooks.json", "true")
+    report = measured(program, "hang, block", "hang, continue", "crash, block", runner=runner)
+    assert [(row.grade, row.is_well) for row in report.rows] == [(LACKED, True), (ENFORCED, True), ("cannot", False)]
+    assert report.rows[0].why == "no time limit"
+    runner = Commands("other", "echo 'without no-secrets: no prompts'", "")
+    report = measured(program, "block a prompt", fault="hang", seconds=1, runner=runner)  # the agent is not even run
+    assert report.rows[0].why == "no prompts"
+
+
 def test_a_runner_that_cannot_be_installed_is_not_measured(program: Path) -> None:
     """The report has what its command said."""
     [row] = measured(program, "no hook", runner=Commands("other", "echo no-such-agent >&2; exit 3", "")).rows
     assert row.grade == NOT_MEASURED
     assert "exited with 3: no-such-agent" in row.why
+
+
+@pytest.mark.lint
+def test_the_recorded_results_are_those_of_the_commands() -> None:
+    """Hookrun and five others in their pinned versions, all with the same agent, and each report as its schema says."""
+    peers = runpy.run_path(str(ROOT / "scripts" / "measure_peers.py"))["PEERS"]
+    recorded = json.loads((HERE / "peers" / "results.json").read_bytes())
+    stated = [{name: each[name] for name in ("name", "version", "source")} for each in recorded]
+    assert stated == [{"name": peer.name, "version": peer.version, "source": peer.source} for peer in peers]
+    assert [shlex.split(each["command"]) for each in recorded] == [peer.command for peer in peers]
+    assert len({(each["report"]["agent"], each["report"]["version"]) for each in recorded}) == 1
+    schema = json.loads((HERE / "report.schema.json").read_bytes())
+    for each in recorded:
+        jsonschema.validate({"ok": each["report"]["ok"], "reports": [each["report"]]}, schema)
+        assert [row["scenario"] for row in each["report"]["scenarios"]] == [
+            scenario.name for scenario in SCENARIOS if each["name"] == "hookrun" or not scenario.is_hookruns
+        ]
 
 
 def test_every_scenario_has_its_hooks_and_a_name_of_its_own() -> None:

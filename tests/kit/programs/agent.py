@@ -94,8 +94,9 @@ def main(prompt: str) -> None:
         print(refused)
         return
     texts = [started.get("additionalContext", ""), told.get("additionalContext", ""), prompt]
-    texts.append("Look for what is used elsewhere." if FAULT == "wordy" else "")
     messages: list[Json] = [{"role": "user", "content": "\n".join(texts)}]
+    if FAULT == "english":
+        messages[0]["content"] += "\nA system prompt may say elsewhere what to do with a hook error."
     active = False
     while True:
         said = ask(messages)
