@@ -191,7 +191,7 @@ def _text(error: click.UsageError) -> str:
         if isinstance(kind, click.Choice):
             value = message.partition("'")[2].partition("' is not one of")[0]
             choices = list(map(str, kind.choices))
-            hint = did_you_mean(value, choices)
+            hint = did_you_mean(value, choices, getattr(kind, "hint", None))
             message = f"{quote(value)} is not one of {', '.join(choices)}" + (f"\nhint: {hint}" if hint else "")
         message = _plain(
             message.replace("a valid float", "a number")

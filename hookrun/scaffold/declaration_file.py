@@ -18,7 +18,7 @@ from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
 from hookrun.config.parse import MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import explicit_names, validate_entry
-from hookrun.config.validate import Scope, unique_name
+from hookrun.config.validate import Scope
 from hookrun.core.files import is_within, relative_path
 from hookrun.core.state import CONFIG_DIR, make_private_dir
 from hookrun.core.text import UserError
@@ -69,10 +69,6 @@ class DeclarationFile:
     def named(self, name: str) -> bool:
         """Return whether a hook has this name."""
         return name in explicit_names(self.entries)
-
-    def unused(self, name: str) -> str:
-        """Return the name, with a number if a hook has it."""
-        return unique_name(name, Scope(self.layer, reserved=explicit_names(self.entries)))
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""

@@ -84,7 +84,7 @@ ON_THE_COMMAND_LINE = {
     "test --watch --json": "--watch never ends",
     # values of a wrong type or range
     "list --color pink": 'invalid value for `--color`: "pink" is not one of auto, always, never',
-    "new x --lang perl": 'invalid value for `--lang`: "perl" is not one of sh, python, node, ruby, go',
+    "new x --lang perl": 'invalid value for `--lang`: "perl" is not one of sh, python, node, ruby, go hint: for',
     "test -j many": 'invalid value for `-j`: "many" is not a whole number',
     "test -j 0": "invalid value for `-j`: 0 is not from 1 to 256",
     "explain stop --arg x": 'invalid value for `--arg`: "x" hint: use NAME=TEXT or NAME:=JSON',
