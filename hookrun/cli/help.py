@@ -24,57 +24,36 @@ if TYPE_CHECKING:
 # Returns the names to offer, each with a short help.
 Names = Callable[[], Iterable[tuple[str, str]]]
 
-# What people type -> the command that they mean.
+# A command -> what people type for it.
 SYNONYMS = {
-    "agents": "status",
-    "approve": "trust",
-    "bench": "try COMMAND --repeat N",
-    "check": "validate",
-    "config completion": "completion",
-    "connect": "install",
-    "create": "new",
-    "delete": "remove",
-    "deny": "disable",
-    "describe": "explain",
-    "disconnect": "uninstall",
-    "dry-run": "try",
-    "dump": "config show",
-    "events": "help events",
-    "forget": "trust --forget",
-    "generate": "new",
-    "history": "log",
-    "hooks": "list",
-    "info": "status",
-    "lint": "validate",
-    "logs": "log",
-    "ls": "list",
-    "matchers": "help matchers",
-    "metrics": "stats",
-    "mute": "disable",
-    "off": "disable",
-    "on": "enable",
-    "pause": "disable --all",
-    "ps": "status",
-    "recipes add": "add",
-    "recipes remove": "remove",
-    "recipes update": "update",
-    "reject": "disable",
-    "resume": "enable --all",
-    "rm": "remove",
-    "run": "try",
-    "schema": "config schema",
-    "setup": "init",
-    "show": "config show",
-    "start": "init",
-    "unblock": "enable",
-    "unpause": "enable --all",
-    "untrust": "trust --forget",
-    "upgrade": "update",
-    "upgrade-recipes": "update",
-    "verify": "validate",
-    "version": "--version",
-    "view": "config show",
-    "wire": "install",
+    "--version": ("version",),
+    "add": ("recipes add",),
+    "completion": ("config completion",),
+    "config schema": ("schema",),
+    "config show": ("dump", "show", "view"),
+    "disable": ("deny", "mute", "off", "reject"),
+    "disable --all": ("pause",),
+    "enable": ("on", "unblock"),
+    "enable --all": ("resume", "unpause"),
+    "explain": ("describe",),
+    "help events": ("events",),
+    "help matchers": ("matchers",),
+    "init": ("setup", "start"),
+    "install": ("connect", "wire"),
+    "list": ("hooks", "ls"),
+    "log": ("history", "logs"),
+    "new": ("create", "generate"),
+    "remove": ("delete", "recipes remove", "rm"),
+    "stats": ("metrics",),
+    "status": ("agents", "info", "ps"),
+    "test": ("recipes test",),
+    "trust": ("approve",),
+    "trust --forget": ("forget", "untrust"),
+    "try": ("dry-run", "run"),
+    "try COMMAND --repeat N": ("bench",),
+    "uninstall": ("disconnect",),
+    "update": ("recipes update", "upgrade", "upgrade-recipes"),
+    "validate": ("check", "lint", "verify"),
 }
 
 # An option -> what people type for it; only a command's own options are proposed.
@@ -93,6 +72,16 @@ OPTION_SYNONYMS = {
     "--long": ("--verbose", "--details", "--all", "--full"),
     "--user": ("--global", "--own"),
     "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
+}
+
+# A command and an option that it lacks -> what has that.
+ELSEWHERE = {
+    ("doctor", "--measure"): "`hookrun conformance` measures agents",
+    ("explain", "--run"): "another command runs the hooks: see `hookrun help try`",
+    ("report", "--open"): "open the file that it names",
+    ("serve", "--json"): "`hookrun status --json` has the servers",
+    ("test", "--hook"): "`-k` selects tests by a hook, too",
+    ("update", "--replace"): "remove the tests that you have changed first",
 }
 
 # Commands to search for an option that another one lacks.
@@ -152,8 +141,8 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
         fault, _, hint = text.partition("\nhint: ")
         if not hint.startswith("did you mean"):  # an option of the tried command, as in `rm -rf build`
             return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
-    if isinstance(error, click.NoSuchOption) and (argv[0], error.option_name) == ("explain", "--run"):
-        return "unknown option `--run`\nhint: another command runs the hooks: see `hookrun help try`"
+    if isinstance(error, click.NoSuchOption) and (elsewhere := ELSEWHERE.get((argv[0], error.option_name))):
+        return f"unknown option `{error.option_name}`\nhint: {elsewhere}"
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
@@ -165,7 +154,8 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
 def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
     """Return the message for a group's unknown command."""
     root, group = ctx.find_root(), ctx.command_path
-    near, meant = closest(name, commands), SYNONYMS.get(f"{group} {name.lower()}".removeprefix(f"{root.info_name} "))
+    near, typed = closest(name, commands), f"{group} {name.lower()}".removeprefix(f"{root.info_name} ")
+    meant = next((command for command, others in SYNONYMS.items() if typed in others), None)
     if meant is not None and (near is None or near.lower() != name.lower()):
         near, group = meant, str(root.info_name)
     hint = suggest(near, f"`{ctx.command_path} --help` lists the commands", lambda near: f"`{group} {near}`")
@@ -348,7 +338,7 @@ FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 # A parameter of any command -> what is offered for it.
 BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("agent", "agents"), AGENT),
-    **dict.fromkeys(("config", "ctx", "db", "source"), FILE),
+    **dict.fromkeys(("config", "ctx", "source"), FILE),
     **dict.fromkeys(("probe", "project"), DIRECTORY),
     **dict.fromkeys(("hook", "hooks"), HOOK),
     **dict.fromkeys(("recipe", "recipes"), RECIPE),

@@ -361,18 +361,13 @@ def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]
     help="Send recorded messages through the installed commands to a probe, and calls to each guard: one that it must "
     "block, ten that must pass.",
 )
-@click.option("--measure", "measuring", is_flag=True, help="Measure what the agents do with hooks, instead.")
 @json_option
 @in_workspace
-def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, measuring: bool, as_json: bool) -> int:
+def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
     Without a name: every agent on this machine. Of your hooks, only --prove runs the guards; no call is executed.
     """
-    if measuring:
-        from hookrun.cli.conformance import measure_installed  # a package of its own
-
-        return measure_installed(agents, as_json=as_json)
     inspected = _inspected(at, agents or AGENTS)
     unapproved, undecided = _unapproved(at)
     settings = committed.configured(at.load(for_agents=True).files)

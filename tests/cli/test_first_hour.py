@@ -122,11 +122,6 @@ def test_a_run_without_a_verdict_has_a_result(project: Project) -> None:
     assert "Nosuch in claude: continue\n" in hookrun(project, "status").stdout
 
 
-def test_stopping_no_server_is_json_too(project: Project) -> None:
-    """For a program."""
-    assert hookrun(project, "serve", "--stop", "--json").json == {"stopped": []}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("init",), ("new", "guard", "--lang", "sh"), ("disable", "--all"), ("trust",)])
 def test_a_closed_stdin_is_no_terminal(project: Project, arguments: tuple[str, ...]) -> None:

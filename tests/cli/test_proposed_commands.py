@@ -358,12 +358,6 @@ def _claude_form(project: Project) -> Done:
     return hookrun(project, "new", "other", "--lang", "sh")
 
 
-def _cases_of_a_recipe(project: Project) -> Done:
-    done = hookrun(project, "add", "no-force-push")
-    cases = project.root / "hooks" / "no-force-push.hooktest.yaml"
-    return Done(done.status, cases.read_bytes(), b"")
-
-
 def _failing_case(project: Project) -> Done:
     (project.root / "a.hooktest.yaml").write_text(
         "cases: [{name: a, event: pre_tool_use, tool: bash, expect: {action: block}}]\n"
@@ -415,7 +409,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude --scope project",
     ),
     "list, not connected": (_unconnected, "hookrun install claude"),
-    "doctor, a newer version": (_newer_version, "hookrun doctor gemini --measure"),
+    "doctor, a newer version": (_newer_version, "hookrun conformance gemini"),
     "doctor, not installed": (_asked("doctor", "gemini"), "hookrun install gemini"),
     "explain, not installed": (
         _asked("explain", "pre_tool_use", "--tool", "bash", "--agent", "claude"),
@@ -432,7 +426,6 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "of one's own": (_asked("update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
     "disabled": (_decided("disable"), "hookrun enable 'my guard'"),
     "hooks in another form": (_claude_form, "hookrun migrate /"),
-    "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_asked("add", "no-force-push", "--user"), "hookrun test /"),
     "a new hook": (_asked("new", "other", "--lang", "sh", "--matcher", "bash"), "hookrun trust"),
     "hooks that did not run": (_ended_early, "hookrun explain pre_tool_use --tool bash"),

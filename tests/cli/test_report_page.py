@@ -199,15 +199,6 @@ def test_lists_are_cut_and_say_so(project: Project) -> None:
     assert sum(all_of for all_of, _ in found["bars"]["bars"]) == 4000
 
 
-def test_a_browser_is_started(project: Project, tmp_path: Path) -> None:
-    """With the file's address; without one, the error has its path."""
-    fire(project)
-    seen = tmp_path / "seen"
-    browser = project.script("browser.sh", f'#!/bin/sh\necho "$1" > {seen}\n')
-    done = hookrun(project, "report", "--open", "--html", "r.html", BROWSER=f"{browser} %s")
-    assert (done.status, seen.read_text()) == (0, f"file://{project.root}/r.html\n")
-
-
 class TestInABrowser:
     """Headless Chromium; errors on its console fail a test."""
 

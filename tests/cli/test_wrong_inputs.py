@@ -100,7 +100,9 @@ ON_THE_COMMAND_LINE = {
     # files and directories that are missing, or something else
     "config show --config none.json": "none.json:1:1: no such file hint: ",
     "validate hooks": "hooks:1:1: is a directory hint: ",
-    "stats --db /nowhere/x.db": '--db: no such file: "/nowhere/x.db"',
+    "test --hook guard": "unknown option `--hook` hint: `-k` selects tests by a hook",
+    "doctor claude --measure": "unknown option `--measure` hint: `hookrun conformance`",
+    "recipes test": 'unknown command "test" hint: did you mean `hookrun test`?',
     "trust nowhere": 'nowhere" hint: name the directory of a project',
     "explain stop --ctx none.json": 'cannot read "none.json": No such file or directory hint: ',
     "explain stop --ctx hooks": 'cannot read "hooks": Is a directory hint: ',
