@@ -78,6 +78,9 @@ OPTION_SYNONYMS = {
 ELSEWHERE = {
     ("doctor", "--measure"): "`hookrun conformance` measures agents",
     ("explain", "--run"): "another command runs the hooks: see `hookrun help try`",
+    ("list", "--agent"): "`hookrun explain EVENT` has it",
+    ("list", "--event"): "`hookrun explain EVENT` shows the hooks of one",
+    ("list", "--hook"): "`hookrun explain EVENT` has it",
     ("report", "--open"): "open the file that it names",
     ("serve", "--json"): "`hookrun status --json` has the servers",
     ("test", "--hook"): "`-k` selects tests by a hook, too",
@@ -85,7 +88,7 @@ ELSEWHERE = {
 }
 
 # Commands to search for an option that another one lacks.
-WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "disable", "install")
+WITH_OPTIONS = ("log", "stats", "test", "try", "explain", "doctor", "validate", "disable", "install")
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 

@@ -74,7 +74,7 @@ def test_an_option_that_many_commands_have_names_none_of_them(project: Project, 
     assert "has it" not in done.stderr
 
 
-@rows("command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")])
+@rows("command", [("remove",), ("disable",), ("explain", "stop", "--hook"), ("try", "ls", "--hook")])
 def test_a_hook_in_a_broken_file_is_not_just_unknown(project: Project, command: tuple[str, ...]) -> None:
     """`hookrun list` would not list it either."""
     project.script("coder.json", '{"hooks": [', 0o644)

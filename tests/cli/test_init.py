@@ -46,7 +46,12 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     session = at_terminal(project, "init", answers=("", "", ""), question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
     assert f"Write {len(catalog.of_level('standard'))} hooks to hookrun.yaml" in session.screen  # as many as are chosen
-    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 16 events", "hookrun try"):
+    for text in (
+        "approved block-destructive-commands",
+        "hookrun test",
+        "claude: installed for 16 events",
+        "hookrun try",
+    ):
         assert text in session.screen
     assert set(states(project).values()) == {"approved"}
     tried = hookrun(project, "try", "rm -rf /usr", "--agent", "claude")
