@@ -223,7 +223,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
     try:
         last = _last_run(runs)
         shown = _run(last)
-        guards = guard_states(zip(hooks, states_of, map(bool, unconnected), strict=True), runs)
+        guards = guard_states(zip(hooks, states_of, map(bool, unconnected), strict=True), runs, project)
     except OSError as error:
         errors.append(f"cannot read {error.filename}: {error.strerror}; correct its permissions")
     if as_json:
@@ -256,7 +256,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
         if guards:
             rows = list(map(guard_row, guards))
             styles = {row[1]: STATE_STYLES.get(row[1], "warning") for row in rows}
-            styles |= {row[-1]: "warning" for row in rows if row[-1] != NEVER_SILENT}
+            styles |= {row[-1]: "warning" for row in rows if not row[-1].startswith(NEVER_SILENT)}
             click.echo()
             print_table(COLUMNS, rows, styles=styles, wrap=True)
         ConfigSources(at).warn_not_run()
