@@ -138,20 +138,6 @@ def test_a_changed_declaration_of_an_approved_hook_is_refused_by_it(project: Pro
     assert run.opened == [str(project.root / "coder.json")]
 
 
-def test_what_an_older_version_approved_is_still_approved(project: Project) -> None:
-    """Its store has no sums of declarations: name and file show which hooks to check."""
-    project.script("guard.sh", "#!/bin/sh\ncat >/dev/null\n")
-    project.hooks({"name": "guard", "command": "./guard.sh"}, {"name": "other", "command": "./guard.sh"})
-    project.approve()
-    with locked_store(str(project.home)) as store:
-        for digest, each in [*store.approved.items()]:
-            del each["declaration"]  # type: ignore[misc]  # as it was
-            if each["name"] == "other":
-                del store.approved[digest]
-    run = Run(project)
-    assert run.failures == {"guard": None, "other": "untrusted"}
-
-
 @pytest.mark.slow
 def test_a_hook_disabled_elsewhere_lets_no_other_hook_be_hashed(project: Project) -> None:
     """A hook disabled in another project is known by its digest: only a hook of its name can have that."""
