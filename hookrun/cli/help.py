@@ -82,13 +82,12 @@ ELSEWHERE = {
     ("list", "--event"): "`hookrun explain EVENT` shows the hooks of one",
     ("list", "--hook"): "`hookrun explain EVENT` has it",
     ("report", "--open"): "open the file that it names",
+    ("report", "--replay"): "`hookrun replay` shows the differences",
     ("serve", "--json"): "`hookrun status --json` has the servers",
     ("test", "--hook"): "`-k` selects tests by a hook, too",
     ("update", "--replace"): "remove the tests that you have changed first",
+    ("why", "--hook"): "`hookrun log` has it",
 }
-
-# Commands to search for an option that another one lacks.
-WITH_OPTIONS = ("log", "stats", "test", "try", "explain", "doctor", "validate", "disable", "install")
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 
@@ -169,9 +168,7 @@ def _text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx is not None else []
         options = [name for each in params for name in each.opts]
-        near = _option_meant(error.option_name, options)
-        other = None if near else _command_with(error.option_name, error.ctx)
-        hint = suggest(near, f"`hookrun {other}` has it" if other else None, "`{}`".format)
+        hint = suggest(_option_meant(error.option_name, options), None, "`{}`".format)
         return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, click.BadOptionUsage):
         return f"option `{error.option_name}` needs a value" if "requires" in error.message else _plain(error.message)
@@ -210,20 +207,6 @@ def _option_meant(typed: str, options: list[str]) -> str | None:
             return option
     near = closest(typed.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
     return f"--{near}" if near else None
-
-
-def _command_with(option: str, ctx: click.Context | None) -> str | None:
-    group = ctx.find_root().command if ctx is not None else None
-    if ctx is None or not isinstance(group, click.Group):
-        return None
-    found = []
-    for name in WITH_OPTIONS:
-        command = group.get_command(ctx, name)
-        if command is not None and any(option in param.opts for param in command.params):
-            found.append(name)
-    if "log" in found and ctx.info_name == "why":
-        return "log"  # it shows the runs to choose from
-    return found[0] if len(found) == 1 else None  # an option of most commands suggests none of them
 
 
 def _parameter_name(error: click.BadParameter) -> str:

@@ -10,12 +10,7 @@ from collections.abc import Collection, Iterator
 import click
 
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    agents_named,
-    command,
-    report_options,
-    user_is_present,
-)
+from hookrun.cli.commands import agents_named, command, report_options, user_is_present
 from hookrun.cli.connecting import connect, connect_missing, events_of
 from hookrun.cli.install import SECOND, choose_agents, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
@@ -28,13 +23,7 @@ from hookrun.core.files import relative_path
 from hookrun.core.text import one_of
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import (
-    ADDED,
-    ConfiguredRecipes,
-    kinds,
-    suggest,
-    template_language,
-)
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
 from hookrun.scaffold.new_hook import LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 
@@ -87,7 +76,7 @@ def init_command(
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
         found = choose_agents("Agents to connect", found)
-    if asks and not (setup.names or setup.included or found):
+    if asks and not (setup.recipes.names(ADDED) or setup.included or found):
         print_line("\nNothing to add and no agent to connect.")
         return
     if asks:
@@ -163,23 +152,16 @@ class Setup:
         return choose(question, ("HOOK", "WHAT IT DOES"), options, self.default_recipes())
 
     @property
-    def names(self) -> list[str]:
-        """The names of the hooks to write."""
-        return self.recipes.names(ADDED)
-
-    @property
     def _changes(self) -> list[FileChange]:
         """The files to write, the config file last."""
-        return self.recipes.changes if self.names or self.included else []
+        return self.recipes.changes if self.recipes.names(ADDED) or self.included else []
 
     def confirm(self, agents: list[Agent]) -> None:
         """Ask whether to go ahead. Raises click.Abort."""
-        names = self.names
         steps = [f"include {one_of(self.included, 'and')}"] if self.included else []
-        if names:
-            chosen = sum(each.state == ADDED for each in self.recipes.statuses)  # the list has no part of a recipe
+        if chosen := sum(each.state == ADDED for each in self.recipes.statuses):  # the list has no part of a recipe
             steps.append(f"write {count(chosen, 'hook')} to {relative_path(self.config_file.path)} and approve")
-            steps[-1] += " them" if len(names) > 1 else " it"
+            steps[-1] += " them" if chosen > 1 else " it"
         if agents:
             steps.append(f"connect {one_of([agent.DISPLAY_NAME for agent in agents], 'and')}")
         text = ", then ".join(steps)
@@ -200,7 +182,7 @@ class Setup:
 
     def write(self, agents: list[Agent], *, agents_missing: bool) -> None:
         """Write and approve the hooks, run their tests, connect the agents, and report what remains."""
-        report, changes, names = self.report, self._changes, self.names
+        report, changes, names = self.report, self._changes, self.recipes.names(ADDED)
         apply_all(changes)
         for status in self.recipes.statuses:
             if report.as_json or status.state != ADDED:

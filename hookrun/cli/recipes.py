@@ -7,15 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from hookrun.cli.commands import (
-    Workspace,
-    color_option,
-    command,
-    epilog,
-    in_workspace,
-    json_option,
-    report_options,
-)
+from hookrun.cli.commands import Workspace, color_option, command, epilog, in_workspace, json_option, report_options
 from hookrun.cli.connecting import connect_missing, events_of
 from hookrun.cli.printing import CommandReport, json_text, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach

@@ -19,7 +19,6 @@ from hookrun.cli.stats import AllHookStats, HookStats, metrics_of
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
 from hookrun.core.state import STATE_DIR, make_private_dir
-from hookrun.core.text import quote
 
 PAGE = os.path.join(os.path.dirname(__file__), "report_page.html")
 # Limits on what the page lists, the newest: it says how many there are beyond.
@@ -37,10 +36,9 @@ OBJECTIONS = frozenset({"block", "skip", "stop", "ask"})
 @click.option(
     "--html", "path", metavar="FILE", help="Write the page to this file; default: one in your home directory."
 )
-@click.option("--replay", metavar="FILE", help="Show the differences of a replay, the output of its `--json`.")
 @filter_options
 @json_option
-def report_command(*, runs: RunFilter, path: str | None, replay: str | None, as_json: bool) -> None:
+def report_command(*, runs: RunFilter, path: str | None, as_json: bool) -> None:
     """Write a page about the runs of this project: when hooks ran, how long, what they blocked and why, what failed.
 
     It is one file without links to the network.
@@ -50,7 +48,6 @@ def report_command(*, runs: RunFilter, path: str | None, replay: str | None, as_
     if not events:
         runs.require_known_hook()
     found = data.to_dict()
-    found["replay"] = _differences(replay) if replay is not None else None
     recorded = metrics_of(runs)
     found["learned"] = recorded.learned() if recorded is not None else {}
     if as_json:
@@ -66,17 +63,6 @@ def report_command(*, runs: RunFilter, path: str | None, replay: str | None, as_
     print_line(f"wrote {relative_path(file)}: {count(events, 'event')}")
     if not events:
         print_message(runs.why_nothing("report").removeprefix("hint: "), "hint")
-
-
-def _differences(path: str) -> object:
-    try:
-        with open(path, "rb") as file:
-            return orjson.loads(file.read())["differences"]
-    except OSError as error:
-        raise click.BadParameter(f"{quote(path)}: {error.strerror}", param_hint="--replay") from None
-    except (ValueError, LookupError, TypeError):
-        hint = "hint: give the output of a replay with --json"
-        raise click.BadParameter(f"{quote(path)} is no report of a replay\n{hint}", param_hint="--replay") from None
 
 
 def page(data: Record) -> str:

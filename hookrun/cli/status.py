@@ -12,15 +12,7 @@ import click
 from hookrun import __version__
 from hookrun.agents import AGENTS
 from hookrun.agents.grades import ENFORCED, grades
-from hookrun.cli.commands import (
-    FAILED,
-    Workspace,
-    agents_named,
-    command,
-    in_workspace,
-    json_option,
-    undoing,
-)
+from hookrun.cli.commands import FAILED, Workspace, agents_named, command, in_workspace, json_option, undoing
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.log_filter import RunFilter

@@ -131,7 +131,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     """Run the tests once and report. Raises click.ClickException if there are none."""
     files = [load(path) for path in find_case_files(options.paths)]
     cases = select_cases(files, options.pattern)
-    tested = _run_shown(files, cases, at_once=options.at_once)
+    tested = _run_shown(files, cases, options.at_once)
     _require_tests(tested, files, options.pattern)
     coverage = Coverage(tested.results)
     if options.update:
@@ -156,12 +156,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     return tested, good
 
 
-def _run_shown(
-    files: list[CaseFile],
-    cases: list[Case],
-    *,
-    at_once: int | None,
-) -> TestRun:
+def _run_shown(files: list[CaseFile], cases: list[Case], at_once: int | None) -> TestRun:
     """Run these cases with a progress bar, and print their configs' errors."""
     failed = 0
 

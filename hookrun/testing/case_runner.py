@@ -70,9 +70,8 @@ def run_cases(
 ) -> TestRun:
     """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
-    At most `at_once` hooks run concurrently, many cases in several processes. `config` (from `config_from_data` or
-    `config_from_files`) and `directory` are as for CaseRunner. `on_begin` is called with the number of runs, `on_ran`
-    with each finished one.
+    At most `at_once` hooks run concurrently, many cases in several processes. `config` and `directory` are as for
+    CaseRunner. `on_begin` is called with the number of runs, `on_ran` with each finished one.
     """
     files = list(files)
     started = monotonic()

@@ -14,7 +14,7 @@ import pytest
 from hookrun import __version__
 from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE, TOPICS, topics
-from hookrun.cli.help import ELSEWHERE, OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
+from hookrun.cli.help import ELSEWHERE, OPTION_SYNONYMS, SYNONYMS
 from hookrun.core import audit_reader
 from hookrun.fire.command import parse_arguments
 from tests.cli.command import hookrun, hookrun_process
@@ -110,7 +110,6 @@ def test_what_is_proposed_exists() -> None:
         assert COMMANDS.keys().isdisjoint(names)
         assert first != "help" or rest[0] in topics()
     options = {option for command in EVERY.values() for param in command.params for option in param.opts}
-    assert set(WITH_OPTIONS) <= COMMANDS.keys()
     assert options | {"--help"} >= OPTION_SYNONYMS.keys()
     for name, gone in ELSEWHERE:
         assert all(gone not in param.opts for param in EVERY[name].params)

@@ -16,7 +16,6 @@ from tests.cli.command import hookrun
 from tests.docs import test_browser
 from tests.docs.test_browser import BROWSER, NARROW, Handler, Site
 from tests.fire.agents import says
-from tests.rows import rows
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -178,15 +177,6 @@ def test_nothing_is_recorded(project: Project) -> None:
     done = hookrun(project, "report", "--html", "r.html")
     assert (done.status, done.stdout) == (0, "wrote r.html: 0 events\n")
     assert done.stderr.startswith("hint: nothing is recorded yet")
-
-
-@rows("content, error", [("{}", "is no report of a replay"), ("[", "is no report of a replay")])
-def test_a_wrong_replay(project: Project, content: str, error: str) -> None:
-    """The error names the file."""
-    (project.root / "replay.json").write_text(content)
-    done = hookrun(project, "report", "--replay", "replay.json")
-    assert done.status == 1
-    assert error in done.stderr
 
 
 def test_lists_are_cut_and_say_so(project: Project) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.cli.stats import AllHookStats
-from hookrun.cli.try_times import percentile
+from hookrun.cli.try_command import percentile
 from hookrun.events import (
     AfterInference,
     PostCheckpoint,
