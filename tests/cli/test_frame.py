@@ -115,6 +115,21 @@ def test_what_is_proposed_exists() -> None:
         assert all(gone not in param.opts for param in EVERY[name].params)
 
 
+MOST_OPTIONS = 139
+"""Besides `--version` and `--color`."""
+
+
+def test_there_are_not_more_options_to_learn() -> None:
+    """Shown by the help of any command: a new one takes the place of another."""
+    shown = [
+        option
+        for name, command in EVERY.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    assert len(shown) <= MOST_OPTIONS, sorted(option.opts[0] for option in shown)
+
+
 def test_version(project: Project) -> None:
     """In one line."""
     assert hookrun(project, "--version").stdout == f"hookrun {__version__}\n"
