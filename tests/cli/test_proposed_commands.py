@@ -247,7 +247,7 @@ def shell(project: Project) -> Shell:
     return Shell(project)
 
 
-REPORTS = ("doctor", "explain", "replay", "test", "trust", "validate", "why", "fire")
+REPORTS = ("conformance", "doctor", "explain", "replay", "test", "trust", "validate", "why", "fire")
 """Commands whose exit status 1 is a finding, not an error."""
 
 
@@ -334,6 +334,12 @@ def _newer_version(project: Project) -> Done:
     return hookrun(project, "doctor", "gemini", PATH=f"{program.parent}:{os.environ['PATH']}")
 
 
+def _unreadable(project: Project) -> Done:
+    assert hookrun(project, "install", "claude").status == 0
+    (project.home / ".claude" / "settings.json").write_text("{")
+    return hookrun(project, "status")
+
+
 def _ended_early(project: Project) -> Done:
     project.hooks({"name": "guard", "command": "exit 2"}, {"name": "later", "command": "true"})
     project.fire()
@@ -409,6 +415,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude --scope project",
     ),
     "list, not connected": (_unconnected, "hookrun install claude"),
+    "status, unreadable settings": (_unreadable, "hookrun doctor claude"),
     "doctor, a newer version": (_newer_version, "hookrun conformance gemini"),
     "doctor, not installed": (_asked("doctor", "gemini"), "hookrun install gemini"),
     "explain, not installed": (
