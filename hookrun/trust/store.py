@@ -84,7 +84,7 @@ class Store:
         entry = self.approved.get(digest)
         if entry is None or root in entry["roots"]:
             return entry is not None
-        if (place := place_of(root)) and place in entry["roots"].values():
+        if place_of(root) in entry["roots"].values():
             return True
         from hookrun.trust.git_files import of_worktree
 
@@ -191,11 +191,11 @@ def _disabled(each: dict[str, str | float | None]) -> Disabled:
 
 
 def place_of(root: str) -> str:
-    """Return what tells a project's directory from others, also after a move; "" if it has no repository."""
+    """Return what tells a project's directory from others, also after a move; its real path if it has no repository."""
     try:
         both = os.stat(root), os.stat(f"{root}/.git")  # the number of one alone may be given again
     except OSError:
-        return ""
+        return os.path.realpath(root)
     return " ".join(f"{each.st_dev}:{each.st_ino}" for each in both)
 
 

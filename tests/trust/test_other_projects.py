@@ -75,6 +75,18 @@ def test_a_moved_project_stays_approved(approved: Stranger) -> None:
     assert (moved / "ran").exists()
 
 
+def test_a_link_to_the_project_is_the_project(approved: Stranger) -> None:
+    """Also where it has no repository."""
+    project = approved.project
+    for each in project.root.parent / "linked", project.root.parent / "again":
+        each.symlink_to(project.root)
+        approved.fire(cwd=each)
+        assert (project.root / "ran").exists()
+        (project.root / "ran").unlink()
+        shutil.rmtree(project.root / ".git", ignore_errors=True)
+        approved.approve()
+
+
 def test_a_worktree_is_as_approved_as_its_repository(approved: Stranger) -> None:
     """A directory that only says that it is one is not."""
     project = approved.project
