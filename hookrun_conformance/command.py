@@ -1,4 +1,4 @@
-"""The commands of the kit: `hookrun conformance`, and what `hookrun doctor --measure` runs."""
+"""The command of the kit: `hookrun conformance`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hookrun.cli.commands import FAILED, agents_named, command, json_option
 from hookrun.cli.printing import print_json, print_line, print_lines, print_table
 from hookrun.core.text import did_you_mean, quote
 from hookrun_conformance.drivers import DRIVERS, SLOW
-from hookrun_conformance.measure import LIMIT, NOT_MEASURED, Report, expected, installed, measure, write
+from hookrun_conformance.measure import LIMIT, NOT_MEASURED, Report, installed, measure, write
 from hookrun_conformance.place import Installation
 from hookrun_conformance.runners import Commands, Hookrun, Runner
 from hookrun_conformance.scenarios import BY_NAME, NOT_DRIVEN, SCENARIOS, Scenario
@@ -59,10 +59,6 @@ class Request:
 @click.option("--install", metavar="CMD", help="The shell command that connects the runner to {agent} for {hooks}.")
 @click.option("--fire", metavar="CMD", help="The command for the agent's settings, run at each {event}; no default.")
 @click.option("--only", metavar="SCENARIO", multiple=True, help="Run only this scenario. Can be repeated.")
-@click.option(
-    "--limit", metavar="SECONDS", type=click.FloatRange(1), default=LIMIT, help="For one session of the agent."
-)
-@click.option("--list", "lists", is_flag=True, help="List the scenarios with the expected grades; run nothing.")
 @click.option("--write", "writes", is_flag=True, help="Write what is as expected into hookrun's table.")
 @json_option
 def conformance_command(
@@ -72,8 +68,6 @@ def conformance_command(
     install: str | None,
     fire: str | None,
     only: tuple[str, ...],
-    limit: float,
-    lists: bool,
     writes: bool,
     as_json: bool,
 ) -> int:
@@ -85,8 +79,7 @@ def conformance_command(
     used = runner_of(runner, install, fire)
     if writes and (only or not used.is_hookrun):
         raise click.UsageError("--write needs every scenario, and hookrun as the runner")
-    request = Request(agents, used, chosen(only, used), limit, as_json, writes)
-    return show(request) if lists else run(request)
+    return run(Request(agents, used, chosen(only, used), as_json=as_json, writes=writes))
 
 
 def runner_of(name: str | None, install: str | None, fire: str | None) -> Runner:
@@ -102,26 +95,10 @@ def chosen(names: Iterable[str], runner: Runner) -> list[Scenario]:
     """Return the named scenarios, or all that concern a runner. Raises click.ClickException."""
     for name in names:
         if name not in BY_NAME:
-            hint = did_you_mean(name, BY_NAME, "`hookrun conformance --list` lists them")
+            hint = did_you_mean(name, BY_NAME, f"there are {', '.join(BY_NAME)}")
             raise click.ClickException(f"no scenario is called {quote(name)}\nhint: {hint}")
     wanted = [BY_NAME[name] for name in names] or SCENARIOS
     return [each for each in wanted if runner.is_hookrun or not each.is_hookruns]
-
-
-def measure_installed(agents: Sequence[str], *, as_json: bool) -> int:
-    """Measure hookrun in these agents, or all on this machine. Return the exit status."""
-    return run(Request(agents, Hookrun(), SCENARIOS, as_json=as_json))
-
-
-def show(request: Request) -> int:
-    """List the scenarios, with each agent's expected grades."""
-    names = [each.NAME for each in agents_named(request.agents)] or list(ALL)
-    table = {each.name: {agent: expected(agent, each.name) for agent in names} for each in request.scenarios}
-    if request.as_json:
-        print_json({"scenarios": [{"scenario": name, "expected": grades} for name, grades in table.items()]})
-    else:
-        print_table(("SCENARIO", *map(str.upper, names)), [[name, *row.values()] for name, row in table.items()])
-    return 0
 
 
 def run(request: Request) -> int:

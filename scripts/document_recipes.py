@@ -72,8 +72,7 @@ A list is written as a list, or with spaces. `@1` pins the version; [config](../
 An invalid value makes the hook fail (`exit_code`); `hookrun validate` reports it. Environment variables of the agent do
 not set options.
 
-Each recipe comes with tests: `hookrun recipes test` runs them, and `hookrun test` those that `hookrun add` wrote
-beside your hooks.
+Each recipe comes with tests: `hookrun test` runs those that `hookrun add` writes beside your hooks.
 
 ## How shell lines are read
 

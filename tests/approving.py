@@ -27,7 +27,7 @@ def approve_all(root: str, home: str) -> list[str]:
             for hook in hooks:
                 inspection = inspector.inspect(hook)
                 if inspection.problem is None:
-                    store.approved[inspection.digest] = approval(hook, root, home)
+                    store.approve(inspection.digest, approval(hook, root, home))
                     approved.append(hook)
             guards = [ApprovedGuard(hook, time.time(), head(root)) for hook in approved if is_guard(hook)]
             write(home, root, guards)

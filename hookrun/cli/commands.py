@@ -72,7 +72,7 @@ MORE = {
     "conformance": ("conformance", "Measure what an agent does with hooks."),
     "explain": ("explain", "Show which hooks would run for an event, and why."),
     "enable": ("user_decisions", "Re-enable what is disabled."),
-    "recipes": ("recipes", "List, show and test ready-made hooks."),
+    "recipes": ("recipes", "List and show ready-made hooks."),
     "remove": ("remove", "Remove a hook or a recipe from its config file."),
     "uninstall": ("install", "Disconnect hookrun from your coding agents."),
     "update": ("recipes", "Update recipes, and fetch included configs."),

@@ -24,7 +24,8 @@ def list_decisions(project: Project, *, as_json: bool) -> None:
     if as_json:
         print_json({name: getattr(store, name) for name in ("approved", "disabled")})
         return
-    rows = [("approved", each["name"], each["root"], each["time"], digest) for digest, each in store.approved.items()]
+    approved = store.approved.items()
+    rows = [("approved", each["name"], at, each["time"], digest) for digest, each in approved for at in each["roots"]]
     rows += [
         ("disabled", each["name"] or "all hooks", each["root"], each["time"], each["digest"] or described(each))
         for each in filter(is_in_force, store.disabled)

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from hookrun.agents.base import native_event
-from hookrun.agents.formats import Reply
 from hookrun.agents.grades import measured
-from hookrun.agents.reply import ARGUMENTS, NO_WORDS, build_response, degrade, replies_to
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, hooks_named, in_workspace, json_option
 from hookrun.cli.event_query import EventQuery
@@ -18,10 +15,8 @@ from hookrun.cli.printing import Line, count, print_json, print_paragraphs, prin
 from hookrun.config.load import Declarations
 from hookrun.config.shapes import texts
 from hookrun.core import context as contexts
-from hookrun.core.engine import combine_into
-from hookrun.core.model import AnyVerdict, Hook, HookResult, Outcome
+from hookrun.core.model import Hook
 from hookrun.core.text import shell_quoted, truncate
-from hookrun.core.verdicts import apply_policies
 from hookrun.doctor.agent_state import wiring
 from hookrun.fire.dry_run import (
     DEPENDS,
@@ -38,12 +33,8 @@ from hookrun.fire.dry_run import (
 )
 from hookrun.process.prepare import HookEnvironment
 from hookrun.trust.approvals import UserDecisions
-from hookrun.trust.notices import combine_failures
 from hookrun.wiring import plan
 from hookrun.wiring.targets import InstallLocation
-
-# The predictions of each of a message's calls.
-Calls = Sequence[Sequence[Prediction]]
 
 # State of a prediction -> its name in the table, its style, and the answer's verb.
 STATES = {
@@ -57,8 +48,6 @@ STATES = {
 # Limit on the hooks that do not run for the answer to name them.
 MAX_NAMED = 3
 STATE_STYLES = {**{name: style for name, style, _ in STATES.values()}, UNAPPROVED: "warning"}
-# The actions that an agent may not support.
-ACTIONS = ("allow", "ask", "modify", "block", "skip", "stop")
 
 
 @command(
@@ -163,13 +152,11 @@ class Explanation:
         return self.localize(f"call {number + 1} of {len(self.predictions)}{f': {about}' if about else ''}")
 
     def _lines_below(self) -> Iterator[Line]:
-        """Yield the notes, the agent's answer, what it does not support, and other events' hooks."""
+        """Yield the notes, further directories of programs, and other events' hooks."""
         yield from ((f"note: {note}", "") for note in self.query.notes)
         if "path" in self.sources.settings:
             path = texts(self.sources.settings, "path")
             yield f"hooks also look for programs in {', '.join(path)}", "dim"
-        if self.query.agent is not None:
-            yield from agent_lines(self.query.agent, self.query, self.predictions)
         others = self.sources.other_hooks(self.query.event) if self.hook is None else {}
         if others:
             listed = ", ".join(f"{event} ({', '.join(names)})" for event, names in others.items())
@@ -222,7 +209,7 @@ class Explanation:
     def json(self) -> dict[str, object]:
         """Return the explanation as a JSON object."""
         agent = self.query.agent
-        report: dict[str, object] = {
+        return {
             "event": self.query.event,
             "agent": agent.NAME if agent is not None else None,
             "answer": truncate(self._answer(), MAX_ANSWER),
@@ -234,10 +221,6 @@ class Explanation:
             ],
             "others": self.sources.other_hooks(self.query.event),
         }
-        if agent is not None:
-            report["told"] = known_answer(agent, self.query, self.predictions)
-            report["degraded"] = dict(unsupported(agent, self.query))
-        return report
 
 
 def _to_json(order: int, prediction: Prediction) -> dict[str, object]:
@@ -322,7 +305,7 @@ def answer(predictions: Sequence[Prediction]) -> str:
     return f"{'' if STATES[DEPENDS][0] in by_state else 'no hook would run: '}{', '.join(others)}"
 
 
-# --- what an agent adds: whether it sends the event, its answer, and what it does not support
+# --- what an agent adds: whether it sends the event
 
 
 def agent_obstacle(agent: Agent, query: EventQuery) -> str | None:
@@ -343,52 +326,3 @@ def agent_obstacle(agent: Agent, query: EventQuery) -> str | None:
         where = f"only where {first.only} matches ({first.path}:{first.line})"
         return f"{agent.DISPLAY_NAME} runs hooks for {first.event} {where}: {remedy}"
     return None
-
-
-def agent_lines(agent: Agent, query: EventQuery, predictions: Calls) -> Iterator[Line]:
-    """Yield the agent's answer, and what it does not support at this event."""
-    if plan.unsupported_events(agent, [query.event]):
-        return
-    known = known_answer(agent, query, predictions)
-    if known is not None:
-        yield f"{agent.DISPLAY_NAME} would get, with exit status 0: {known or 'nothing'}", "bold"
-    fallbacks = ", ".join(dict.fromkeys(name for _, name in unsupported(agent, query)))
-    if fallbacks:
-        yield f"unsupported by {agent.DISPLAY_NAME}, with what it falls back to: {fallbacks}", "dim"
-
-
-def known_answer(agent: Agent, query: EventQuery, predictions: Calls) -> str | None:
-    """Return the agent's answer if known in advance, as hooks can only fail; else None."""
-    every = [each for call in predictions for each in call]
-    if query.message is None or any(each.state in (RUNS, DEPENDS) or each.depends for each in every):
-        return None
-    fires = []
-    for call in predictions:
-        runs = [
-            HookResult(each.hook, Outcome(why), apply_policies(each.hook, why), why)
-            for each in call
-            if each.state == FAILS and (why := each.failure) is not None
-        ]
-        behind = [
-            (each.hook, each.failure)
-            for each in call
-            if each.state == ENDED and each.never_approved and each.failure is not None
-        ]
-        combine_failures(runs, behind, query.sources.project)
-        fires.append((combine_into(AnyVerdict(), runs), runs))
-    return build_response(agent, query.message, replies_to(agent, query.message, fires)).stdout().decode().strip()
-
-
-def unsupported(agent: Agent, query: EventQuery) -> Iterator[tuple[str, str]]:
-    """Yield each unsupported action of the event, and its fallback."""
-    message = query.message
-    native = message.native if message is not None else native_event(agent, query.event)
-    form = agent.RESPONSE_FORMATS.get(native)
-    able = form.capabilities if form is not None else NO_WORDS
-    if message is not None and message.tool is not None and message.to_native_args([{}]) is None:
-        able -= ARGUMENTS
-    for action in ACTIONS:
-        reason = None if action in ("allow", "modify") else "no"
-        wanted = Reply(action, reason, args={} if action == "modify" else None)
-        for name in degrade(wanted, able, query.event)[1]:
-            yield action, name

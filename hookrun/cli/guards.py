@@ -18,13 +18,14 @@ from hookrun.config.approved_guards import is_guard
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import FireRecords
 from hookrun.core.events import resolve_event
-from hookrun.core.model import BINDING_ACTIONS, Hook, as_object
+from hookrun.core.model import BINDING_ACTIONS, UNTRUSTED_LAYERS, Hook, as_object
 from hookrun.core.text import quote
 from hookrun.doctor.agent_state import NOTE, OK, PROBLEM, AgentState, Finding, Findings
 from hookrun.doctor.own_settings import why_not_run
 from hookrun.doctor.prove import filled, recorded, run_wired, why_not_started
 from hookrun.recipes import catalog
 from hookrun.testing.cases import Case, find_case_files, load
+from hookrun.trust.project import Project
 from hookrun.wiring.targets import WiredEvent
 
 # Runs of the audit that are read, the newest: status has to be quick.
@@ -36,10 +37,12 @@ class GuardState:
     """One guard's record; times are those of the audit's records.
 
     `silent_since` is the first call since its last run that was not even compared with it or, if it has not run since
-    its config changed, the first one since then. `calls` is the number of calls of its events without a run.
+    its config changed, the first one since then; calls before it was `approved` do not count. `calls` is the number of
+    calls of its events without a run.
     """
 
     hook: Hook
+    approved: str = ""
     last_run: str | None = None
     last_refusal: str | None = None
     silent_since: str | None = None
@@ -47,19 +50,19 @@ class GuardState:
     first_call: str | None = None
 
 
-def guard_states(hooks: Iterable[tuple[Hook, str, bool]], runs: RunFilter) -> list[dict[str, object]]:
+def guard_states(hooks: Iterable[tuple[Hook, str, bool]], runs: RunFilter, project: Project) -> list[dict[str, object]]:
     """Return what `status --json` has of each guard among hooks, by the newest of these runs. Raises OSError.
 
     With each hook come its state, and whether an agent does not call it. Only one that is `ready` can be silent.
     """
     given = [each for each in hooks if is_guard(each[0])]
-    states = [GuardState(hook) for hook, _, _ in given]
+    states = [GuardState(hook, _approved(hook, project) if state == "ready" else "") for hook, state, _ in given]
     changed = {each.hook.source: _changed(each.hook.source) for each in states}
     for run in islice(runs.selected(), MOST_RUNS) if states else ():
         header = run.header
         for each in states if run.fire is not None else ():
             if header.get("event") in each.hook.events and not (each.last_run and each.last_refusal):
-                _take(each, run, str(header.get("time")), changed[each.hook.source])
+                _take(each, run, str(header.get("time")), max(changed[each.hook.source], each.approved))
     found: list[dict[str, object]] = []
     for each, (hook, state, unconnected) in zip(states, given, strict=True):
         has_run = each.last_run is not None and each.last_run >= changed[hook.source]
@@ -67,6 +70,7 @@ def guard_states(hooks: Iterable[tuple[Hook, str, bool]], runs: RunFilter) -> li
         about = {"name": hook.name, "layer": hook.layer, "state": state, "approved": state.startswith(APPROVED)}
         times = {"last_run": each.last_run, "last_refusal": each.last_refusal}
         now = {"silent_since": silent if state == "ready" else None, "calls_since": each.calls}
+        now["approved_at"] = each.approved or None
         found.append({**about, "connected": not unconnected, **times, **now})
     return found
 
@@ -81,31 +85,47 @@ def guard_row(guard: Mapping[str, object]) -> list[str]:
     """Return a guard's row in a table with these columns."""
     times = [audit_reader.local_time(guard[name]) if guard[name] else "never" for name in ("last_run", "last_refusal")]
     calls = count(int(str(guard["calls_since"])), "call")
-    since = f"since {audit_reader.local_time(guard['silent_since'])}: {calls} without a run"
-    return [str(guard["name"]), str(guard["state"]), *times, since if guard["silent_since"] else NEVER_SILENT]
+    silent = NEVER_SILENT
+    if guard["silent_since"]:
+        silent = f"since {audit_reader.local_time(guard['silent_since'])}: {calls} without a run"
+    elif guard["approved_at"] and not guard["last_run"] and not guard["calls_since"]:
+        silent = f"- (approved {audit_reader.local_time(guard['approved_at'])}, no call since)"
+    return [str(guard["name"]), str(guard["state"]), *times, silent]
 
 
-def _take(guard: GuardState, run: FireRecords, time: str, changed: str) -> None:
-    """Take a run, older than those before, into a guard's state."""
+def _take(guard: GuardState, run: FireRecords, time: str, begin: str) -> None:
+    """Take a run, older than those before, into a guard's state; calls before `begin` are none without a run."""
     name, source = guard.hook.name, guard.hook.source
     own = [each for each in run.hooks if each.get("hook") == name and str(each.get("source")).startswith(f"{source}:")]
-    if own:
+    if own and own[0].get("failure") == "untrusted":  # it did not run
+        guard.last_refusal = guard.last_refusal or (time if own[0].get("action") in BINDING_ACTIONS else None)
+    elif own:
         guard.last_run = guard.last_run or time
         if any(each.get("action") in BINDING_ACTIONS for each in own):
             guard.last_refusal = guard.last_refusal or time
-    elif guard.last_run is None and time >= changed:
+    elif guard.last_run is None and time >= begin:
         guard.calls, guard.first_call = guard.calls + 1, time
         not_run = as_object(run.header.get("not_run"))  # each reason has its hooks
         if not_run and not any(name in names for names in not_run.values() if isinstance(names, list)):
             guard.silent_since = time
 
 
+def _approved(hook: Hook, project: Project) -> str:
+    """Return when a project's hook was approved here, in the form of a record's time; "" for any other."""
+    last = project.last_approved(hook) if hook.layer in UNTRUSTED_LAYERS else None
+    return _time(project.store.approved[last]["time"]) if last is not None else ""
+
+
 def _changed(path: str) -> str:
-    """Return when a config file changed, in the form of a record's time; "" if it is gone."""
+    """Return when a config file changed, in the same form; "" if it is gone."""
     try:
-        return datetime.fromtimestamp(os.path.getmtime(path), UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return _time(os.path.getmtime(path))
     except OSError:
         return ""
+
+
+def _time(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
 
 
 # --- proofs

@@ -24,57 +24,36 @@ if TYPE_CHECKING:
 # Returns the names to offer, each with a short help.
 Names = Callable[[], Iterable[tuple[str, str]]]
 
-# What people type -> the command that they mean.
+# A command -> what people type for it.
 SYNONYMS = {
-    "agents": "status",
-    "approve": "trust",
-    "bench": "try COMMAND --repeat N",
-    "check": "validate",
-    "config completion": "completion",
-    "connect": "install",
-    "create": "new",
-    "delete": "remove",
-    "deny": "disable",
-    "describe": "explain",
-    "disconnect": "uninstall",
-    "dry-run": "try",
-    "dump": "config show",
-    "events": "help events",
-    "forget": "trust --forget",
-    "generate": "new",
-    "history": "log",
-    "hooks": "list",
-    "info": "status",
-    "lint": "validate",
-    "logs": "log",
-    "ls": "list",
-    "matchers": "help matchers",
-    "metrics": "stats",
-    "mute": "disable",
-    "off": "disable",
-    "on": "enable",
-    "pause": "disable --all",
-    "ps": "status",
-    "recipes add": "add",
-    "recipes remove": "remove",
-    "recipes update": "update",
-    "reject": "disable",
-    "resume": "enable --all",
-    "rm": "remove",
-    "run": "try",
-    "schema": "config schema",
-    "setup": "init",
-    "show": "config show",
-    "start": "init",
-    "unblock": "enable",
-    "unpause": "enable --all",
-    "untrust": "trust --forget",
-    "upgrade": "update",
-    "upgrade-recipes": "update",
-    "verify": "validate",
-    "version": "--version",
-    "view": "config show",
-    "wire": "install",
+    "--version": ("version",),
+    "add": ("recipes add",),
+    "completion": ("config completion",),
+    "config schema": ("schema",),
+    "config show": ("dump", "show", "view"),
+    "disable": ("deny", "mute", "off", "reject"),
+    "disable --all": ("pause",),
+    "enable": ("on", "unblock"),
+    "enable --all": ("resume", "unpause"),
+    "explain": ("describe",),
+    "help events": ("events",),
+    "help matchers": ("matchers",),
+    "init": ("setup", "start"),
+    "install": ("connect", "wire"),
+    "list": ("hooks", "ls"),
+    "log": ("history", "logs"),
+    "new": ("create", "generate"),
+    "remove": ("delete", "recipes remove", "rm"),
+    "stats": ("metrics",),
+    "status": ("agents", "info", "ps"),
+    "test": ("recipes test",),
+    "trust": ("approve",),
+    "trust --forget": ("forget", "untrust"),
+    "try": ("dry-run", "run"),
+    "try COMMAND --repeat N": ("bench",),
+    "uninstall": ("disconnect",),
+    "update": ("recipes update", "upgrade", "upgrade-recipes"),
+    "validate": ("check", "lint", "verify"),
 }
 
 # An option -> what people type for it; only a command's own options are proposed.
@@ -95,8 +74,20 @@ OPTION_SYNONYMS = {
     "--yes": ("--force", "--assume-yes", "--no-input", "--non-interactive"),
 }
 
-# Commands to search for an option that another one lacks.
-WITH_OPTIONS = ("log", "stats", "list", "test", "try", "explain", "doctor", "validate", "disable", "install")
+# A command and an option that it lacks -> what has that.
+ELSEWHERE = {
+    ("doctor", "--measure"): "`hookrun conformance` measures agents",
+    ("explain", "--run"): "another command runs the hooks: see `hookrun help try`",
+    ("list", "--agent"): "`hookrun explain` has it",
+    ("list", "--event"): "`hookrun explain` shows the hooks of one",
+    ("list", "--hook"): "`hookrun explain` has it",
+    ("report", "--open"): "open the file that it names",
+    ("report", "--replay"): "`hookrun replay` shows the differences",
+    ("serve", "--json"): "`hookrun status --json` has the servers",
+    ("test", "--hook"): "`-k` selects tests by a hook, too",
+    ("update", "--replace"): "remove the tests that you have changed first",
+    ("why", "--hook"): "`hookrun log` has it",
+}
 
 EXTRA = re.compile(r"Got unexpected extra (arguments?) \(([^`]*)\)\.?$")
 
@@ -152,8 +143,8 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
         fault, _, hint = text.partition("\nhint: ")
         if not hint.startswith("did you mean"):  # an option of the tried command, as in `rm -rf build`
             return f"{fault}\nhint: quote the command line: `hookrun try {shlex.quote(' '.join(argv[1:]))}`"
-    if isinstance(error, click.NoSuchOption) and (argv[0], error.option_name) == ("explain", "--run"):
-        return "unknown option `--run`\nhint: another command runs the hooks: see `hookrun help try`"
+    if isinstance(error, click.NoSuchOption) and (elsewhere := ELSEWHERE.get((argv[0], error.option_name))):
+        return f"unknown option `{error.option_name}`\nhint: {elsewhere}"
     if "\nhint: " in text:
         return text
     called = f"hookrun {argv[0]}" if argv and argv[0] in COMMANDS else "hookrun"
@@ -165,7 +156,8 @@ def usage_message(error: click.UsageError, argv: Sequence[str]) -> str:
 def unknown_command(ctx: click.Context, name: str, commands: Iterable[str]) -> str:
     """Return the message for a group's unknown command."""
     root, group = ctx.find_root(), ctx.command_path
-    near, meant = closest(name, commands), SYNONYMS.get(f"{group} {name.lower()}".removeprefix(f"{root.info_name} "))
+    near, typed = closest(name, commands), f"{group} {name.lower()}".removeprefix(f"{root.info_name} ")
+    meant = next((command for command, others in SYNONYMS.items() if typed in others), None)
     if meant is not None and (near is None or near.lower() != name.lower()):
         near, group = meant, str(root.info_name)
     hint = suggest(near, f"`{ctx.command_path} --help` lists the commands", lambda near: f"`{group} {near}`")
@@ -176,9 +168,7 @@ def _text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx is not None else []
         options = [name for each in params for name in each.opts]
-        near = _option_meant(error.option_name, options)
-        other = None if near else _command_with(error.option_name, error.ctx)
-        hint = suggest(near, f"`hookrun {other}` has it" if other else None, "`{}`".format)
+        hint = suggest(_option_meant(error.option_name, options), None, "`{}`".format)
         return f"unknown option `{escape(error.option_name)}`" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, click.BadOptionUsage):
         return f"option `{error.option_name}` needs a value" if "requires" in error.message else _plain(error.message)
@@ -191,7 +181,7 @@ def _text(error: click.UsageError) -> str:
         if isinstance(kind, click.Choice):
             value = message.partition("'")[2].partition("' is not one of")[0]
             choices = list(map(str, kind.choices))
-            hint = did_you_mean(value, choices)
+            hint = did_you_mean(value, choices, getattr(kind, "hint", None))
             message = f"{quote(value)} is not one of {', '.join(choices)}" + (f"\nhint: {hint}" if hint else "")
         message = _plain(
             message.replace("a valid float", "a number")
@@ -217,20 +207,6 @@ def _option_meant(typed: str, options: list[str]) -> str | None:
             return option
     near = closest(typed.strip("-"), [option.strip("-") for option in options if option.startswith("--")])
     return f"--{near}" if near else None
-
-
-def _command_with(option: str, ctx: click.Context | None) -> str | None:
-    group = ctx.find_root().command if ctx is not None else None
-    if ctx is None or not isinstance(group, click.Group):
-        return None
-    found = []
-    for name in WITH_OPTIONS:
-        command = group.get_command(ctx, name)
-        if command is not None and any(option in param.opts for param in command.params):
-            found.append(name)
-    if "log" in found and ctx.info_name == "why":
-        return "log"  # it shows the runs to choose from
-    return found[0] if len(found) == 1 else None  # an option of most commands suggests none of them
 
 
 def _parameter_name(error: click.BadParameter) -> str:
@@ -348,7 +324,7 @@ FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 # A parameter of any command -> what is offered for it.
 BY_NAME: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("agent", "agents"), AGENT),
-    **dict.fromkeys(("config", "ctx", "db", "source"), FILE),
+    **dict.fromkeys(("config", "ctx", "source"), FILE),
     **dict.fromkeys(("probe", "project"), DIRECTORY),
     **dict.fromkeys(("hook", "hooks"), HOOK),
     **dict.fromkeys(("recipe", "recipes"), RECIPE),

@@ -10,12 +10,7 @@ from collections.abc import Collection, Iterator
 import click
 
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import (
-    agents_named,
-    command,
-    report_options,
-    user_is_present,
-)
+from hookrun.cli.commands import agents_named, command, report_options, user_is_present
 from hookrun.cli.connecting import connect, connect_missing, events_of
 from hookrun.cli.install import SECOND, choose_agents, installed_agents, review_hooks
 from hookrun.cli.printing import CommandReport, choose, confirm, count, is_interactive, print_line
@@ -28,19 +23,9 @@ from hookrun.core.files import relative_path
 from hookrun.core.text import one_of
 from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.recipes import catalog
-from hookrun.scaffold.configured_recipes import (
-    ADDED,
-    ConfiguredRecipes,
-    kinds,
-    suggest,
-    template_language,
-)
+from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
-from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
-
-# The choice of a hook from a template.
-CUSTOM = "custom"
-
+from hookrun.scaffold.new_hook import LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 
 # --- hookrun init
 
@@ -74,8 +59,7 @@ def init_command(
     and whether to go ahead. Without a terminal, or with --yes, it takes the defaults: the recipes that suit the project
     (none if it has hooks already) and the agents on PATH. Only you can approve hooks, at a terminal.
 
-    --recipe custom writes a hook of your own from a template, with its tests, as hookrun new does. Nothing is
-    overwritten; a second run changes nothing.
+    Nothing is overwritten; a second run changes nothing. hookrun new writes a hook of your own.
     """
     if no_install and agents:
         raise click.UsageError("give --agent or --no-install, not both")
@@ -86,16 +70,13 @@ def init_command(
     chosen = list(dict.fromkeys(recipes))
     if not chosen:
         chosen = setup.ask_recipes() if asks else setup.default_recipes()
-    if CUSTOM in chosen:
-        setup.own = plan_hook(HookTemplateRequest(setup.language), setup.config_file)
     for each in chosen:
-        if each != CUSTOM:
-            proposed = each in catalog.of_level("standard") and each not in recipes
-            setup.recipes.add(catalog.find(each), {}, level="standard" if proposed else "")
+        proposed = each in catalog.of_level("standard") and each not in recipes
+        setup.recipes.add(catalog.find(each), {}, level="standard" if proposed else "")
     found = [] if no_install else agents_named(agents) if agents else installed_agents()
     if asks and found and not agents:
         found = choose_agents("Agents to connect", found)
-    if asks and not (setup.names or setup.included or found):
+    if asks and not (setup.recipes.names(ADDED) or setup.included or found):
         print_line("\nNothing to add and no agent to connect.")
         return
     if asks:
@@ -118,14 +99,12 @@ def _refuse_home(report: CommandReport, *, asks: bool, agreed: bool) -> None:
 
 
 class Setup:
-    """The hooks for one config file, `own` and `recipes`, and the agents to connect."""
+    """The recipes for one config file, and the agents to connect."""
 
     def __init__(self, config_file: DeclarationFile, report: CommandReport) -> None:
         self.report = report
-        self.language = template_language(config_file.root)
         self.config_file = config_file
         self.recipes = ConfiguredRecipes(config_file)
-        self.own: HookPlan | None = None
         self.included: list[str] = []
 
     # --- what to write
@@ -169,29 +148,20 @@ class Setup:
         print_line(f"Setting up hookrun in {self.config_file.root}{f', a {found} project' if found else ''}.")
         offered = [name for name in suggest(self.config_file.root) if name not in self.recipes.declared()]
         options = [(name, catalog.find(name).summary) for name in offered]
-        options.append((CUSTOM, f"A hook of your own to start from, in {self.language}, with tests."))
         question = "Hooks to add (`hookrun recipes` lists more)"
         return choose(question, ("HOOK", "WHAT IT DOES"), options, self.default_recipes())
 
     @property
-    def names(self) -> list[str]:
-        """The names of the hooks to write."""
-        return [*([self.own.name] if self.own is not None else ()), *self.recipes.names(ADDED)]
-
-    @property
     def _changes(self) -> list[FileChange]:
         """The files to write, the config file last."""
-        if not (self.names or self.included):
-            return []
-        return [*(self.own.files if self.own is not None else ()), *self.recipes.changes]
+        return self.recipes.changes if self.recipes.names(ADDED) or self.included else []
 
     def confirm(self, agents: list[Agent]) -> None:
         """Ask whether to go ahead. Raises click.Abort."""
-        names = self.names
         steps = [f"include {one_of(self.included, 'and')}"] if self.included else []
-        if names:
-            steps.append(f"write {count(len(names), 'hook')} to {relative_path(self.config_file.path)} and approve")
-            steps[-1] += " them" if len(names) > 1 else " it"
+        if chosen := sum(each.state == ADDED for each in self.recipes.statuses):  # the list has no part of a recipe
+            steps.append(f"write {count(chosen, 'hook')} to {relative_path(self.config_file.path)} and approve")
+            steps[-1] += " them" if chosen > 1 else " it"
         if agents:
             steps.append(f"connect {one_of([agent.DISPLAY_NAME for agent in agents], 'and')}")
         text = ", then ".join(steps)
@@ -212,7 +182,7 @@ class Setup:
 
     def write(self, agents: list[Agent], *, agents_missing: bool) -> None:
         """Write and approve the hooks, run their tests, connect the agents, and report what remains."""
-        report, changes, names = self.report, self._changes, self.names
+        report, changes, names = self.report, self._changes, self.recipes.names(ADDED)
         apply_all(changes)
         for status in self.recipes.statuses:
             if report.as_json or status.state != ADDED:
@@ -220,43 +190,32 @@ class Setup:
         if changes:
             report.show_written(changes)
             note_reach(self.config_file, report)
-        needs_build = self.own is not None and bool(self.own.build)
-        if not (report.as_json or needs_build):
+        if not report.as_json:
             approve_written(self.config_file.root, names, changes, report)
-        if self.config_file.is_new and not needs_build:  # a project's other hooks may run only when approved
-            self._test(changes)
         failed = connect(agents, "user", report, trust=user_is_present(report))
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
         report.next_steps(self._next_steps(approved=approved, failed=failed))
 
-    def _test(self, changes: Collection[FileChange]) -> None:
-        from hookrun.testing.case_runner import run_cases
-        from hookrun.testing.cases import load
-
-        files = [load(each.path) for each in changes if each.path.endswith(CASES_SUFFIX)]
-        if files:
-            done = run_cases(files, directory=self.config_file.root)
-            total = len(done.results)
-            self.report.note(f"tests: {total - done.failed} of {total} passed")
-
     def _next_steps(self, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
-        report, own = self.report, self.own
-        if own is not None:
-            _warn_of_program(own, report)
-        yield from next_steps(self.config_file.root, own, report, approved=approved)
+        yield from next_steps(self.config_file.root, self.report, approved=approved)
         for agent in failed:
             yield (f"hookrun install {agent}", "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
-            yield (
-                shlex.join(("hookrun", "try", "rm -rf /usr")),
-                "show what each hook says to a command",
-            )
+            yield "hookrun test", "runs the tests of the hooks"
+            yield shlex.join(("hookrun", "try", "rm -rf /usr")), "show what each hook says to a command"
         yield "hookrun doctor", "check that every agent runs the hooks"
+        yield "hookrun help new", "show how to write a hook of your own"
 
 
 # --- hookrun new
+
+
+class TemplateLanguage(click.Choice[str]):
+    """A language of templates; the error for another one says how to use that."""
+
+    hint = "for another language, put your program in place of the script of `--lang sh`, and name it in `command`"
 
 
 @command(
@@ -265,9 +224,7 @@ class Setup:
     "new check-edits --lang python --event post_tool_use --matcher 'write|edit'",
 )
 @click.argument("name")
-@click.option(
-    "--lang", type=click.Choice(list(LANGUAGES)), help="The language; default by the project's files, else sh."
-)
+@click.option("--lang", type=TemplateLanguage(LANGUAGES), help="The language; default by the project's files, else sh.")
 @click.option(
     "--event", metavar="EVENT", help="The event, by any of its names; default pre_tool_use, or the example's."
 )
@@ -298,8 +255,7 @@ def new_command(
     """  # noqa: D301  # click reads the backspace
     config_file = project_file(report.at.directory, report.at.home)
     language = lang or template_language(config_file.root)
-    request = HookTemplateRequest(language, event, matcher, name, serve)
-    made = plan_hook(request, config_file)
+    made = plan_hook(HookTemplateRequest(language, name, event, matcher, serve), config_file)
     changes = [*made.files, *config_file.changes()]
     if report.dry_run:
         report.show_diff(changes)
@@ -312,21 +268,19 @@ def new_command(
     if made.stub:
         where = relative_path(made.stub)
         report.note(f"{where} blocks nothing yet: write its check; once its tests pass, `hookrun test` enforces it")
-    _warn_of_program(made, report)
+    if shutil.which(made.program) is None:
+        report.warn(f"command not found: `{made.program}`, which {made.name} needs")
     approved = False
     if made.build:
         report.add_approvals((), [made.name])
     else:
         approved = approve_written(config_file.root, [made.name], changes, report)
-    report.next_steps(next_steps(config_file.root, made, report, approved=approved))
+    report.next_steps(next_steps(config_file.root, report, made, approved=approved))
 
 
-def _warn_of_program(made: HookPlan, report: CommandReport) -> None:
-    if shutil.which(made.program) is None:
-        report.warn(f"command not found: `{made.program}`, which {made.name} needs")
-
-
-def next_steps(root: str, made: HookPlan | None, report: CommandReport, *, approved: bool) -> Iterator[tuple[str, str]]:
+def next_steps(
+    root: str, report: CommandReport, made: HookPlan | None = None, *, approved: bool
+) -> Iterator[tuple[str, str]]:
     """Yield the commands that finish a project's hooks, `made` from a template or others."""
     if os.path.realpath(report.at.directory) != os.path.realpath(root):
         yield f"cd {relative_path(root)}", "go to the project's root"

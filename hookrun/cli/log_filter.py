@@ -32,16 +32,11 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S"
 # How much older than its successors a record may be after the clock was set back.
 DISORDER = timedelta(hours=1)
 
-SCOPE = (
+OPTIONS = (
     click.option("--since", metavar="WHEN", help="Only runs since then: 2h, 3d, 14:30, yesterday, 2026-11-22."),
+    click.option("--until", metavar="WHEN", help="Only runs until then, in the same form."),
     click.option("--project", metavar="DIR", help="Only runs in this project, by directory or name; default this one."),
     click.option("--all-projects", is_flag=True, help="Runs in all projects."),
-    in_workspace,
-)
-OPTIONS = (
-    *SCOPE[:1],
-    click.option("--until", metavar="WHEN", help="Only runs until then, in the same form."),
-    *SCOPE[1:-1],
     click.option("--agent", metavar="NAME", help="Only runs for this agent."),
     click.option("--session", metavar="ID", help="Only runs of sessions whose id begins with this."),
     click.option("--event", metavar="EVENT", help="Only runs for this event, by any of its names."),

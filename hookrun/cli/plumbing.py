@@ -7,8 +7,8 @@ import sys
 
 import click
 
-from hookrun.cli.commands import Workspace, command, json_option
-from hookrun.cli.printing import print_json, print_line
+from hookrun.cli.commands import Workspace, command
+from hookrun.cli.printing import print_line
 from hookrun.core.state import make_private_dir, named_home
 from hookrun.fire.command import TAKE_VALUE, WIRED, main
 from hookrun.launch import launcher_file
@@ -56,10 +56,7 @@ def fire_command(ctx: click.Context, arguments: list[str]) -> None:
 @click.option("--socket", hidden=True)
 @click.option("--idle", type=click.FloatRange(min=0.1), hidden=True)
 @click.option("--home", hidden=True)
-@json_option
-def serve_command(
-    home: str | None, socket: str | None, idle: float | None, *, stop: bool, foreground: bool, as_json: bool
-) -> None:
+def serve_command(home: str | None, socket: str | None, idle: float | None, *, stop: bool, foreground: bool) -> None:
     """Show or stop the server that runs hooks for agents.
 
     An agent's first run starts it. It keeps Python loaded, so that a run costs a tenth, and ends after 15 minutes
@@ -73,9 +70,11 @@ def serve_command(
     if foreground:
         _serve(home, socket, idle)
     elif stop:
-        _stop(home, as_json=as_json)
+        _stop(home)
     else:
-        _show(home, as_json=as_json)
+        from hookrun.launch.running import describe
+
+        print_line(describe(home)[1] or "not used; `hookrun install` writes the launchers that use it")
 
 
 def _serve(home: str, socket: str | None, idle: float | None) -> None:
@@ -103,26 +102,13 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
         raise click.ClickException(failure)
 
 
-def _stop(home: str, *, as_json: bool) -> None:
+def _stop(home: str) -> None:
     from hookrun.launch.running import running_servers
 
     servers = running_servers(home)
     for server in servers:
         if not server.stop():
             raise click.ClickException(f"the server (pid {server.pid}) cannot be ended\nhint: see `ps -p {server.pid}`")
-        if not as_json:
-            print_line(f"stopped the server (pid {server.pid})")
-    if as_json:
-        print_json({"stopped": [server.pid for server in servers]})
-    elif not servers:
+        print_line(f"stopped the server (pid {server.pid})")
+    if not servers:
         print_line("no server is running")
-
-
-def _show(home: str, *, as_json: bool) -> None:
-    from hookrun.launch import running
-
-    if as_json:
-        servers = [server.to_json() for server in running.running_servers(home)]
-        print_json({"warm": running.warm_setting(home), "servers": servers, "failure": running.last_failure(home)})
-    else:
-        print_line(running.describe(home)[1] or "not used; `hookrun install` writes the launchers that use it")

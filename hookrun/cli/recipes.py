@@ -7,16 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from hookrun.cli.commands import (
-    FAILED,
-    Workspace,
-    color_option,
-    command,
-    epilog,
-    in_workspace,
-    json_option,
-    report_options,
-)
+from hookrun.cli.commands import Workspace, color_option, command, epilog, in_workspace, json_option, report_options
 from hookrun.cli.connecting import connect_missing, events_of
 from hookrun.cli.printing import CommandReport, json_text, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
@@ -188,17 +179,16 @@ def add_command(
     "update",
     "update",
     "update no-force-push --dry-run",
-    "update protect-hooks --user --replace",
+    "update protect-hooks --user",
 )
 @click.argument("declared_recipe", metavar="[RECIPE]", required=False)
-@click.option("--replace", is_flag=True, help="Replace tests of recipes that you have changed.")
 @user_option
 @report_options
-def update_command(declared_recipe: str | None, report: CommandReport, *, replace: bool, user: bool) -> None:
+def update_command(declared_recipe: str | None, report: CommandReport, *, user: bool) -> None:
     """Update RECIPE, or all recipes of the project, to the newest version; fetch the configs that `include` names.
 
-    Your options and fields stay. The difference between a recipe's versions is shown. Included configs are fetched
-    from their git repositories only here, never when hooks run.
+    Your options, fields and changed tests stay. The difference between a recipe's versions is shown. Included configs
+    are fetched from their git repositories only here, never when hooks run.
     """
     recipes, name = _open(report, user=user), declared_recipe
     declared = recipes.declared()
@@ -208,7 +198,7 @@ def update_command(declared_recipe: str | None, report: CommandReport, *, replac
         where = relative_path(recipes.config_file.path)
         raise click.ClickException(f"{where} has no recipe {quote(name)}\nhint: {hint}")
     for each in [name] if name is not None else list(declared):
-        recipes.update(each, replace=replace)
+        recipes.update(each)
     includes = _git_includes(report.at, user=user) if name is None else []
     for include in includes:
         recipes.statuses.append(_fetched(include, report))
@@ -277,30 +267,6 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
             report.next_steps(_next_steps(recipes, report))
 
 
-@command(
-    "test",
-    "recipes test",
-    "recipes test protect-files no-force-push",
-    note="Exit status: 0 all tests passed, 1 otherwise.",
-    short_help="Run the tests that recipes come with.",
-)
-@click.argument("recipes", metavar="[RECIPE]...", nargs=-1)
-@json_option
-def test_recipes_command(recipes: tuple[str, ...], *, as_json: bool) -> int:
-    """Run the tests that the recipes named, or all, come with, each in a directory of its own.
-
-    They test hookrun's form of a recipe, not your configuration: hookrun test tests that.
-    """
-    from hookrun.cli.test import report_run  # rarely needed, with all that runs hooks
-    from hookrun.testing.cases import load
-    from hookrun.testing.sandbox import config_from_data
-
-    found = [catalog.find(name) for name in dict.fromkeys(recipes or catalog.names())]
-    config = config_from_data({"hooks": [dict(hook) for recipe in found for hook in recipe.hooks]})
-    files = [load(catalog.cases_path(recipe.name), recipe.name) for recipe in found]
-    return 0 if report_run(files, config, as_json=as_json) else FAILED
-
-
 def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[tuple[str, str]]:
     config_file = recipes.config_file
     own = config_file.layer == "user"
@@ -316,17 +282,13 @@ def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[t
 
 @click.group(
     "recipes",
-    epilog=epilog(
-        "recipes list",
-        "recipes show protect-hooks",
-        "recipes test protect-hooks",
-    ),
+    epilog=epilog("recipes list", "recipes show protect-hooks"),
     invoke_without_command=True,
     params=[color_option()],
-    commands=[list_recipes_command, show_recipe_command, test_recipes_command],
+    commands=[list_recipes_command, show_recipe_command],
 )
 @click.pass_context
 def recipes_command(ctx: click.Context) -> None:
-    """List, show and test ready-made hooks. Without a command it lists them."""
+    """List and show ready-made hooks. Without a command it lists them."""
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_recipes_command)

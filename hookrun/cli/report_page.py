@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import webbrowser
 from base64 import b64encode
 from collections import Counter
 from datetime import UTC, datetime
@@ -20,9 +19,6 @@ from hookrun.cli.stats import AllHookStats, HookStats, metrics_of
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
 from hookrun.core.state import STATE_DIR, make_private_dir
-from hookrun.core.text import quote
-from hookrun.observe.database import ObserverDatabase
-from hookrun.observe.spool import default_path
 
 PAGE = os.path.join(os.path.dirname(__file__), "report_page.html")
 # Limits on what the page lists, the newest: it says how many there are beyond.
@@ -36,15 +32,13 @@ BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 OBJECTIONS = frozenset({"block", "skip", "stop", "ask"})
 
 
-@command("report", "report --open", "report --since 7d --all-projects --html report.html", "report --json")
+@command("report", "report", "report --since 7d --all-projects --html report.html", "report --json")
 @click.option(
     "--html", "path", metavar="FILE", help="Write the page to this file; default: one in your home directory."
 )
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
-@click.option("--replay", metavar="FILE", help="Show the differences of a replay, the output of its `--json`.")
 @filter_options
 @json_option
-def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: str | None, as_json: bool) -> None:
+def report_command(*, runs: RunFilter, path: str | None, as_json: bool) -> None:
     """Write a page about the runs of this project: when hooks ran, how long, what they blocked and why, what failed.
 
     It is one file without links to the network.
@@ -54,8 +48,7 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
     if not events:
         runs.require_known_hook()
     found = data.to_dict()
-    found["replay"] = _differences(replay) if replay is not None else None
-    recorded = metrics_of(runs, ObserverDatabase(default_path(runs.home)))
+    recorded = metrics_of(runs)
     found["learned"] = recorded.learned() if recorded is not None else {}
     if as_json:
         print_json(found)
@@ -70,19 +63,6 @@ def report_command(*, runs: RunFilter, path: str | None, opens: bool, replay: st
     print_line(f"wrote {relative_path(file)}: {count(events, 'event')}")
     if not events:
         print_message(runs.why_nothing("report").removeprefix("hint: "), "hint")
-    if opens and not webbrowser.open(f"file://{file}"):
-        raise click.ClickException(f"no browser could be started\nhint: open {file}")
-
-
-def _differences(path: str) -> object:
-    try:
-        with open(path, "rb") as file:
-            return orjson.loads(file.read())["differences"]
-    except OSError as error:
-        raise click.BadParameter(f"{quote(path)}: {error.strerror}", param_hint="--replay") from None
-    except (ValueError, LookupError, TypeError):
-        hint = "hint: give the output of a replay with --json"
-        raise click.BadParameter(f"{quote(path)} is no report of a replay\n{hint}", param_hint="--replay") from None
 
 
 def page(data: Record) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -15,7 +14,6 @@ from hookrun.cli.printing import print_json, print_table, shortened
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import matches
 from hookrun.core.files import relative_path
-from hookrun.core.text import quote
 from hookrun.observe.context_fields import iso
 from hookrun.observe.costs import Cost, money
 from hookrun.observe.database import ObserverDatabase
@@ -43,22 +41,16 @@ OF_METRICS = frozenset({"since", "session", "project", "all_projects"})
 @command("stats", "stats", "stats --since 7d --json", "stats --all-projects --agent claude")
 @filter_options
 @json_option
-@click.option("--db", metavar="FILE", help="Read metrics from this database instead of the home directory's.")
-def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
+def stats_command(*, runs: RunFilter, as_json: bool) -> None:
     """Show how often each hook ran and failed, and how long it took; then what Python programs and recipes recorded.
 
     Hook runs come from the log, those of this project. Metrics are sessions, quality, tools, costs, errors and their
     fixes, of all projects, and what was learned in this one; other filters than --since, --session and --project leave
     them out.
     """
-    if db is not None and not os.path.lexists(db):
-        raise click.ClickException(
-            f"--db: no such file: {quote(db)}\nhint: name the file that ObserverDatabase(...) was given"
-        )
-    store = ObserverDatabase(db if db is not None else default_path(runs.home))
     metrics: dict[str, object] = {}
     sections: list[Section] = []
-    if (report := metrics_of(runs, store)) is not None:
+    if (report := metrics_of(runs)) is not None:
         metrics = report.to_dict()
         sections = [section for section in _metrics(report) if section[2]]
     hooks, own = _hook_stats(runs)
@@ -78,10 +70,11 @@ def stats_command(*, runs: RunFilter, db: str | None, as_json: bool) -> None:
         click.echo(f"no matching entries\n{runs.why_nothing('stats')}")
 
 
-def metrics_of(runs: RunFilter, store: ObserverDatabase) -> MetricsReport | None:
+def metrics_of(runs: RunFilter) -> MetricsReport | None:
     """Return what Python programs and recipes recorded, None with a filter that it does not have."""
     if not runs.given.keys() <= OF_METRICS:
         return None
+    store = ObserverDatabase(default_path(runs.home))
     with store.as_store_errors():
         return collect(store, session_id=runs.given.get("session"), days=runs.days(), project=runs.project)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,6 @@ from hookrun.cli.printing import (
     print_message,
     print_problems,
 )
-from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.files import relative_path
 from hookrun.core.text import one_of, quote
 from hookrun.edit.file_change import apply_all
@@ -31,7 +29,6 @@ from hookrun.testing.case_runner import run_cases
 from hookrun.testing.cases import Case, CaseFile, NoCaseFileError, find_case_files, load, select_cases, until_changed
 from hookrun.testing.report import as_json as results_as_json, as_junit, report_lines, styled
 from hookrun.testing.results import CaseRun, Coverage, TestRun
-from hookrun.testing.sandbox import CaseConfig
 
 # Limit on the changed files that `--watch` names.
 MAX_NAMED = 3
@@ -54,25 +51,6 @@ class TestOptions:
     junit: str | None
     as_json: bool
     verbose: bool
-    hook: str | None
-
-    @property
-    def filters(self) -> str:
-        """The options that select only some tests."""
-        options = {"-k": self.pattern, "--hook": self.hook}
-        return " ".join(f"{option} {quote(value)}" for option, value in options.items() if value is not None)
-
-    def keep(self, run: CaseRun) -> bool:
-        """Return whether the filters keep a test's run: by possible hooks."""
-        if run.config is None:
-            return True
-        context = ConditionEvaluator({**run.case.context, "event": run.event})
-        return self.hook is None or any(
-            hook.name == self.hook
-            and run.event in hook.events
-            and (hook.matcher is None or context.tool_matches(hook.matcher))
-            for hook in run.config.hooks
-        )
 
 
 @command(
@@ -86,12 +64,11 @@ class TestOptions:
 )
 @click.argument("paths", nargs=-1)
 @click.option(
-    "-k", "pattern", metavar="PATTERN", help="Only tests whose file or name contains this, or matches this glob."
+    "-k", "pattern", metavar="PATTERN", help="Only tests whose file, name or hook contains this, or matches this glob."
 )
 @click.option(
     "-j", "at_once", type=click.IntRange(1, 256), help="Hooks to run in parallel. Default: 4 per core, at most 32."
 )
-@click.option("--hook", metavar="NAME", help="Only tests of this hook.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the tests that pass, and what no test covers.")
 @click.option("--update", is_flag=True, help="Update the expected results with the actual ones.")
 @click.option("--watch", is_flag=True, help="Run again whenever a file that matters changes, until Ctrl-C.")
@@ -154,8 +131,8 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     """Run the tests once and report. Raises click.ClickException if there are none."""
     files = [load(path) for path in find_case_files(options.paths)]
     cases = select_cases(files, options.pattern)
-    tested = _run_shown(files, cases, at_once=options.at_once, keep=options.keep)
-    _require_tests(tested, files, options.filters)
+    tested = _run_shown(files, cases, options.at_once)
+    _require_tests(tested, files, options.pattern)
     coverage = Coverage(tested.results)
     if options.update:
         from hookrun.testing.update import update  # rarely needed
@@ -167,7 +144,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
         good = False
     asked = options.fail_under is not None
     # Unasked, a part of the tests says nothing about coverage.
-    shown = coverage if asked or not options.filters else None
+    shown = coverage if asked or options.pattern is None else None
     if options.as_json:
         print_json(results_as_json(tested, shown, ok=good))
     else:
@@ -179,14 +156,7 @@ def _once(options: TestOptions) -> tuple[TestRun, bool]:
     return tested, good
 
 
-def _run_shown(
-    files: list[CaseFile],
-    cases: list[Case],
-    *,
-    at_once: int | None = None,
-    config: CaseConfig | None = None,
-    keep: Callable[[CaseRun], bool] = lambda _: True,
-) -> TestRun:
+def _run_shown(files: list[CaseFile], cases: list[Case], at_once: int | None) -> TestRun:
     """Run these cases with a progress bar, and print their configs' errors."""
     failed = 0
 
@@ -197,32 +167,20 @@ def _run_shown(
 
     with ProgressBar("tests") as bar:
         where = Workspace().directory
-        tested = run_cases(
-            files, cases, at_once=at_once, config=config, directory=where, keep=keep, on_begin=bar.begin, on_ran=report
-        )
+        tested = run_cases(files, cases, at_once=at_once, directory=where, on_begin=bar.begin, on_ran=report)
     print_problems(tested.config_problems)
     return tested
 
 
-def report_run(files: list[CaseFile], config: CaseConfig, *, as_json: bool) -> bool:
-    """Run these files' cases with a config, report, and return whether all passed."""
-    tested = _run_shown(files, select_cases(files, None), config=config)
-    if as_json:
-        print_json(results_as_json(tested, None, ok=tested.ok))
-    else:
-        print_lines(styled(report_lines(tested, None)))
-    return tested.ok
-
-
-def _require_tests(tested: TestRun, files: list[CaseFile], filters: str) -> None:
+def _require_tests(tested: TestRun, files: list[CaseFile], pattern: str | None) -> None:
     """Raise click.ClickException if no test ran and nothing else explains it."""
     if tested.results or tested.problems:
         return
     if not files:
         endings = "*.hooktest.yaml, *.hooktest.yml or *.hooktest.json"
         raise click.ClickException(f"no tests here\nhint: `hookrun new` writes some; tests are files named {endings}")
-    if filters:
-        raise click.ClickException(f"no tests match {filters}\nhint: `hookrun test` runs all tests")
+    if pattern is not None:
+        raise click.ClickException(f"no tests match -k {quote(pattern)}\nhint: `hookrun test` runs all tests")
     raise click.ClickException(f"no tests in {', '.join(file.shown for file in files)}")
 
 

@@ -39,7 +39,6 @@ from hookrun.trust import snapshots
 from hookrun.trust.digest import FROM_OTHERS, LABELS, PREFIX
 from hookrun.trust.project import Project, ProjectHook, refuse_if_run_by_agent
 from hookrun.trust.snapshots import Texts
-from hookrun.trust.store import RULE
 
 UNDECIDED = ("new", "changed")
 DECIDED = ("approved", "disabled")
@@ -310,9 +309,6 @@ def _facts_of(found: ProjectHook, project: Project) -> Iterator[str]:
     yield ""
     yield f"{hook.name}: {found.state}   ({relative_path(hook.source)}:{hook.line})"
     yield from (_field(title, value) for title, value in _facts(found, project))
-    last = project.last_approved(hook)
-    if last is not None and project.store.approved[last].get("rule", 1) != RULE:
-        yield "  note: approved by an older rule; an approval now covers all code that the hook runs or reads (`file`)"
 
 
 def _changes(found: ProjectHook, project: Project, texts: Texts) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from math import ceil
 from time import perf_counter
 
 import click
@@ -36,11 +38,10 @@ from hookrun.cli.printing import (
     shortened,
     warn,
 )
-from hookrun.cli.try_times import MAX_REPEAT, Times, figures, percentile
 from hookrun.core.events import REPLACEABLE, what_changes
-from hookrun.core.files import read_or_none
+from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.gate import with_end
-from hookrun.core.model import Hook, HookResult, Outcome, Verdict, as_object
+from hookrun.core.model import AnyHook, Hook, HookResult, Outcome, Verdict, as_object
 from hookrun.core.text import diff
 from hookrun.fire.command import REFUSED
 from hookrun.fire.dry_run import is_unapproved, runs_here
@@ -64,6 +65,8 @@ STYLES = {
 }
 DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
+# Limit on the runs of `--repeat`.
+MAX_REPEAT = 1000
 # Limit on the characters shown of a reason.
 MAX_TEXT = 300
 # Limit on the bytes of an existing file given to a hook as the content to write.
@@ -90,9 +93,7 @@ MAX_FILE = 1 << 20
 @click.option("--ctx", "source", metavar="FILE", help="The context as JSON, or the agent's own message; - is stdin.")
 @click.option("--agent", metavar="NAME", help="Try it as this agent would send it, and show what the agent gets.")
 @click.option("--hook", "hooks", metavar="NAME", multiple=True, help="Run only this hook; repeatable.")
-@click.option(
-    "--repeat", type=click.IntRange(1, MAX_REPEAT), metavar="N", help="Run N times; show the times, and advice."
-)
+@click.option("--repeat", type=click.IntRange(1, MAX_REPEAT), metavar="N", help="Run N times and show the times.")
 @click.option("--long", "is_long", is_flag=True, help="Also show what each hook read, wrote and changed.")
 @config_options
 def try_command(
@@ -182,7 +183,8 @@ class Trial:
         for name in names:
             hooks_named(name, hooks, self._sources.problems)
         self._skip = ",".join(hook.name for hook in hooks if names and hook.name not in names)
-        self._times = Times()
+        self._together: list[float] = []
+        self._times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)  # of each hook that ran
         self.fires: list[tuple[EventFire, Verdict]] = []
         self.inputs: dict[int, bytes] = {}
         self.problems: list[str] = []
@@ -200,10 +202,11 @@ class Trial:
         for fields in self._query.contexts:
             fire = EventFire(invocation, self._query.event)
             self.fires.append((fire, fire.run(dict(fields))))
-            self._times.add(runs_of(fire))
+            for run in filter(was_started, runs_of(fire)):
+                self._times[_identity(run.hook)].append(run.ms)
             if invocation.interrupted:
                 break
-        self._times.together.append((perf_counter() - began) * 1000)
+        self._together.append((perf_counter() - began) * 1000)
         self.problems, self.interrupted = [*invocation.problems, *invocation.kept], invocation.interrupted
 
     def _watch(self, jobs: list[tuple[Hook, bytes]], outcomes: list[Outcome]) -> None:
@@ -249,8 +252,6 @@ class Trial:
         unapproved = self._unapproved()
         if unapproved:
             print_message(runs_here(unapproved), "note")
-        for advice in self._times.advice() if self._repeated else ():
-            print_message(advice, "hint")
 
     def _transcript(self) -> Iterator[Line]:
         """Yield what each hook that was started read and wrote, and what was changed; an equal input only once."""
@@ -284,13 +285,14 @@ class Trial:
             word = "skipped" if is_unapproved(run.failure) else "failed"
         elif runs_in_background(run):
             word = "background"
-        times = self._times.of(run.hook)
+        times = self._times.get(_identity(run.hook), [])
+        is_unique = [name for name, _ in self._times].count(run.hook.name) <= 1
         shown = [run.ms if times else None]
         if self._repeated:
             shown = [percentile(times, 0.5), percentile(times, 0.95)]
         cells = [f"{each:.0f} ms" if each is not None else "" for each in shown]
         return [
-            self._times.label(run.hook),
+            run.hook.name if is_unique else f"{run.hook.name} ({relative_path(run.hook.location())})",
             word,
             *cells,
             "; ".join(shortened(each, MAX_TEXT) for each in _reasons(run)),
@@ -305,9 +307,10 @@ class Trial:
             by = fire.chain.ended_by if fire.chain is not None else None
             word = RESULTS.get(verdict.action, verdict.action)
             yield f"result{which}: {word}{f' by {by}' if by is not None else ''}", "bold"
-        if self._repeated and any(self._times.of(run.hook) for run in self._all_runs()):
-            together = self._times.together
-            yield f"times of {count(len(together), 'run')}, all hooks together: {figures(together)}", "dim"
+        if self._repeated and self._times:
+            half, most = (percentile(self._together, share) for share in (0.5, 0.95))
+            figures = f"min {min(self._together):.1f}, median {half:.1f}, p95 {most:.1f} ms"
+            yield f"times of {count(len(self._together), 'run')}, all hooks together: {figures}", "dim"
         if self._agent is not None:
             answer, status, degraded = self._answer()
             with_status = f", with exit status {status}" if status else ""
@@ -344,7 +347,7 @@ class Trial:
     def json(self) -> dict[str, object]:
         """Return the results as a JSON object."""
         answer, status, degraded = self._answer()
-        report: dict[str, object] = {
+        return {
             "event": self._query.event,
             "agent": self._agent.NAME if self._agent is not None else None,
             "calls": [
@@ -364,9 +367,6 @@ class Trial:
             "degraded": degraded,
             "problems": self.problems,
         }
-        if self._repeated:
-            report["advice"] = list(self._times.advice())
-        return report
 
     def _run_to_json(self, run: HookResult) -> dict[str, object]:
         data = {
@@ -381,12 +381,21 @@ class Trial:
             "stderr": run.outcome.stderr.decode("utf-8", "replace"),
             "exit": run.outcome.exit_code,
         }
-        times = self._times.of(run.hook)
+        times = self._times.get(_identity(run.hook), [])
         if self._repeated:
             figures = {"median_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}
             data |= {key: round(value, 1) if value is not None else None for key, value in figures.items()}
             data["runs"] = len(times)
         return data
+
+
+def _identity(hook: AnyHook) -> tuple[str, str]:
+    return hook.name, hook.location()
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """Return the nearest-rank percentile, or None without values."""
+    return sorted(values)[max(0, ceil(share * len(values)) - 1)] if values else None
 
 
 def _reasons(run: HookResult) -> Iterator[str]:

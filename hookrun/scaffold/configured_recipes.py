@@ -107,11 +107,8 @@ class ConfiguredRecipes:
             self.statuses.append(RecipeStatus(recipe.name, CURRENT if after == before else UPDATED))
         self._write_cases(recipe)
 
-    def update(self, name: str, *, replace: bool) -> None:
-        """Move a declared recipe to its newest version, keeping the user's fields and options.
-
-        Tests that were changed stay as they are, unless `replace` is set.
-        """
+    def update(self, name: str) -> None:
+        """Move a declared recipe to its newest version, keeping the user's fields, options and changed tests."""
         if not newest(name):
             self.statuses.append(RecipeStatus(name, GONE))
             return
@@ -125,7 +122,7 @@ class ConfiguredRecipes:
                 continue
             self.warnings += self.config_file.replace(index, {**entry, "recipe": f"{name}@{newest(name)}"})
             self.statuses.append(RecipeStatus(name, UPDATED, _difference(name, version)))
-        self._write_cases(catalog.find(name), replace=replace)
+        self._write_cases(catalog.find(name))
 
     def remove(self, name: str) -> None:
         """Remove a recipe, or the guards of a level, and their tests unless changed.
@@ -159,16 +156,15 @@ class ConfiguredRecipes:
         check_within(os.path.dirname(path), self.config_file.root)
         return path, existing(path)
 
-    def _write_cases(self, recipe: Recipe, *, replace: bool = False) -> None:
+    def _write_cases(self, recipe: Recipe) -> None:
         examples = _examples(recipe)
         if not examples:
             return
         path, now = self._cases_of(recipe.name)
         config = os.path.relpath(self.config_file.path, os.path.dirname(path))
         text = f"config: {config}\n{examples}"
-        digits, whole = _digits(text), f"`hookrun recipes test {recipe.name}` runs all its tests"
-        after = f"# Examples of the recipe {recipe.name}, {digits}: {whole}.\n{text}".encode()
-        if now.data is None or now.data == after or _is_unchanged(now.text()) or replace:
+        after = f"# Examples of the recipe {recipe.name}, {_digits(text)}: `hookrun test` runs them.\n{text}".encode()
+        if now.data is None or now.data == after or _is_unchanged(now.text()):
             self._cases.append(FileChange(path, now, after))
         else:
             self.statuses.append(RecipeStatus(os.path.basename(path), KEPT))

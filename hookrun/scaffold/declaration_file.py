@@ -18,7 +18,7 @@ from hookrun.config.discovery import LAYER_FILES, PROJECT_FILES, find
 from hookrun.config.document import YAML_SUFFIXES, Diagnostic, errors_in, parse
 from hookrun.config.parse import MAX_VALUES, KeyPath
 from hookrun.config.recipe_entries import explicit_names, validate_entry
-from hookrun.config.validate import Scope, unique_name
+from hookrun.config.validate import Scope
 from hookrun.core.files import is_within, relative_path
 from hookrun.core.state import CONFIG_DIR, make_private_dir
 from hookrun.core.text import UserError
@@ -69,10 +69,6 @@ class DeclarationFile:
     def named(self, name: str) -> bool:
         """Return whether a hook has this name."""
         return name in explicit_names(self.entries)
-
-    def unused(self, name: str) -> str:
-        """Return the name, with a number if a hook has it."""
-        return unique_name(name, Scope(self.layer, reserved=explicit_names(self.entries)))
 
     def add(self, entry: Mapping[str, object]) -> list[Diagnostic]:
         """Append a hook and return warnings about it. Raises ScaffoldError if it is invalid."""
@@ -298,17 +294,11 @@ def _extract(archive: bytes, directory: str) -> None:
     import tarfile  # rarely needed
 
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
-        members = [member for member in tar.getmembers() if not member.isdir()]
+        members = tar.getmembers()
         if sum(member.size for member in members) > MAX_BYTES:
             raise ScaffoldError(f"the repository has more than {MAX_BYTES >> 20} MiB of files\nhint: use a smaller one")
-        os.mkdir(directory, 0o700)
         for member in members:
-            content = tar.extractfile(member) if member.isfile() else None
-            if content is None:
+            if not (member.isfile() or member.isdir()):
                 raise ScaffoldError(f"the repository has a link, `{member.name}`\nhint: use one of plain files only")
-            path = os.path.join(directory, member.name)  # git allows no `..` in names
-            check_within(path, directory)
-            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-            mode = 0o700 if member.mode & 0o100 else 0o600
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-                file.write(content.read())
+        os.mkdir(directory, 0o700)
+        tar.extractall(directory, filter="data")

@@ -96,16 +96,16 @@ OTHERS = {"user_prompt_submit": "prompt", "stop": "stop", "subagent_stop": "stop
 
 @dataclass(frozen=True, slots=True)
 class HookTemplateRequest:
-    """The hook to make. `name` and `matcher` default to those of the event's template.
+    """The hook to make. `matcher` defaults to that of the event's template.
 
     The default event is that of the template with this name, else pre_tool_use. With `serve`, its program answers lines
     of JSON.
     """
 
     language: str
+    name: str
     event: str | None = None
     matcher: str | None = None
-    name: str | None = None
     serve: bool = False
 
 
@@ -139,7 +139,7 @@ def plan_hook(request: HookTemplateRequest, config_file: DeclarationFile) -> Hoo
     purpose = purpose_of(event, request.matcher)
     # A template does what its name says; a hook with another name is a stub.
     template = rf"{re.escape(PURPOSES[purpose].name)}(-\d+)?"
-    is_stub = request.name is not None and re.fullmatch(template, request.name) is None
+    is_stub = re.fullmatch(template, request.name) is None
     if is_stub and purpose == "file" and request.matcher is None:
         purpose = "command"  # most guards check commands
     is_stub = is_stub or purpose == "command"
@@ -188,12 +188,11 @@ def _looked_for(purpose: str, event: str) -> dict[str, str]:
 def _usual_event(request: HookTemplateRequest) -> str:
     """Return the event of a template requested by name alone, else that of most hooks."""
     examples = {each.name: each.event for each in PURPOSES.values() if request.matcher is None}
-    return examples.get(request.name or "", EVENT)
+    return examples.get(request.name, EVENT)
 
 
 def _entry(request: HookTemplateRequest, event: str, purpose: str, config_file: DeclarationFile) -> dict[str, object]:
-    template, language = PURPOSES[purpose], LANGUAGES[request.language]
-    name = request.name if request.name is not None else config_file.unused(template.name)
+    template, language, name = PURPOSES[purpose], LANGUAGES[request.language], request.name
     if not HOOK_NAME.fullmatch(name):
         raise ScaffoldError(f"invalid name {quote(name)}\nhint: use letters, digits, -, _ and .")
     if config_file.named(name):

@@ -65,15 +65,13 @@ def run_cases(
     at_once: int | None = None,
     config: CaseConfig | None = None,
     directory: str | None = None,
-    keep: Callable[[CaseRun], bool] = lambda _: True,
     on_begin: Callable[[int], object] = lambda _: None,
     on_ran: Callable[[CaseRun], object] = lambda _: None,
 ) -> TestRun:
     """Run the cases of these files, or only `cases`, and return their results. No hook outlives this.
 
-    At most `at_once` hooks run concurrently, many cases in several processes. `config` (from `config_from_data` or
-    `config_from_files`) and `directory` are as for CaseRunner. Only runs for which `keep` returns True are started;
-    `on_begin` is called with their number, `on_ran` with each finished one.
+    At most `at_once` hooks run concurrently, many cases in several processes. `config` and `directory` are as for
+    CaseRunner. `on_begin` is called with the number of runs, `on_ran` with each finished one.
     """
     files = list(files)
     started = monotonic()
@@ -81,7 +79,7 @@ def run_cases(
     width = at_once or min(MAX_PROCESSES, HOOKS_PER_CORE * (os.cpu_count() or 1))
     with closing(CaseRunner(width, config, directory)) as runner:
         prepared = (runner.prepare(case, agent) for case in to_run for agent in (case.agents or (None,)))
-        runs = [run for each in prepared for run in each if keep(run)]
+        runs = [run for each in prepared for run in each]
         on_begin(len(runs))
         if (count := process_count(len(runs), width)) > 1:
             run_in_processes(runner, runs, count, width, on_ran)

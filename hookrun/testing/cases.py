@@ -355,12 +355,16 @@ def _below(directory: str) -> Iterator[str]:
 
 
 def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
-    """Return the cases whose name, or `file: name`, matches a substring or glob, or all."""
+    """Return the cases whose name, `file: name` or a hook of which matches a substring or glob, or all."""
     cases = [case for file in files for case in file.cases]
     if pattern is None:
         return cases
     whole = pattern if any(char in pattern for char in "*?[") else f"*{pattern}*"
-    return [case for case in cases if glob(whole, f"{case.file.shown}: {case.name}") or glob(whole, case.name)]
+    return [case for case in cases if any(glob(whole, each) for each in _names(case))]
+
+
+def _names(case: Case) -> Iterator[str]:
+    yield from (case.name, f"{case.file.shown}: {case.name}", *(case.hooks or ()))
 
 
 def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> list[str]:

@@ -11,15 +11,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from hookrun.config.discovery import find
-from hookrun.config.document import Document, errors_in
 from hookrun.config.load import load_config
-from hookrun.config.recipe_entries import hooks_from_data
-from hookrun.config.shapes import list_at, texts
-from hookrun.config.validate import validate_settings
 from hookrun.core import audit
 from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.files import read_or_none
-from hookrun.core.model import UNTRUSTED_LAYERS, Failure, Hook, HookResult, Outcome, as_object
+from hookrun.core.model import UNTRUSTED_LAYERS, Failure, Hook, HookResult, Outcome
 from hookrun.core.state import NoHomeError, home_directory
 from hookrun.core.text import did_you_mean, one_line
 from hookrun.library.engine_fire import EngineFire
@@ -96,19 +92,6 @@ def config_from_files(directory: str, config: str | None = None) -> CaseConfig:
         files,
         found=declarations.root is not None,
     )
-
-
-def config_from_data(data: Mapping[str, object], root: str | None = None) -> CaseConfig:
-    """Return the config of this object as a coder.json.
-
-    `root` is the project's; without it, the project is a case's own directory, or an empty one.
-    """
-    document = Document.from_data("declarations in memory", data)
-    settings, wrong = validate_settings(document, document.top.get("hookrun", {}), "project")
-    entries, events = list_at(document.top, "hooks"), texts(settings, "events")
-    hooks, problems = hooks_from_data(document, ("hooks",), entries, events, as_object(settings.get("defaults")))
-    errors = [str(problem) for problem in errors_in([*wrong, *problems])]
-    return CaseConfig(root or "/", hooks, events, errors, rootless=root is None)
 
 
 # The placeholder for the account's home in `env`.

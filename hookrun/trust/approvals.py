@@ -96,7 +96,7 @@ class UserDecisions:
         return (
             layer not in UNTRUSTED_LAYERS
             or self._store_error is not None
-            or any(each["root"] == self.root and each.get("guards", True) for each in approved)
+            or any(self.root in each["roots"] and each["guards"] for each in approved)
         )
 
     def switched_off(self) -> list[str]:
@@ -137,7 +137,7 @@ class UserDecisions:
                 return Failure("timeout", "the deadline passed before the hook could start")
             return Failure("untrusted", problem if problem.startswith(NOT_READ) else f"cannot be approved: {problem}")
         # An agent started in an untrusted repository must not run its code.
-        if examined.digest not in self._store.approved and examined.digest not in self._given:
+        if examined.digest not in self._given and not self._store.is_approved(examined.digest, self.root):
             return self._unapproved(hook, examined.files)
         # The deciding inspection, right before the start: check_after compares the files with it.
         self._running[id(hook)] = examined
@@ -188,7 +188,7 @@ class UserDecisions:
             if files is not None:
                 from hookrun.trust.snapshots import change_since_approval
 
-                what = change_since_approval(self._home, last, self._store.approved[last], files)
+                what = change_since_approval(self._home, last, files)
         return Failure("untrusted", f"{what}: review with `hookrun trust {shell_quoted(self.root)}`")
 
     def keep(self) -> None:

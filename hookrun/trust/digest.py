@@ -13,7 +13,7 @@ from hookrun.core.state import YOUNG, cache_file, identity, now_ns, read_cached,
 from hookrun.core.text import one_line
 from hookrun.trust import hook_files as local
 from hookrun.trust.hook_files import LocalFile, place, within
-from hookrun.trust.store import RULE, Owners
+from hookrun.trust.store import Owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hookrun.trust.store import Approved, Store
 
 # Version of the digest's input.
-FORM = f"hookrun trust {RULE}"
+FORM = "hookrun trust 2"
 
 PREFIX = "sha256:"
 
@@ -309,7 +309,7 @@ class HookInspector:
         """Return the digest last approved for the hook in this project, or None."""
         approved = self._approvals_of(hook.name, place(hook.source, self.root, self.home), store)
         root = realpath(self.root)
-        here = [(each["time"], digest) for digest, each in approved.items() if realpath(each["root"]) == root]
+        here = [(each["time"], digest) for digest, each in approved.items() if root in map(realpath, each["roots"])]
         return max(here)[1] if here else None
 
     def _approvals_of(self, name: str, file: str, store: Store) -> Mapping[str, Approved]:

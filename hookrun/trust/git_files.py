@@ -62,6 +62,21 @@ def git_index(root: str) -> tuple[str, bytes]:
     return "", b""
 
 
+def of_worktree(root: str) -> tuple[str, str] | None:
+    """Return the directory that the worktrees of the repository around a root share, and the root's path in its own.
+
+    None where it is not the repository that says so: a link, and files in a worktree's place, may be anybody's.
+    """
+    for top, own in _repositories(os.path.realpath(root))[:1]:
+        path = os.path.relpath(os.path.realpath(root), top)
+        if os.path.isdir(f"{top}/.git"):
+            return None if os.path.islink(f"{top}/.git") else (f"{top}/.git", path)
+        worktrees, _, _ = os.path.realpath(own).rpartition("/")
+        if os.path.realpath(_text(f"{own}/gitdir").strip()) == f"{top}/.git" and worktrees.endswith("/worktrees"):
+            return worktrees.removesuffix("/worktrees"), path
+    return None
+
+
 def _repositories(directory: str) -> list[tuple[str, str]]:
     """Return the tops of all repositories around a directory (git passes over broken ones) with git's directories."""
     tops = [top for top in upwards(directory, "/") if os.path.lexists(f"{top}/.git")]

@@ -108,7 +108,7 @@ def _guards(home: str) -> Iterator[LauncherGuard]:
     except stores.StoreError:  # what is approved is not known
         yield GATES, "/", 0, None
         return
-    roots = {each["root"] for each in store.approved.values() if each.get("guards", True)}
+    roots = {root for each in store.approved.values() if each["guards"] for root in each["roots"]}
     for root in (None, *sorted(roots)):
         yield from _guards_at(root, home, store)
 

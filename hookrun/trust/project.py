@@ -154,7 +154,7 @@ class Project:
             return "disabled"
         if inspection.problem is not None:
             return "cannot be approved"
-        if inspection.digest in self.store.approved or inspection.digest in self._listed:
+        if inspection.digest in self._listed or self.store.is_approved(inspection.digest, self.root):
             return "approved"
         return "changed" if self.last_approved(hook) else "new"
 
@@ -172,7 +172,7 @@ class Project:
         with self.changing() as store:
             self._lift(store, found.hook, found.digest)
             self._keep_guards({found.hook.name}, [found.hook])
-            store.approved[found.digest] = approval(found.hook, self.root, self.home)
+            store.approve(found.digest, approval(found.hook, self.root, self.home))
         self._inspector.cache.keep()
         snapshots.keep(self.home, found.digest, texts)
 
@@ -220,9 +220,12 @@ class Project:
             return digest in digests or os.path.realpath(root) in roots
 
         with self.changing() as store:
-            gone = [digest for digest, each in store.approved.items() if is_meant(digest, each["root"])]
-            for digest in gone:
-                del store.approved[digest]
+            gone = [
+                (digest, at) for digest, each in store.approved.items() for at in each["roots"] if is_meant(digest, at)
+            ]
+            for digest, at in gone:
+                del store.approved[digest]["roots"][at]
+            store.approved = {digest: each for digest, each in store.approved.items() if each["roots"]}
             is_here = os.path.realpath(self.root) in roots
             self._keep_guards([each.hook.name for each in self.guards()] if is_here else ())
             others = [each for each in store.disabled if not (each["root"] and is_meant(each["digest"], each["root"]))]
@@ -246,10 +249,9 @@ def approval(hook: Hook, root: str, home: str) -> Approved:
     return {
         "name": hook.name,
         "source": place(hook.source, root, home),
-        "root": root,
+        "roots": {root: stores.place_of(root)},
         "time": time.time(),
         "declaration": sum_of_text(declaration(hook, root, home)),
-        "rule": stores.RULE,
         "guards": is_guard(hook),
     }
 

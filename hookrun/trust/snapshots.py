@@ -9,11 +9,6 @@ from hookrun.core.files import read_regular
 from hookrun.core.state import DATA_DIR
 from hookrun.trust.digest import UnreadableFileError, sum_of
 from hookrun.trust.hook_files import LocalFile
-from hookrun.trust.store import RULE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from hookrun.trust.store import Approved
 
 # Limit on the bytes of a stored and shown file; of a larger one, only the size is.
 LARGEST_FILE = 64 << 10
@@ -98,10 +93,8 @@ def changed_files(before: Mapping[str, str], files: Iterable[LocalFile]) -> list
     return [*changed, *(name for name in before if name not in labels and name != DECLARATION)]
 
 
-def change_since_approval(home: str, digest: str, approved: Approved, files: list[LocalFile]) -> str:
+def change_since_approval(home: str, digest: str, files: list[LocalFile]) -> str:
     """Return what changed since the approval of a digest, naming the files."""
-    if approved.get("rule", 1) != RULE:
-        return "it was approved by an older version of hookrun, which covered fewer files"
     before = read(home, digest)
     changed = changed_files(before, files) if before is not None else ["it"]
     what = named(changed) or "its config entry"

@@ -16,22 +16,21 @@ from hookrun.core.text import UserError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import NotRequired, TypedDict
+    from typing import TypedDict
 
     class Approved(TypedDict):
-        """An approval: the hook's name, its source and root at that time, the Unix time, the RULE (1 if absent).
+        """An approval: the hook's name, its source at that time, the Unix time.
 
-        `declaration` is its declaration's SHA-256, so that files of one never approved are not hashed. `guards`: at a
-        gate it blocks what it cannot check.
+        `roots` are those for which it was given, each with its place. `declaration` is its declaration's SHA-256, so
+        that files of one never approved are not hashed. `guards`: at a gate it blocks what it cannot check.
         """
 
         name: str
         source: str
-        root: str
+        roots: dict[str, str]
         time: float
         declaration: str
-        rule: NotRequired[int]
-        guards: NotRequired[bool]
+        guards: bool
 
     class Disabled(TypedDict):
         """A disabled hook, or all of them (`name` None), between two Unix times, `until` None without an end.
@@ -48,9 +47,6 @@ if TYPE_CHECKING:
 
 # Version of the file format.
 VERSION = 1
-
-# Version of the rule for what an approval covers.
-RULE = 2
 
 # Limit in seconds on a time for which hooks are disabled: for longer, a hook is disabled without an end, or removed.
 MAX_TIME = 24 * 3600
@@ -74,6 +70,26 @@ class Store:
     def __init__(self) -> None:
         self.approved: dict[str, Approved] = {}
         self.disabled: list[Disabled] = []
+
+    def approve(self, digest: str, entry: Approved) -> None:
+        """Add an approval to those for other roots."""
+        before = self.approved.get(digest, entry)
+        self.approved[digest] = {**entry, "roots": {**before["roots"], **entry["roots"]}}
+
+    def is_approved(self, digest: str, root: str) -> bool:
+        """Return whether a digest is approved for a root: this directory, wherever it was, or another worktree of it.
+
+        Another repository may have the same entry for other code, such as its tests.
+        """
+        entry = self.approved.get(digest)
+        if entry is None or root in entry["roots"]:
+            return entry is not None
+        if place_of(root) in entry["roots"].values():
+            return True
+        from hookrun.trust.git_files import of_worktree
+
+        mine = of_worktree(root)
+        return mine is not None and mine in map(of_worktree, entry["roots"])
 
 
 def load(home: str, owners: Iterable[int] = ()) -> Store:
@@ -154,11 +170,10 @@ def _store(data: object) -> Store:
         store.approved[digest] = {
             "name": _text_of(each["name"]),
             "source": _text_of(each["source"]),
-            "root": _text_of(each["root"]),
+            "roots": {_text_of(root): _text_of(place) for root, place in each["roots"].items()},
             "time": float(each["time"]),
-            "declaration": _text_of(each.get("declaration", "")),
-            "rule": int(each.get("rule", 1)),
-            "guards": bool(each.get("guards", True)),
+            "declaration": _text_of(each["declaration"]),
+            "guards": bool(each["guards"]),
         }
     store.disabled = [_disabled(each) for each in data["disabled"]]
     return store
@@ -173,6 +188,15 @@ def _disabled(each: dict[str, str | float | None]) -> Disabled:
         "time": float(each["time"] or 0),
         "until": None if until is None else float(until),
     }
+
+
+def place_of(root: str) -> str:
+    """Return what tells a project's directory from others, also after a move; its real path if it has no repository."""
+    try:
+        both = os.stat(root), os.stat(f"{root}/.git")  # the number of one alone may be given again
+    except OSError:
+        return os.path.realpath(root)
+    return " ".join(f"{each.st_dev}:{each.st_ino}" for each in both)
 
 
 def _text_of(value: object) -> str:

@@ -74,7 +74,7 @@ def test_an_option_that_many_commands_have_names_none_of_them(project: Project, 
     assert "has it" not in done.stderr
 
 
-@rows("command", [("remove",), ("list", "--hook"), ("explain", "stop", "--hook"), ("try", "ls", "--hook")])
+@rows("command", [("remove",), ("disable",), ("explain", "stop", "--hook"), ("try", "ls", "--hook")])
 def test_a_hook_in_a_broken_file_is_not_just_unknown(project: Project, command: tuple[str, ...]) -> None:
     """`hookrun list` would not list it either."""
     project.script("coder.json", '{"hooks": [', 0o644)
@@ -120,11 +120,6 @@ def test_a_run_without_a_verdict_has_a_result(project: Project) -> None:
         check=True,
     )
     assert "Nosuch in claude: continue\n" in hookrun(project, "status").stdout
-
-
-def test_stopping_no_server_is_json_too(project: Project) -> None:
-    """For a program."""
-    assert hookrun(project, "serve", "--stop", "--json").json == {"stopped": []}
 
 
 @pytest.mark.slow

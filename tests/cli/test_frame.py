@@ -14,7 +14,7 @@ import pytest
 from hookrun import __version__
 from hookrun.cli import cli
 from hookrun.cli.commands import COMMANDS, GROUPS, MORE, TOPICS, topics
-from hookrun.cli.help import OPTION_SYNONYMS, SYNONYMS, WITH_OPTIONS
+from hookrun.cli.help import ELSEWHERE, OPTION_SYNONYMS, SYNONYMS
 from hookrun.core import audit_reader
 from hookrun.fire.command import parse_arguments
 from tests.cli.command import hookrun, hookrun_process
@@ -104,14 +104,30 @@ def test_filters_are_options_everywhere(project: Project, option: tuple[str, ...
 
 def test_what_is_proposed_exists() -> None:
     """Every target of the tables is a command, a topic or an option of one."""
-    for name, meant in SYNONYMS.items():
+    for meant, names in SYNONYMS.items():
         first, *rest = meant.split()
         assert first in {*COMMANDS, "--version"}
-        assert name not in COMMANDS
+        assert COMMANDS.keys().isdisjoint(names)
         assert first != "help" or rest[0] in topics()
     options = {option for command in EVERY.values() for param in command.params for option in param.opts}
-    assert set(WITH_OPTIONS) <= COMMANDS.keys()
     assert options | {"--help"} >= OPTION_SYNONYMS.keys()
+    for name, gone in ELSEWHERE:
+        assert all(gone not in param.opts for param in EVERY[name].params)
+
+
+MOST_OPTIONS = 139
+"""Besides `--version` and `--color`."""
+
+
+def test_there_are_not_more_options_to_learn() -> None:
+    """Shown by the help of any command: a new one takes the place of another."""
+    shown = [
+        option
+        for name, command in EVERY.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    assert len(shown) <= MOST_OPTIONS, sorted(option.opts[0] for option in shown)
 
 
 def test_version(project: Project) -> None:

@@ -30,10 +30,11 @@ cases:
 """
 
 
-def fire(project: Project, command: str, tool: str = "Bash") -> None:
-    """Fire a call of Claude Code."""
+def fire(project: Project, command: str, tool: str = "Bash", *, approved: bool = True) -> None:
+    """Fire a call of Claude Code, with the project's hooks `approved` first."""
     agent = Agent("claude", project)
-    agent.fire(agent.call(tool, {"command": command} if tool == "Bash" else {"file_path": command}), event="PreToolUse")
+    call = agent.call(tool, {"command": command} if tool == "Bash" else {"file_path": command})
+    agent.fire(call, event="PreToolUse", approved=approved)
 
 
 def guards(project: Project) -> dict[str, dict[str, object]]:
@@ -80,6 +81,28 @@ def test_a_guard_that_no_call_reaches_is_silent(project: Project) -> None:
     silent = {name: (row["silent_since"], row["calls_since"]) for name, row in guards(project).items()}
     assert silent == {"guard": (first, 2), "choosy": (None, 1)}
     assert "2 calls without a run" in hookrun(project, "status").stdout
+
+
+def test_calls_before_its_approval_do_not_make_a_guard_silent(project: Project) -> None:
+    """Nor are they runs of it: a refusal because it is not approved is none."""
+    project.hooks({**GUARD, "matcher": "write"}, {**GUARD, "name": "asked"})
+    age(project)
+    fire(project, "make build", approved=False)
+    project.approve()
+    rows = guards(project)
+    assert {name: (row["last_run"], row["silent_since"], row["calls_since"]) for name, row in rows.items()} == {
+        "guard": (None, None, 0),
+        "asked": (None, None, 0),
+    }
+    assert "approved " in hookrun(project, "status").stdout
+    fire(project, "make build")
+    first = project.audit()[-1]["time"]
+    rows = guards(project)
+    assert (rows["guard"]["silent_since"], rows["guard"]["calls_since"], rows["asked"]["last_run"] is None) == (
+        first,
+        1,
+        False,
+    )
 
 
 @pytest.fixture

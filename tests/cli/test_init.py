@@ -45,7 +45,13 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     path = agents_on_path(project, "claude")
     session = at_terminal(project, "init", answers=("", "", ""), question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
-    for text in ("approved block-destructive-commands", "tests: ", "claude: installed for 16 events", "hookrun try"):
+    assert f"Write {len(catalog.of_level('standard'))} hooks to hookrun.yaml" in session.screen  # as many as are chosen
+    for text in (
+        "approved block-destructive-commands",
+        "hookrun test",
+        "claude: installed for 16 events",
+        "hookrun try",
+    ):
         assert text in session.screen
     assert set(states(project).values()) == {"approved"}
     tried = hookrun(project, "try", "rm -rf /usr", "--agent", "claude")
@@ -67,13 +73,12 @@ def test_answers_choose_hooks_and_agents(project: Project) -> None:
     """By number or name; a wrong one is asked for again; Codex's trust is part of the choice."""
     (project.root / "pyproject.toml").touch()
     path = agents_on_path(project, "claude", "codex")
-    answers = ("1,77", "1-1 custom", "codex", "y")
+    answers = ("1,77", "1-1 no-force-push", "codex", "y")
     session = at_terminal(project, "init", answers=answers, question=PROMPT, env={"PATH": path})
     assert session.status == 0, session.screen
     assert "a Python project" in session.screen
     assert 'error: "77" is not in the list\nhint: give numbers such as `1,3` or `1-3`' in session.screen
-    assert states(project) == {"protect-env": "approved", "block-destructive-commands": "approved"}
-    assert (project.root / "hooks" / "protect-env.py").stat().st_mode & 0o111
+    assert states(project) == {"block-destructive-commands": "approved", "no-force-push": "approved"}
     assert "codex: hooks marked as trusted" in session.screen
     assert not settings_file(project, "claude").exists()
 
@@ -220,21 +225,21 @@ def test_what_a_project_is_decides_what_is_offered(
 @pytest.mark.slow
 def test_an_agent_approves_nothing(project: Project) -> None:
     """An agent that runs init in its own terminal gets hooks, and no approval."""
-    session = at_terminal(project, "init", "--yes", "--recipe", "custom", "--agent", "codex", env={"CLAUDECODE": "1"})
+    recipe = ("--recipe", "no-verify")
+    session = at_terminal(project, "init", "--yes", *recipe, "--agent", "codex", env={"CLAUDECODE": "1"})
     assert session.status == 1  # Codex does not trust the hooks yet
     assert "nothing was approved: " in session.screen
     assert "CLAUDECODE" in session.screen
-    assert states(project) == {"protect-env": "new"}
+    assert states(project) == {"no-verify": "new"}
 
 
 def test_what_is_there_is_never_overwritten(project: Project) -> None:
     """A script or cases of that name, or a hook: the command names it and writes nothing at all."""
     project.script("hooks/protect-env.sh", "mine")
     before = tree(project.root)
-    for arguments in (("init", "--recipe", "custom"), ("new", "protect-env", "--lang", "sh")):
-        done = hookrun(project, *arguments)
-        assert (done.status, done.stdout) == (1, "")
-        assert "hooks/protect-env.sh exists" in done.stderr
+    done = hookrun(project, "new", "protect-env", "--lang", "sh")
+    assert (done.status, done.stdout) == (1, "")
+    assert "hooks/protect-env.sh exists" in done.stderr
     project.script("hooks/other.hooktest.yaml", "mine")
     assert "other.hooktest.yaml exists" in hookrun(project, "new", "other", "--lang", "sh").stderr
     (project.root / "hooks" / "other.hooktest.yaml").unlink()
@@ -247,22 +252,21 @@ def test_what_is_there_is_never_overwritten(project: Project) -> None:
     (project.root / "hooks").rmdir()
     (project.root / "hooks").write_text("a file")
     before = tree(project.root)
-    done = hookrun(project, "init", "--recipe", "custom")
+    done = hookrun(project, "new", "protect-env", "--lang", "sh")
     assert (done.status, tree(project.root)) == (1, before)
     assert "Traceback" not in done.stderr
 
 
 def test_what_is_declared_stays_as_it_is(project: Project) -> None:
-    """A hook is added to the file, which keeps its own way of being written; a second init takes another name."""
+    """A hook is added to the file, which keeps its own way of being written."""
     text = '{ "hooks" : [\n\n   {"name": "one",   "event": "stop", "command": "exit 0"}\n ], "theirs": {} }'
     path = project.root / "coder.json"
     path.write_text(text)
-    assert hookrun(project, "init", "--recipe", "custom").status == 0
+    assert hookrun(project, "new", "protect-env", "--lang", "sh").status == 0
     head, tail = text.split("}\n ]")
     assert path.read_text().startswith(head)
     assert path.read_text().endswith("\n ]" + tail)
-    assert hookrun(project, "init", "--recipe", "custom").status == 0
-    assert list(states(project)) == ["one", "protect-env", "protect-env-2"]
+    assert list(states(project)) == ["one", "protect-env"]
     assert hookrun(project, "validate").status == 0
 
 
@@ -270,10 +274,10 @@ def test_what_is_declared_stays_as_it_is(project: Project) -> None:
     "arguments, texts",
     [
         (
-            ("--recipe", "custom"),
+            ("new", "protect-env", "--lang", "sh"),
             ("+++ ", "hooks/protect-env.sh", "+#!/bin/sh", "protect-env.hooktest.yaml"),
         ),
-        (("--agent", "claude"), ("hookrun.yaml", "PreToolUse")),
+        (("init", "--agent", "claude"), ("hookrun.yaml", "PreToolUse")),
     ],
 )
 def test_a_dry_run_shows_everything_and_writes_nothing(
@@ -281,7 +285,7 @@ def test_a_dry_run_shows_everything_and_writes_nothing(
 ) -> None:
     """Each file as a diff, the agents' settings too, though hooks are not written yet."""
     before = tree(project.root, project.home)
-    done = hookrun(project, "init", *arguments, "--dry-run")
+    done = hookrun(project, *arguments, "--dry-run")
     assert (done.status, done.stderr) == (0, "")
     for text in texts:
         assert text in done.stdout
@@ -332,7 +336,7 @@ def test_from_below_the_root_what_is_run_next_is_said(project: Project) -> None:
     below = project.root / "src"
     below.mkdir()
     project.root, root = below, project.root
-    done = hookrun(project, "init", "--recipe", "custom")
+    done = hookrun(project, "new", "protect-env", "--lang", "sh")
     assert "next: cd .." in done.stdout
     assert (root / "hooks" / "protect-env.sh").exists()
 

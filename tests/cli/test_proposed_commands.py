@@ -247,7 +247,7 @@ def shell(project: Project) -> Shell:
     return Shell(project)
 
 
-REPORTS = ("doctor", "explain", "replay", "test", "trust", "validate", "why", "fire")
+REPORTS = ("conformance", "doctor", "explain", "replay", "test", "trust", "validate", "why", "fire")
 """Commands whose exit status 1 is a finding, not an error."""
 
 
@@ -334,6 +334,12 @@ def _newer_version(project: Project) -> Done:
     return hookrun(project, "doctor", "gemini", PATH=f"{program.parent}:{os.environ['PATH']}")
 
 
+def _unreadable(project: Project) -> Done:
+    assert hookrun(project, "install", "claude").status == 0
+    (project.home / ".claude" / "settings.json").write_text("{")
+    return hookrun(project, "status")
+
+
 def _ended_early(project: Project) -> Done:
     project.hooks({"name": "guard", "command": "exit 2"}, {"name": "later", "command": "true"})
     project.fire()
@@ -356,12 +362,6 @@ def _claude_form(project: Project) -> Done:
     group = {"hooks": [{"type": "command", "command": "true"}]}
     (project.root / "coder.json").write_text(json.dumps({"hooks": {"Stop": [group]}}))
     return hookrun(project, "new", "other", "--lang", "sh")
-
-
-def _cases_of_a_recipe(project: Project) -> Done:
-    done = hookrun(project, "add", "no-force-push")
-    cases = project.root / "hooks" / "no-force-push.hooktest.yaml"
-    return Done(done.status, cases.read_bytes(), b"")
 
 
 def _failing_case(project: Project) -> Done:
@@ -415,7 +415,8 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
         "hookrun install claude --scope project",
     ),
     "list, not connected": (_unconnected, "hookrun install claude"),
-    "doctor, a newer version": (_newer_version, "hookrun doctor gemini --measure"),
+    "status, unreadable settings": (_unreadable, "hookrun doctor claude"),
+    "doctor, a newer version": (_newer_version, "hookrun conformance gemini"),
     "doctor, not installed": (_asked("doctor", "gemini"), "hookrun install gemini"),
     "explain, not installed": (
         _asked("explain", "pre_tool_use", "--tool", "bash", "--agent", "claude"),
@@ -432,7 +433,6 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "of one's own": (_asked("update", "no-force-push", "--user"), "hookrun add no-force-push --user"),
     "disabled": (_decided("disable"), "hookrun enable 'my guard'"),
     "hooks in another form": (_claude_form, "hookrun migrate /"),
-    "the cases of a recipe": (_cases_of_a_recipe, "hookrun recipes test no-force-push"),
     "a recipe of one's own": (_asked("add", "no-force-push", "--user"), "hookrun test /"),
     "a new hook": (_asked("new", "other", "--lang", "sh", "--matcher", "bash"), "hookrun trust"),
     "hooks that did not run": (_ended_early, "hookrun explain pre_tool_use --tool bash"),

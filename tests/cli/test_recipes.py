@@ -293,13 +293,17 @@ def test_an_entry_that_was_there_is_not_approved_for_an_option(recipes: Recipes)
 
 
 @pytest.mark.slow
-def test_changed_cases_are_replaced_on_request(recipes: Recipes) -> None:
-    """With `--replace` they are the recipe's again."""
+def test_changed_cases_are_kept_until_they_are_removed(recipes: Recipes) -> None:
+    """Then they are the recipe's again."""
     recipes.hookrun("add", "say-no")
     path = recipes.project.root / "hooks" / "say-no.hooktest.yaml"
     before = path.read_text()
-    path.write_text(before.replace("refused", "refused by us"))
-    assert recipes.hookrun("update", "--replace").status == 0
+    changed = before.replace("refused", "refused by us")
+    path.write_text(changed)
+    assert "kept as you changed it" in recipes.hookrun("update").stdout
+    assert path.read_text() == changed
+    path.unlink()
+    assert recipes.hookrun("update").status == 0
     assert path.read_text() == before
 
 

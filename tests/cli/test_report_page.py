@@ -16,7 +16,6 @@ from tests.cli.command import hookrun
 from tests.docs import test_browser
 from tests.docs.test_browser import BROWSER, NARROW, Handler, Site
 from tests.fire.agents import says
-from tests.rows import rows
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -180,15 +179,6 @@ def test_nothing_is_recorded(project: Project) -> None:
     assert done.stderr.startswith("hint: nothing is recorded yet")
 
 
-@rows("content, error", [("{}", "is no report of a replay"), ("[", "is no report of a replay")])
-def test_a_wrong_replay(project: Project, content: str, error: str) -> None:
-    """The error names the file."""
-    (project.root / "replay.json").write_text(content)
-    done = hookrun(project, "report", "--replay", "replay.json")
-    assert done.status == 1
-    assert error in done.stderr
-
-
 def test_lists_are_cut_and_say_so(project: Project) -> None:
     """The page of a large log is small."""
     write_log(project, 4000)
@@ -197,15 +187,6 @@ def test_lists_are_cut_and_say_so(project: Project) -> None:
     assert {len(each["events"]) for each in found["sessions"]} == {MOST_EVENTS}
     assert {each["count"] for each in found["sessions"]} == {1000}
     assert sum(all_of for all_of, _ in found["bars"]["bars"]) == 4000
-
-
-def test_a_browser_is_started(project: Project, tmp_path: Path) -> None:
-    """With the file's address; without one, the error has its path."""
-    fire(project)
-    seen = tmp_path / "seen"
-    browser = project.script("browser.sh", f'#!/bin/sh\necho "$1" > {seen}\n')
-    done = hookrun(project, "report", "--open", "--html", "r.html", BROWSER=f"{browser} %s")
-    assert (done.status, seen.read_text()) == (0, f"file://{project.root}/r.html\n")
 
 
 class TestInABrowser:

@@ -324,7 +324,7 @@ def test_watching_runs_again_when_a_script_changes(project: Project) -> None:
 
 
 def test_filters_and_the_tests_that_pass(project: Project) -> None:
-    """`--hook` leaves some of the tests; `-v` lists those that pass."""
+    """`-k` leaves some of the tests, by name or hook; `-v` lists those that pass."""
     project.hooks(GUARD, {"name": "stopper", "event": "stop", "command": "exit 0"})
     agents: dict[str, object] = {
         **PUSH,
@@ -332,20 +332,20 @@ def test_filters_and_the_tests_that_pass(project: Project) -> None:
         "agents": ["claude", "codex"],
         "expect": {"action": "block"},
     }
-    stop: dict[str, object] = {"name": "stops", "event": "stop", "expect": {"action": "continue"}}
+    stop: dict[str, object] = {"name": "ends", "event": "stop", "hook": "stopper", "expect": {"action": "continue"}}
     write(project, agents, {**LIST, "name": "lists", "expect": {"action": "continue"}}, stop)
 
     def names(*options: str) -> list[str]:
         lines = hookrun(project, "test", "-v", *options).stdout.splitlines()
         return [line.partition(": ")[2].partition(" (")[0] for line in lines if line.startswith("PASS ")]
 
-    assert names() == ["as agents [claude]", "as agents [codex]", "lists", "stops"]
-    assert names("--hook", "stopper") == ["stops"]
-    assert names("--hook", "no-force") == ["as agents [claude]", "as agents [codex]", "lists"]
-    done = hookrun(project, "test", "--hook", "gone")
+    assert names() == ["as agents [claude]", "as agents [codex]", "lists", "ends"]
+    assert names("-k", "stopper") == ["ends"]
+    assert names("-k", "as agents") == ["as agents [claude]", "as agents [codex]"]
+    done = hookrun(project, "test", "-k", "gone")
     assert (done.status, done.stderr) == (
         1,
-        'error: no tests match --hook "gone"\nhint: `hookrun test` runs all tests\n',
+        'error: no tests match -k "gone"\nhint: `hookrun test` runs all tests\n',
     )
 
 

@@ -147,7 +147,7 @@ def test_the_list_has_dates_and_forgets_projects_long_gone(declared: Project) ->
     path = declared.home / ".local/share/hookrun/trust.json"
     data = json.loads(path.read_text())
     (first, known), *_ = data["approved"].items()
-    recent, old = {**known, "root": "/unmounted"}, {**known, "root": "/removed", "time": 86400.0}
+    recent, old = {**known, "roots": {"/unmounted": ""}}, {**known, "roots": {"/removed": ""}, "time": 86400.0}
     data["approved"] |= {f"sha256:{1:064}": recent, f"sha256:{2:064}": old}
     path.write_text(json.dumps(data))
     listed = hookrun(declared, "trust", "--list").stdout

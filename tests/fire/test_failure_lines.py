@@ -189,9 +189,8 @@ def test_a_user_sees_it_on_stderr_in_the_log_and_in_explanations(project: Projec
 
 @pytest.mark.only_cold
 def test_explain_says_what_will_become_of_it(project: Project) -> None:
-    """Where the agent's answer is known in advance."""
+    """Also of the call."""
     project.hooks({**LINT, "command": "./missing.sh", "on_failure": "block"})
     project.approve()
     shown = " ".join(hookrun(project, "explain", "pre_tool_use", "--tool", "bash", "--agent", "claude").stdout.split())
-    assert "failed (missing)" in shown
-    assert ", so the call was blocked" in shown
+    assert "lint fails missing: its program ./missing.sh does not exist (blocks the call)" in shown

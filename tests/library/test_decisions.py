@@ -31,9 +31,10 @@ def approve(home: str, digest: str) -> None:
         store.approved[digest] = {
             "name": "hook",
             "source": "coder.json",
-            "root": "/srv/app",
+            "roots": {"/srv/app": ""},
             "time": 0.0,
             "declaration": "",
+            "guards": False,
         }
 
 

@@ -93,8 +93,9 @@ SERVES = pytest.mark.parametrize("serve", [False, True], ids=["", "serve"])
 @pytest.mark.parametrize("language", languages())
 def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: bool) -> None:
     """Written, built where it has to be, valid, and every case holds; with `serve` twice."""
-    for event, matcher in EVENTS:
-        write(project, HookTemplateRequest(language, event, matcher, serve=serve))
+    for number, (event, matcher) in enumerate(EVENTS):
+        name = PURPOSES[purpose_of(event, matcher)].name
+        write(project, HookTemplateRequest(language, f"{name}-{number}", event, matcher, serve))
     valid = hookrun(project, "validate")
     assert (valid.status, valid.stdout) == (0, f"checked {len(EVENTS)} hooks in 1 file: 0 errors, 0 warnings\n")
     done = hookrun(project, "test")
@@ -111,8 +112,8 @@ def test_a_new_hook_passes_its_cases(project: Project, language: str, *, serve: 
 def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, serve: bool) -> None:
     """A template would make of `no-sudo` a guard against something else: it blocks nothing, and a test of it fails."""
     for number, (event, matcher) in enumerate([*EVENTS, ("pre_tool_use", "bash"), ("pre_tool_use", "bash|write")]):
-        write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}", serve=serve))
-    write(project, HookTemplateRequest(language, name="no-sudo", serve=serve))
+        write(project, HookTemplateRequest(language, f"stub-{number}", event, matcher, serve))
+    write(project, HookTemplateRequest(language, "no-sudo", serve=serve))
     assert hookrun(project, "validate").stdout.endswith("0 errors, 0 warnings\n")
     done = json.loads(hookrun(project, "test", "--json").stdout)
     failed = {case["file"] for case in done["cases"] if not case["passed"]}
@@ -127,7 +128,7 @@ def test_a_hook_of_another_name_is_a_stub(project: Project, language: str, *, se
 def test_a_stub_passes_its_tests_when_it_is_written(project: Project, language: str, *, serve: bool) -> None:
     """Without the marks of its comment, for every kind of call, and only then."""
     for number, (event, matcher) in enumerate([*EVENTS, ("pre_tool_use", "bash"), ("pre_tool_use", "bash|write")]):
-        write(project, HookTemplateRequest(language, event, matcher, name=f"stub-{number}", serve=serve))
+        write(project, HookTemplateRequest(language, f"stub-{number}", event, matcher, serve))
     for script in project.root.glob(f"hooks/*{LANGUAGES[language].suffix}"):
         head, opening, check = script.read_text().partition(CHECK_BELOW[language])
         script.write_text(head + opening + re.sub(r"(?m)^(\s*)(?:#|//) ?", r"\1", check))

@@ -101,7 +101,7 @@ class Account:
 
     def servers(self) -> list[dict[str, object]]:
         """Return the servers that run for this home."""
-        found: list[dict[str, object]] = json.loads(self.hookrun("serve", "--json"))["servers"]
+        found: list[dict[str, object]] = json.loads(self.hookrun("status", "--json"))["servers"]
         return found
 
 
@@ -160,7 +160,7 @@ def test_a_server_is_shown_where_there_is_no_ps(account: Account) -> None:
     account.until_served()
 
     def workers() -> list[int]:
-        return [each["workers"] for each in json.loads(account.hookrun("serve", "--json", path="/nowhere"))["servers"]]
+        return [each["workers"] for each in json.loads(account.hookrun("status", "--json", path="/nowhere"))["servers"]]
 
     until(lambda: workers() != [0], "no worker")  # the first one comes after the socket
     assert workers() == [1]

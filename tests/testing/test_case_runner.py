@@ -12,11 +12,12 @@ import pytest
 
 from hookrun.core.model import Hook, HookResult, Outcome
 from hookrun.library import Result
-from hookrun.testing import case_runner, sandbox
+from hookrun.testing import case_runner
 from hookrun.testing.case_runner import CaseRunner, run_cases
 from hookrun.testing.cases import load
 from hookrun.testing.results import result_from_verdict
 from tests.fire.agents import Agent
+from tests.recipes.shipped import config_from_data
 from tests.rows import rows
 from tests.testing.cases import GUARD, LIST, PUSH, differing, one, run_here, until_there, write
 
@@ -310,7 +311,7 @@ def test_the_persons_own_hooks_have_no_part(project: Project, monkeypatch: pytes
 
 def test_declarations_can_be_given_in_memory(project: Project) -> None:
     """They replace any declarations around the test files."""
-    case_config = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
+    case_config = config_from_data({"hooks": [{"event": "pre_tool_use", **GUARD}]}, str(project.root))
     assert not case_config.problems
     file = load(str(write(project, {**PUSH, "expect": BLOCKED})))
     assert run_cases([file], config=case_config).ok
@@ -319,7 +320,7 @@ def test_declarations_can_be_given_in_memory(project: Project) -> None:
 def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
     """A case's own directory is the project then; without one it is an empty directory."""
     says = 'cat >/dev/null; echo "$PWD $HOOKRUN_PROJECT_DIR" >&2; ls >&2; exit 2'
-    case_config = sandbox.config_from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
+    case_config = config_from_data({"hooks": [{"event": "pre_tool_use", "command": says}]})
     cases: list[Json] = [
         {**LIST, "files": {"a.txt": ""}, "expect": {"message": "${WORKDIR} ${WORKDIR}\na.txt"}},
         {**LIST, "expect": {"message": "/*/project /*/project"}},
@@ -330,7 +331,7 @@ def test_declarations_in_memory_may_be_of_no_project(project: Project) -> None:
 
 def test_what_is_wrong_with_declarations_in_memory_is_said(project: Project) -> None:
     """As for a file."""
-    case_config = sandbox.config_from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
+    case_config = config_from_data({"hooks": [{"event": "stop", "comand": "x"}]}, str(project.root))
     assert any("did you mean" in each for each in case_config.problems)
 
 

@@ -33,7 +33,8 @@ def posing_home(project: Project, digests: list[str]) -> Path:
     home = project.root / "home"
     store = home / ".local" / "share" / "hookrun"
     store.mkdir(parents=True, mode=0o700)
-    approved = {each: {"name": "guard", "source": "coder.json", "root": "", "time": 1} for each in digests}
+    known = {"name": "guard", "source": "coder.json", "roots": {str(project.root): ""}, "time": 1}
+    approved = {each: {**known, "declaration": "", "guards": True} for each in digests}
     (store / "trust.json").write_text(json.dumps({"version": 1, "approved": approved, "denied": [], "disabled": []}))
     (store / "trust.json").chmod(0o600)
     layer = home / ".config" / "hookrun"
@@ -228,18 +229,16 @@ def test_completion_runs_and_offers_nothing_of_a_projects(agent: Stranger) -> No
 
 
 def test_a_moved_project_needs_no_new_consent(agent: Stranger) -> None:
-    """The root is a label: the same bytes elsewhere, or in a second worktree, are what was approved."""
+    """Nor does a second worktree (tests/trust/test_other_projects.py); a copy is another repository, and does."""
     project = agent.project
     project.script("hooks/guard.sh", f"#!/bin/sh\n{REFUSE}\n")
     project.hooks({"name": "guard", "command": '"$HOOKRUN_PROJECT_DIR"/hooks/guard.sh', "files": ["hooks/**"]})
     agent.approve()
     second = project.root.parent / "elsewhere" / "copy"
     shutil.copytree(project.root, second)
-    assert agent.fire(cwd=second).blocked
+    assert agent.fire(cwd=second).failures == {"guard": "untrusted"}
     project.root.rename(project.root.parent / "renamed")
     assert agent.fire(cwd=project.root.parent / "renamed").blocked
-    (second / "hooks" / "guard.sh").write_text("#!/bin/sh\n")
-    assert agent.fire(cwd=second).failures == {"guard": "untrusted"}
 
 
 def write(project: Project, name: str, text: str) -> None:

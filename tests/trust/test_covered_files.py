@@ -14,7 +14,6 @@ import pytest
 from hookrun.core.model import Hook
 from hookrun.trust.hook_files import files_of
 from tests.cli.command import hookrun
-from tests.cli.terminal import at_terminal
 from tests.torture.strangers import WAYS, Stranger
 
 if TYPE_CHECKING:
@@ -217,26 +216,6 @@ def test_a_message_about_a_change_names_the_file(agent: Stranger) -> None:
     hookrun(project, "trust", "--yes", *agent.digests())
     project.hooks({**fields, "timeout": 7})
     assert "its config entry has changed since it was approved" in agent.fire().details["guard"]
-
-
-@pytest.mark.slow
-def test_what_was_approved_by_the_old_rule_asks_once_and_says_so(agent: Stranger) -> None:
-    """The store of an older hookrun has no rule: the question names the change and the files that are covered now."""
-    project = agent.project
-    project.script("hooks/guard.sh", "#!/bin/sh\ncat >/dev/null\n")
-    project.hooks({"name": "guard", "command": "cd hooks && ./guard.sh"})
-    [digest] = agent.approve()
-    path = project.home / ".local" / "share" / "hookrun" / "trust.json"
-    data = json.loads(path.read_text())
-    old = data["approved"].pop(digest)
-    del old["rule"]
-    data["approved"] = {"sha256:" + "0" * 64: old}
-    path.write_text(json.dumps(data))
-    assert "older version of hookrun, which covered fewer files" in agent.fire().details["guard"]
-    dialog = at_terminal(project, "trust", answers=("y",)).screen
-    assert "note: approved by an older rule; an approval now covers" in dialog
-    assert "hooks/guard.sh" in dialog
-    assert agent.fire().failures == {"guard": None}
 
 
 def test_an_approval_says_what_it_does_not_cover(project: Project) -> None:

@@ -1,7 +1,6 @@
 import sys
 
 from hookrun.trust.project import locked_store
-from hookrun.trust.store import RULE
 
 home, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, first + count):
@@ -9,9 +8,9 @@ for number in range(first, first + count):
         store.approved[f"sha256:{number:064x}"] = {
             "name": "n",
             "source": "s",
-            "root": "/r",
+            "roots": {"/r": ""},
             "time": float(number),
             "declaration": "",
-            "rule": RULE,
+            "guards": False,
         }
     print(number, flush=True)
