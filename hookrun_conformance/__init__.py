@@ -1,6 +1,6 @@
 """The conformance kit: real agents against a scripted model, and what they do with hooks.
 
-`hookrun conformance AGENT` runs it. It is beside hookrun, not in it: it starts
+`hookrun conformance AGENT` runs it, and `hookrun doctor AGENT --measure`. It is beside hookrun, not in it: it starts
 hookrun, or another hook runner, as a user does.
 """
 

@@ -1,4 +1,4 @@
-"""The command of the kit: `hookrun conformance`."""
+"""The commands of the kit: `hookrun conformance`, and what `hookrun doctor --measure` runs."""
 
 from __future__ import annotations
 
@@ -99,6 +99,11 @@ def chosen(names: Iterable[str], runner: Runner) -> list[Scenario]:
             raise click.ClickException(f"no scenario is called {quote(name)}\nhint: {hint}")
     wanted = [BY_NAME[name] for name in names] or SCENARIOS
     return [each for each in wanted if runner.is_hookrun or not each.is_hookruns]
+
+
+def measure_installed(agents: Sequence[str], *, as_json: bool) -> int:
+    """Measure hookrun in these agents, or all on this machine. Return the exit status."""
+    return run(Request(agents, Hookrun(), SCENARIOS, as_json=as_json))
 
 
 def run(request: Request) -> int:

@@ -76,11 +76,7 @@ OPTION_SYNONYMS = {
 
 # A command and an option that it lacks -> what has that.
 ELSEWHERE = {
-    ("doctor", "--measure"): "`hookrun conformance` measures agents",
     ("explain", "--run"): "another command runs the hooks: see `hookrun help try`",
-    ("list", "--agent"): "`hookrun explain` has it",
-    ("list", "--event"): "`hookrun explain` shows the hooks of one",
-    ("list", "--hook"): "`hookrun explain` has it",
     ("report", "--open"): "open the file that it names",
     ("report", "--replay"): "`hookrun replay` shows the differences",
     ("serve", "--json"): "`hookrun status --json` has the servers",

@@ -12,7 +12,16 @@ import click
 from hookrun import __version__
 from hookrun.agents import AGENTS
 from hookrun.agents.grades import ENFORCED, grades
-from hookrun.cli.commands import FAILED, Workspace, agents_named, command, in_workspace, json_option, undoing
+from hookrun.cli.commands import (
+    FAILED,
+    Workspace,
+    agents_named,
+    command,
+    hooks_named,
+    in_workspace,
+    json_option,
+    undoing,
+)
 from hookrun.cli.config_command import to_json
 from hookrun.cli.event_query import ConfigSources
 from hookrun.cli.log_filter import RunFilter
@@ -28,9 +37,10 @@ from hookrun.cli.printing import (
     print_wrapped,
 )
 from hookrun.config.approved_guards import is_guard
+from hookrun.config.load import Declarations
 from hookrun.core import audit_reader
 from hookrun.core.credentials import redact
-from hookrun.core.events import ALIASES, WITH_TOOL
+from hookrun.core.events import ALIASES, WITH_TOOL, resolve_event
 from hookrun.core.files import relative_path
 from hookrun.core.model import UNTRUSTED_LAYERS, Hook
 from hookrun.core.state import home_directory
@@ -81,17 +91,21 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 # --- hookrun list
 
 
-@command("list", "list", "list --json")
+@command("list", "list", "list --event PreToolUse", "list --hook guard --json")
+@click.option("--hook", metavar="NAME", help="Only this hook.")
+@click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
+@click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
 @in_workspace
 @json_option
-def list_command(at: Workspace, *, as_json: bool) -> int:
+def list_command(at: Workspace, *, as_json: bool, **filters: str | None) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing.
 
-    hookrun explain EVENT shows those of one event, hookrun config show all fields.
+    hookrun config show has all their fields.
     """
     project = at.project()
     declarations = project.declarations
-    hooks = declarations.hooks
+    wanted = {name: value for name, value in filters.items() if value is not None}
+    hooks = _selected(declarations, **wanted)
     agents = states(at.location, declarations)
     unconnected = [where_unconnected(each, agents) for each in hooks]
     decisions, shown, errors = _inspect_hooks(hooks, project, unconnected)
@@ -110,6 +124,8 @@ def list_command(at: Workspace, *, as_json: bool) -> int:
             ],
         }
         print_json(report)
+    elif wanted and not hooks:
+        print_line(f"no hooks match {' '.join(f'--{name} {value}' for name, value in wanted.items())}")
     elif hooks:
         rows = list(map(_row, hooks, shown))
         print_table(HOOK_COLUMNS, rows, styles={row[3]: STATE_STYLES.get(row[3], "warning") for row in rows})
@@ -123,6 +139,19 @@ def list_command(at: Workspace, *, as_json: bool) -> int:
         ConfigSources(at).warn_not_run()
     print_problems([*problems, *(each.error for each in hooks if each.error is not None)])
     return FAILED if problems else 0
+
+
+def _selected(
+    declarations: Declarations, hook: str | None = None, event: str | None = None, agent: str | None = None
+) -> list[Hook]:
+    hooks = declarations.hooks if hook is None else hooks_named(hook, declarations.hooks, declarations.problems)
+    if event is not None:
+        event = resolve_event(event, declarations.events)
+        hooks = [each for each in hooks if event in each.events]
+    if agent is not None:
+        name = agents_named([agent])[0].NAME
+        hooks = [each for each in hooks if each.agents is None or name in each.agents]
+    return hooks
 
 
 def _remedies(agents: Sequence[AgentState], unconnected: Sequence[Mapping[str, list[str]]]) -> Iterator[str]:
@@ -332,13 +361,18 @@ def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]
     help="Send recorded messages through the installed commands to a probe, and calls to each guard: one that it must "
     "block, ten that must pass.",
 )
+@click.option("--measure", "measuring", is_flag=True, help="Measure what the agents do with hooks, instead.")
 @json_option
 @in_workspace
-def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, as_json: bool) -> int:
+def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, measuring: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
     Without a name: every agent on this machine. Of your hooks, only --prove runs the guards; no call is executed.
     """
+    if measuring:
+        from hookrun.cli.conformance import measure_installed  # a package of its own
+
+        return measure_installed(agents, as_json=as_json)
     inspected = _inspected(at, agents or AGENTS)
     unapproved, undecided = _unapproved(at)
     settings = committed.configured(at.load(for_agents=True).files)

@@ -72,7 +72,7 @@ def check_version(agent: AgentState) -> Findings:
     if version is not None and plan.version_number(version) > plan.version_number(newest):
         found = f"version {version} is newer than {newest}, the newest measured version"
         cause = "its messages may have changed"
-        yield Finding("version", NOTE, found, cause, f"run `hookrun conformance {agent.agent.NAME}`")
+        yield Finding("version", NOTE, found, cause, f"run `hookrun doctor {agent.agent.NAME} --measure`")
 
 
 def check_declarations(agent: AgentState) -> Findings:

@@ -57,7 +57,7 @@ def completed(project: Project, shell: str, *words: str) -> str:
         (("explain", "pre_t"), ["pre_tool_use", "pre_tool_execution"]),
         (("explain", "Befo"), ["BeforeAgent", "BeforeTool", "BeforeToolExecution", "BeforeRequest", "BeforeInference",
                                "BeforeModel"]),
-        (("explain", "mine"), ["mine_too"]),
+        (("list", "--event", "mine"), ["mine_too"]),
         (("explain", "stop", "--ho"), ["--hook"]),
         (("explain", "stop", "--hook", ""), ["guard", "tests"]),
         (("disable", "g"), ["guard"]),

@@ -56,6 +56,30 @@ def test_the_state_of_each_hook(project: Project) -> None:
     assert (done.status, done.stderr.count("timout")) == (0, 1)
 
 
+def test_filters(project: Project) -> None:
+    """`--hook`, `--event` and `--agent` each leave only the hooks that match."""
+    project.hooks(
+        {"name": "a", "command": "x", "agents": ["codex"]},
+        {"name": "b", "command": "x"},
+        {"name": "c", "event": "mine", "command": "x"},
+        events=["mine"],
+    )
+
+    def names(*options: str) -> list[str]:
+        hooks = hookrun(project, "list", "--json", *options).json["hooks"]
+        assert isinstance(hooks, list)
+        return [hook["name"] for hook in hooks]
+
+    assert names("--agent", "codex", "--event", "PreToolUse") == ["a", "b"]
+    assert names("--agent", "claude", "--event", "PreToolUse") == ["b"]
+    assert names("--hook", "b") == ["b"]
+    assert names("--event", "mine") == ["c"]
+    assert hookrun(project, "list", "--event", "stop").stdout == "no hooks match --event stop\n"
+    done = hookrun(project, "list", "--hook", "d")
+    assert (done.status, done.stdout) == (1, "")
+    assert '"d"' in done.stderr
+
+
 def test_json_has_every_field_and_no_secret(project: Project) -> None:
     """`--json` gives back every field of a hook; header values, credentials in env and in the URL are masked."""
     project.hooks(

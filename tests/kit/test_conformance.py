@@ -251,6 +251,13 @@ def test_the_command_prints_a_table_or_json(project: Project, program: Path) -> 
     assert done.json["ok"] is False
 
 
+def test_doctor_measures_the_agents(project: Project, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All scenarios, as the command does."""
+    monkeypatch.setattr("hookrun_conformance.command.SCENARIOS", (BY_NAME["no hook"],))
+    done = hookrun(project, "doctor", "claude", "--measure", PATH=path_with(program))
+    assert (done.status, "no hook" in done.stdout) == (0, True), done.stderr
+
+
 WRONG = {
     "scenario": (("claude", "--only", "no such thing"), "there are block a tool, "),
     "agent": (("clade",), "clade"),
@@ -272,7 +279,8 @@ def test_without_the_kit_both_commands_say_what_to_install() -> None:
     """The package may be left out of an installation."""
     hidden = "import sys; sys.modules['hookrun_conformance'] = None"
     code = f"{hidden}; from hookrun.cli import run; sys.exit(run(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "conformance", "claude", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
-    assert done.returncode == 1
-    assert "pip install 'hookrun[conformance]'" in done.stderr, done.stderr
+    for arguments in (("conformance", "claude", "--json"), ("doctor", "claude", "--measure")):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+        assert done.returncode == 1
+        assert "pip install 'hookrun[conformance]'" in done.stderr, done.stderr
