@@ -26,6 +26,8 @@ from hookrun.wiring.wired_command import WiredCommand
 
 SCOPES = ("user", "project", "managed")
 EVENT = "{event}"
+# Most agents' handlers, as InstallSpec describes them.
+HANDLER: dict[str, object] = {"type": "command", "command": "{command}", "timeout": "{limit}"}
 TOP: KeyPath = ("hooks",)
 
 # Matchers that exclude nothing.
@@ -157,7 +159,7 @@ class SettingsFile(HookFile):
         super().__init__(agent, path)
         self._scope = scope
         self._json = spec["form"]
-        self._handler = spec.get("handler", {})
+        self._handler = spec.get("handler", HANDLER)
         self._more = spec.get("more", {})
         self._starts_directly = starts_directly(spec)
         self._command = self._key("{command}")
