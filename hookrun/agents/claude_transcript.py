@@ -35,7 +35,7 @@ class TranscriptLine(NamedTuple):
     """
 
     role: str
-    content: object
+    content: Any
     time: object
     cwd: object
     key: str = ""
@@ -94,7 +94,7 @@ def _not_yet_in(lines: Sequence[TranscriptLine], before: bytes) -> list[Transcri
     """
     known = {line.key for line in lines}
     new = [line for line in lines if line.key.encode() not in before]
-    ids: dict[str, str] = {}
+    ids: dict[str | None, str] = {}
     missing: list[TranscriptLine] = []
     for data in map(json.loads, before.splitlines()):
         (role, content), about = data["message"].values(), (data["timestamp"], data["cwd"])
@@ -103,23 +103,20 @@ def _not_yet_in(lines: Sequence[TranscriptLine], before: bytes) -> list[Transcri
         same = next((line for line in new if _says(line.content) == _says(content)), None)
         if same is not None:
             new.remove(same)
-            ids[_use(content)] = _use(same.content)
+            ids[content[0].get("id")] = same.content[0].get("id")
         key = dumps(dict([*content[0].items()][:2]))[:-1]
         if same is not None or key in known:
             missing.clear()
             continue
         if role == USER:
-            content[0]["tool_use_id"] = ids.get(_use(content), _use(content))
+            use = content[0]["tool_use_id"]
+            content[0]["tool_use_id"] = ids.get(use, use)
         missing.append(TranscriptLine(role, content, *about, key, data.get("toolUseResult")))
     return missing
 
 
 def _says(content: Any) -> tuple[object, ...]:
     return tuple(content[0].get(name) for name in ("name", "input", "content"))
-
-
-def _use(content: Any) -> str:
-    return str(content[0].get("id") or content[0].get("tool_use_id"))
 
 
 def _of(context: Context) -> Iterator[TranscriptLine]:
