@@ -95,12 +95,12 @@ def test_grok_runs_the_hooks_of_a_subagent_itself(request: pytest.FixtureRequest
     for agent in settle("grok", request, tmp_path):
         text = f"---\nname: looker\ndescription: Look around.\n{HOOKS}---\nYou look.\n"
         put(agent.place.project / ".claude" / "agents" / "looker.md", text)
-        start = use("spawn_subagent", description="look", prompt="look around", subagent_type="looker")
-        line = agent.driver.shell("echo a > a.txt")
-        ran = agent.run(start, line, line, line, line, line, DONE)  # both ask the one model, in any order
+        about = {"description": "look", "prompt": "look around", "subagent_type": "looker", "background": False}
+        line = agent.driver.shell("echo a > a.txt")  # once more, as a request for a title may get one
+        ran = agent.run(use("spawn_subagent", **about), line, line, say("sub-done"), DONE)
         front = agent.place.home / "front.jsonl"
         assert front.exists(), ran
-        assert {json.loads(each)["subagentType"] for each in front.read_text().splitlines()} == {"looker"}
+        assert '"subagentType":"looker"' in front.read_text()
 
 
 def test_no_message_says_that_the_user_has_loaded_a_skill(
