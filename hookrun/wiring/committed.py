@@ -33,7 +33,7 @@ RUN, SETTINGS, ATTRIBUTES = "run", "settings", ".gitattributes"
 TEXT = "'\"$text\"'"
 
 # SHA-256 of earlier versions' scripts: such a script is hookrun's, too.
-EARLIER_SCRIPTS: frozenset[str] = frozenset()
+EARLIER_SCRIPTS = frozenset({"99699f163e13d0066c5200700b49ed26c43fbf155b80b1cd1602ce2275bc41c3"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _cases() -> Iterator[str]:
             if notice:
                 notices.setdefault(notice, []).append(f"*:{agent.NAME}:{event}")
     for answer, words in [*refusals.items(), *notices.items()]:
-        yield f"{' | '.join(words)}) printf '%s\\n' '{answer}' ;;"
+        yield f"{' | '.join(words)}) say '{answer}' ;;"
 
 
 def settings(install: str | None, when_missing: str) -> str:
