@@ -38,6 +38,8 @@ RENAMED = {
     "permissionMode": "permission_mode",
     "stopHookActive": "stop_hook_active",
     "lastAssistantMessage": "last_assistant_message",
+    "subagentId": "agent_id",
+    "subagentType": "agent_type",
     "error_message": "error",
 }
 

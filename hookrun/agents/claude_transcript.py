@@ -6,9 +6,10 @@ kept only for sessions in which one runs. docs/reference/claude-compat.md has wh
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hookrun.agents import transcripts
 from hookrun.agents.base import UnreadableMessageError
@@ -34,7 +35,7 @@ class TranscriptLine(NamedTuple):
     """
 
     role: str
-    content: object
+    content: Any
     time: object
     cwd: object
     key: str = ""
@@ -50,12 +51,14 @@ def keep(home: str, context: Context) -> str | None:
     try:
         now = list(_of(context))
         lines = _translated(agent, context.get("transcript_path"))
+        before = read_or_none(path) or b""
         if lines is not None:  # its last texts may be on their way
+            if transcripts.FORMATS[agent].is_late:
+                lines += _not_yet_in(lines, before)
             texts = [line for line in now if not line.key]
             lines += [line for line in texts if dumps(line.content)[1:-1] not in _last_text(lines, line.role)]
             _write(path, _text(lines, session, b""))
         else:
-            before = read_or_none(path) or b""
             new = _text([line for line in now if not line.key or line.key.encode() not in before], session, before)
             if len(before) + len(new) > MAX_BYTES:
                 _write(path, before[-MAX_BYTES // 2 :].partition(b"\n")[2] + new)
@@ -81,6 +84,39 @@ def _write(path: str, data: bytes, flag: int = 0) -> None:
 
 def _last_text(lines: Sequence[TranscriptLine], role: str) -> str:
     return next((dumps(line.content) for line in reversed(lines) if line.role == role and not line.key), "")
+
+
+def _not_yet_in(lines: Sequence[TranscriptLine], before: bytes) -> list[TranscriptLine]:
+    """Return the calls and results that are in `before`, which has events too, and not yet in an agent's `lines`.
+
+    Its events have no ids of calls: there a call is known by its arguments, a result by its text. What comes before a
+    known one is known too, by other arguments if hooks have changed it.
+    """
+    known = {line.key for line in lines}
+    new = [line for line in lines if line.key.encode() not in before]
+    ids: dict[str | None, str] = {}
+    missing: list[TranscriptLine] = []
+    for data in map(json.loads, before.splitlines()):
+        (role, content), about = data["message"].values(), (data["timestamp"], data["cwd"])
+        if isinstance(content, str) or content[0]["type"] == "text":
+            continue
+        same = next((line for line in new if _says(line.content) == _says(content)), None)
+        if same is not None:
+            new.remove(same)
+            ids[content[0].get("id")] = same.content[0].get("id")
+        key = dumps(dict([*content[0].items()][:2]))[:-1]
+        if same is not None or key in known:
+            missing.clear()
+            continue
+        if role == USER:
+            use = content[0]["tool_use_id"]
+            content[0]["tool_use_id"] = ids.get(use, use)
+        missing.append(TranscriptLine(role, content, *about, key, data.get("toolUseResult")))
+    return missing
+
+
+def _says(content: Any) -> tuple[object, ...]:
+    return tuple(content[0].get(name) for name in ("name", "input", "content"))
 
 
 def _of(context: Context) -> Iterator[TranscriptLine]:

@@ -270,11 +270,9 @@ INSTALL: InstallSpec = {
         "servers": (("{home}/.copilot/mcp-config.json", "mcpServers"), ("{project}/.mcp.json", "mcpServers")),
     },
     "exit_zero_only": True,
-    "own_hooks": ("{home}/.copilot/hooks", "{project}/.github/hooks"),
     "folder_trust": {
         "file": "config.json",
         "lists": ("trusted_folders", "trustedFolders"),
-        "project_hooks_only": True,
         "cause": "Copilot CLI silently skips a project's hooks there",
         "remedy": "trust the folder in Copilot, or start it with --trust-folder",
     },

@@ -65,8 +65,6 @@ AGENT = Grok(
         "project": ".grok/hooks/hookrun.json",
         "project_root": '"${GROK_WORKSPACE_ROOT:-.}"/',
         "form": "json",
-        "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
-        "own_hooks": ("{home}/.grok/hooks", "{project}/.grok/hooks"),
         "hooks_off": ".grok/disabled-hooks",
         "reads_user_settings": True,
         "may_ignore": (
@@ -78,7 +76,6 @@ AGENT = Grok(
             "file": "trusted_folders.toml",
             "levels": {"True": "folder", "False": "none"},
             "under": ("folders", "trusted"),
-            "project_hooks_only": True,
             "cause": "Grok Build silently skips a project's hooks there",
             "remedy": "run `/hooks-trust` in it, or start it once with `grok --trust`",
         },

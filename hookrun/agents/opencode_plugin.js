@@ -20,8 +20,12 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     }
   }
 
-  const fire = (event, session, message) =>
-    ask(event, { directory, worktree, parent: parents.get(session) ?? null, ...message }, directory, notify)
+  const fire = (name, session, message) =>
+    ask(name, { directory, worktree, parent: parents.get(session) ?? null, ...message }, directory, notify)
+
+  const fireEvent = (event, session, more) => fire(event.type, session, { hook: "event", event, ...more })
+
+  const fireHook = (hook, input, output, more) => fire(hook, input.sessionID, { hook, input, output, ...more })
 
   const goOn = async (session, answer) => {
     if (!answer.go_on) return
@@ -38,7 +42,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       const session = event.properties?.sessionID ?? info.id
       if (event.type === "session.created") {
         if (info.parentID) parents.set(info.id, info.parentID)
-        starts.set(session, fire(event.type, session, { hook: "event", event }).then((answer) => answer.context))
+        starts.set(session, fireEvent(event, session).then((answer) => answer.context))
       } else if (event.type === "message.part.updated") {
         const { part } = event.properties
         const next = goingOn.get(part.sessionID)
@@ -46,14 +50,13 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
         const input = part.state?.status === "error" && running.get(part.callID)
         if (input) {
           running.delete(part.callID)
-          const name = "tool.execute.after" // not sent for a failed tool
-          await fire(name, input.sessionID, { hook: name, input, output: {}, error: part.state.error })
+          await fireHook("tool.execute.after", input, {}, { error: part.state.error }) // not sent for a failed tool
         }
       } else if (event.type === "session.idle") {
-        if (!atText(session)) await goOn(session, await fire(event.type, session, { hook: "event", event }))
+        if (!atText(session)) await goOn(session, await fireEvent(event, session))
       } else {
         if (event.type === "session.error") goingOn.get(session)?.stored() // a plugin refused the prompt
-        await fire(event.type, session, { hook: "event", event })
+        await fireEvent(event, session)
       }
     },
 
@@ -62,8 +65,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       const atStart = await starts.get(session)
       starts.delete(session)
       const next = goingOn.get(session)
-      let answer = {}
-      if (!parents.has(session)) answer = await fire("chat.message", session, { hook: "chat.message", input, output })
+      const answer = parents.has(session) ? {} : await fireHook("chat.message", input, output)
       if (answer.refuse !== undefined) {
         await notify(`hookrun: the prompt was blocked: ${answer.refuse}`)
         throw new Error(answer.refuse)
@@ -82,8 +84,7 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
     },
 
     "tool.execute.before": async (input, output) => {
-      const message = { hook: "tool.execute.before", input, output }
-      const answer = await fire("tool.execute.before", input.sessionID, message)
+      const answer = await fireHook("tool.execute.before", input, output)
       if (answer.refuse !== undefined) throw new Error(joined(answer.refuse, answer.context))
       if (answer.args) {
         for (const key of Object.keys(output.args)) delete output.args[key] // another object would be ignored
@@ -97,23 +98,21 @@ export const HookrunPlugin = async ({ client, directory, worktree }) => {
       const before = beside.get(input.callID)
       beside.delete(input.callID)
       running.delete(input.callID)
-      const answer = await fire("tool.execute.after", input.sessionID, { hook: "tool.execute.after", input, output })
+      const answer = await fireHook("tool.execute.after", input, output)
       if (answer.output !== undefined) delete output.attachments
       output.output = joined(answer.output ?? output.output, before, answer.context)
     },
 
     "experimental.text.complete": async (input, output) => {
       const session = input.sessionID
-      const name = "experimental.text.complete"
-      await fire(name, session, { hook: name, input, output })
+      await fireHook("experimental.text.complete", input, output)
       if (!atText(session)) return
       const event = { type: "session.idle", properties: { sessionID: session } }
-      await goOn(session, await fire(event.type, session, { hook: "event", event, text: output.text }))
+      await goOn(session, await fireEvent(event, session, { text: output.text }))
     },
 
     "experimental.session.compacting": async (input, output) => {
-      const name = "experimental.session.compacting"
-      const answer = await fire(name, input.sessionID, { hook: name, input, output })
+      const answer = await fireHook("experimental.session.compacting", input, output)
       if (answer.context) output.context.push(answer.context)
     },
   }

@@ -124,7 +124,6 @@ INSTALL: InstallSpec = {
     "folder_trust": {
         "file": "trust.json",
         "levels": {"True": "folder", "False": "none"},
-        "project_hooks_only": True,
         "cause": "Pi loads no extension of a project there",
         "remedy": "start pi in it once and trust the project",
     },

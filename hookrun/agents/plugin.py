@@ -38,6 +38,9 @@ EARLIER_TEMPLATES = frozenset(
         "149ac0d8fd147d59d61a665aa1bcf8ab63e1f3af76a20edd92c2707dccb7cf13",
         "8eb1814b51e7b74041af3d031d0d7d3b7fa1adbf15a1c4bba71674d23d3a7955",
         "80c5be397bb70cc81d64bd8a92c9a654d2d936a40dc8ebc9c63efa8f0b405804",
+        "4f358f6e47359a270c1334508e8e82d370837bef0cb1dc9e2e928d9c0dbfdfad",
+        "04cc5e7e9b3da3376fd71758db828e398bdd1e1163e63ba29c7951e8d1a149ba",
+        "5551b1d75edcd0e0f93c8b50fbdf9931ebcc4006661d616b66a605c7432c560f",
     }
 )
 
@@ -65,12 +68,9 @@ class Plugin:
         return text.replace("const EVENTS = new Set([])", f"const EVENTS = new Set({json.dumps(sorted(events))})", 1)
 
     def _template(self) -> str:
-        import os
+        from pathlib import Path
 
-        text = ""
-        for name in ("plugin_head.js", self._tail):
-            with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
-                text += file.read()
+        text = "".join(Path(__file__).with_name(name).read_text("utf-8") for name in ("plugin_head.js", self._tail))
         return text.replace("AGENT_GATE", self._gate).replace("AGENT", self._agent)
 
     def parse(self, text: str) -> PluginParts | None:

@@ -99,7 +99,6 @@ INSTALL: InstallSpec = {
     "user": "settings.json",
     "project": ".qwen/settings.json",
     "form": "jsonc",
-    "handler": {"type": "command", "command": "{command}", "timeout": "{limit}"},
     "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},
     "shell_lines": {f".qwen/commands/**/*.{kind}": r"!\{([^}]+)\}" for kind in ("md", "toml")},
     "settings": ("/etc/qwen-code/settings.json", ".qwen/settings.json", "{directory}/settings.json"),

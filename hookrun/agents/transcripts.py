@@ -51,7 +51,7 @@ class Format(NamedTuple):
     results that say so, `unclear` those that may. `tools` and `arguments` are the model's names, where hooks get
     others; `unseen` are tools without an event. Lines with `turn` begin a turn, before which each call has its result.
     With `failure_event` a failed tool has its own event, with `own_ids` hooks get other ids of calls. `root_file`, from
-    a transcript's directory, holds the project's.
+    a transcript's directory, holds the project's. One that `is_late` is written behind the events.
     """
 
     files: Sequence[str]
@@ -69,6 +69,7 @@ class Format(NamedTuple):
     failure_event: bool = False
     root_file: str = ""
     own_ids: bool = False
+    is_late: bool = False
 
 
 LINE = {"session_id": "sessionId", "cwd": "cwd", "time": "timestamp"}

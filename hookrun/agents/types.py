@@ -146,8 +146,8 @@ class FolderTrust(TypedDict):
     """The key of the folders in that object, and the key of the level in a folder's."""
     switch: NotRequired[tuple[str, bool]]
     """The setting (a dotted path) that requires trust, and its default; without it trust is always required."""
-    project_hooks_only: bool
-    """Whether the user's own hooks run in an untrusted folder."""
+    project_hooks_only: NotRequired[bool]
+    """Whether the user's own hooks run in an untrusted folder; default true."""
     cause: str
     """What happens without trust."""
     remedy: str
@@ -205,7 +205,7 @@ class InstallSpec(TypedDict):
     handler: NotRequired[dict[str, object]]
     """In settings: a handler; `{command}` becomes the command line, `{limit}` its timeout; `{event}`, `{name}`.
 
-    With `args` the agent starts a one-word line without a shell.
+    Default: Claude Code's. With `args` the agent starts a one-word line without a shell.
     """
     more: NotRequired[dict[str, dict[str, object]]]
     """In settings: an event -> what its handler has besides."""
@@ -252,8 +252,6 @@ class InstallSpec(TypedDict):
     """What may keep it from that: a variable, a word, and the files (absolute or in the home) that may have it."""
     refused_by_status: NotRequired[bool]
     """For such an agent: whether a refusal needs exit status 2 and stderr, as it may not read the answer."""
-    own_hooks: NotRequired[tuple[str, ...]]
-    """For an agent that also runs another's hooks: directories of `{home}` or `{project}` with its own."""
     hooks_off: NotRequired[str]
     """The file, in the home, with the names of the user's hooks that it skips."""
     mcp: NotRequired[McpForm]

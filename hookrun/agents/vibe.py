@@ -105,7 +105,6 @@ INSTALL: InstallSpec = {
     "folder_trust": {
         "file": "trusted_folders.toml",
         "lists": ("trusted",),
-        "project_hooks_only": True,
         "cause": "Mistral Vibe skips a project's hooks there",
         "remedy": "start vibe in it once and trust the folder, or run `vibe --trust -p`",
     },

@@ -1,7 +1,6 @@
 """Find the hooks in a project that hookrun does not run: agents' own files that no config includes.
 
-Looked at are the files of every agent, plugins of Claude Code that are passed over, and the frontmatter of its agents,
-skills and commands. Nothing of them is run.
+Looked at are agents' files, plugins of Claude Code that are passed over, and frontmatter. Nothing of them is run.
 """
 
 from __future__ import annotations
@@ -23,17 +22,16 @@ from hookrun.core.model import as_object
 from hookrun.core.text import one_of
 from hookrun.shell.fire_call import fire_calls, handler_line
 
-# Limit on the bytes read of a file.
-MAX_BYTES = 1 << 20
-# Files with Claude Code's hooks for one agent, skill or command alone.
-FRONTMATTER = (".claude/agents/*.md", ".claude/skills/*/SKILL.md", ".claude/commands/*.md")
-# The beginning of a Markdown file, and a handler in it.
-HEAD, HANDLER = re.compile(rb"\A---\r?\n(.*?\n)---", re.DOTALL), re.compile(rb"^\s*(?:-\s*)?command:", re.MULTILINE)
+MAX_BYTES = 1 << 20  # read of a file
+# Directories of files with Claude Code's hooks for one subagent, skill or command alone, the end of a file's path, and
+# whose hooks these are. Agents that read such a subagent run its hooks; none says that the user has loaded a skill.
+FRONTMATTER = (("agents", ".md", "a subagent"), ("skills", "/SKILL.md", "a skill"), ("commands", ".md", "a command"))
+# The beginning of such a file, and a handler in it.
+HEAD = re.compile(rb"\A---\r?(\n.*?\n)---", re.DOTALL)
+HANDLER = re.compile(rb"(?:^|[-{,])\s*\"?type\"?:", re.MULTILINE)
 # Hooks in an agent's TOML, and what a program of its own is called.
-TABLE, PROGRAM = (
-    re.compile(rb"^\[\[?hooks\.[^\]]*\.hooks\]\]", re.MULTILINE),
-    re.compile(r"(\.[cm]?[jt]s|\.py|\.sh|/\w+)\Z"),
-)
+TABLE = re.compile(rb"^\[\[?hooks\.[^\]]*\.hooks\]\]", re.MULTILINE)
+PROGRAM = re.compile(r"(\.[cm]?[jt]s|\.py|\.sh|/\w+)\Z")
 
 
 class NotRun(NamedTuple):
@@ -73,8 +71,7 @@ def notice(found: list[NotRun]) -> str | None:
 
 def _of_agents(root: str, read: set[str], run: set[tuple[str, str]]) -> Iterator[NotRun]:
     for agent, patterns in SETTINGS_GLOBS.items():
-        names = dict.fromkeys(name for each in patterns for name in sorted(glob(each, root_dir=root)))
-        for name in names:
+        for name in dict.fromkeys(name for each in patterns for name in sorted(glob(each, root_dir=root))):
             path = f"{root.rstrip('/')}/{name}"
             if not os.path.isfile(path) or os.path.realpath(path) in read:
                 continue
@@ -111,7 +108,10 @@ def _programs(path: str) -> int:
 
 
 def _in_frontmatter(root: str) -> Iterator[NotRun]:
-    for name in (name for each in FRONTMATTER for name in sorted(glob(each, root_dir=root))):
-        head = HEAD.match(read_or_none(f"{root}/{name}", MAX_BYTES) or b"")
-        if head is not None and b"\nhooks:" in b"\n" + head[1]:
-            yield NotRun(name, title("claude"), max(1, len(HANDLER.findall(head[1]))))
+    for directory, end, kind in FRONTMATTER:
+        found = (f"{at}/{name}" for at, _, names in os.walk(f"{root}/.claude/{directory}") for name in names)
+        for path in sorted(each for each in found if each.endswith(end)):
+            head = HEAD.match(read_or_none(path, MAX_BYTES) or b"")
+            if head is not None and b"\nhooks:" in head[1]:
+                hooks = len(HANDLER.findall(head[1].partition(b"\nhooks:")[2]))
+                yield NotRun(os.path.relpath(path, root), f"{kind} of {title('claude')}", max(1, hooks))

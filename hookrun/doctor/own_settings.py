@@ -74,7 +74,7 @@ def check_hook_trust(agent: AgentState) -> Findings:
 def check_folder_trust(agent: AgentState) -> Findings:
     """Does the agent trust the project's folder, if it requires that?"""
     spec = agent.spec.get("folder_trust")
-    if spec is None or not agent.all_wired or (spec["project_hooks_only"] and not agent.wired.get("project")):
+    if spec is None or not agent.all_wired or (spec.get("project_hooks_only", True) and not agent.wired.get("project")):
         return
     switch, default = spec.get("switch", ("", True))
     _, switched = _setting(agent, switch) if switch else ("", None)

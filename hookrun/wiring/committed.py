@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS, load
@@ -35,9 +36,11 @@ RUN, SETTINGS, ATTRIBUTES = "run", "settings", ".gitattributes"
 # The message in the script's answers.
 TEXT = "'\"$text\"'"
 
-
 # What the script executes where it finds hookrun, and the exit status with which a look for it ends instead.
 EXECUTED, FOUND = ('"$launcher"', '"$python" -I "$found"', '"$found"'), 100
+
+# SHA-256 of earlier versions' scripts: such a script is hookrun's, too.
+EARLIER_SCRIPTS = frozenset({"99699f163e13d0066c5200700b49ed26c43fbf155b80b1cd1602ce2275bc41c3"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def _cases() -> Iterator[str]:
             if notice:
                 notices.setdefault(notice, []).append(f"*:{agent.NAME}:{event}")
     for answer, words in [*refusals.items(), *notices.items()]:
-        yield f"{' | '.join(words)}) printf '%s\\n' '{answer}' ;;"
+        yield f"{' | '.join(words)}) say '{answer}' ;;"
 
 
 def found_by(agent: str, project: str) -> list[str] | None:
@@ -149,7 +152,7 @@ def why_not_ours(project: str) -> str | None:
         return "cannot be read"
     if data is None:
         return "is missing"
-    if data == script().encode():
+    if data == script().encode() or sha256(data).hexdigest() in EARLIER_SCRIPTS:
         return None
     return "has line ends of Windows" if b"\r\n" in data else "is none that hookrun has written"
 

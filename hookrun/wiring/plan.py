@@ -193,7 +193,7 @@ def answer_when_missing(agent: Agent, event: str, when_missing: str, text: str) 
     context = MISSING if begins and (not notifies or _can(agent, event, "user_message")) else None
     reply = Reply(user_message=MISSING if notifies else None, context=context)
     if when_missing == BLOCK and agent.EVENTS[event] == "pre_tool_use":
-        reply = Reply("block", f"{MISSING}; no tool runs before that")
+        reply = Reply("block", MISSING)
     return static_answer(agent, event, reply).replace(MISSING, text)
 
 

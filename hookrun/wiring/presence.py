@@ -25,9 +25,10 @@ def has_own_hooks(agent: Agent, event: str, *, home: str, project: str | None) -
     """
     if _are_off(agent, home):
         return False
-    own = [each for each in agent.INSTALL.get("own_hooks", ()) if project is not None or "{home}" in each]
-    directories = [each.format(home=home, project=project) for each in own]
-    paths = [f"{each}/{name}" for each in directories for name in next(os.walk(each), ("", [], []))[2]]
+    spec = agent.INSTALL
+    users, projects = f"{home}/{spec['directory']}/{spec['user']}", f"{project}/{spec['project']}"
+    files = [users, *([] if project is None else [projects])] if spec["user"] else []
+    paths = [f"{each}/{name}" for each in map(os.path.dirname, files) for name in next(os.walk(each), ("", [], []))[2]]
     return any(_fires(agent, path, event) for path in paths if path.endswith(".json") and _names_hookrun(path))
 
 

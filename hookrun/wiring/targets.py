@@ -26,6 +26,8 @@ from hookrun.wiring.wired_command import WiredCommand
 
 SCOPES = ("user", "project", "managed")
 EVENT = "{event}"
+# Most agents' handlers, as InstallSpec describes them.
+HANDLER: dict[str, object] = {"type": "command", "command": "{command}", "timeout": "{limit}"}
 TOP: KeyPath = ("hooks",)
 
 # Matchers that exclude nothing.
@@ -38,9 +40,10 @@ FOREVER = 1e15
 
 SCRIPT_TEXT = """\
 #!/bin/sh
-# Written by `hookrun install {agent}`; `hookrun uninstall {agent}` takes it away. Do not edit it.
+# Written by `hookrun install {agent}`; do not edit it.
 {line}
 """
+EARLIER_TEXT = SCRIPT_TEXT.replace("; do", "; `hookrun uninstall {agent}` takes it away. Do")
 # In such a script the line's end is a line of its own.
 OR = " ||\n  "
 
@@ -157,7 +160,7 @@ class SettingsFile(HookFile):
         super().__init__(agent, path)
         self._scope = scope
         self._json = spec["form"]
-        self._handler = spec.get("handler", {})
+        self._handler = spec.get("handler", HANDLER)
         self._more = spec.get("more", {})
         self._starts_directly = starts_directly(spec)
         self._command = self._key("{command}")
@@ -375,11 +378,12 @@ class ScriptFile(OwnedFile):
     def wired(self, now: ExistingFile) -> list[WiredEvent]:
         """Return the script's command line; all of it if hookrun did not write it."""
         text = now.text() if now.data is not None else ""
-        before, after = SCRIPT_TEXT.format(agent=self._agent, line="{line}").split("{line}")
-        line = text[len(before) : len(text) - len(after)]
-        command = wired_command.read(line.replace(OR, " || ", 1), self._agent)
-        if command is not None and command.is_ours and text == before + line + after:
-            return [WiredEvent(self._event, line, command, None, self.path, before.count("\n") + 1)]
+        for form in (SCRIPT_TEXT, EARLIER_TEXT):
+            before, after = form.format(agent=self._agent, line="{line}").split("{line}")
+            line = text[len(before) : len(text) - len(after)]
+            command = wired_command.read(line.replace(OR, " || ", 1), self._agent)
+            if command is not None and command.is_ours and text == before + line + after:
+                return [WiredEvent(self._event, line, command, None, self.path, before.count("\n") + 1)]
         command = wired_command.read(text, self._agent)
         return [] if command is None else [WiredEvent(self._event, text, command, None, self.path, 1)]
 

@@ -91,6 +91,13 @@ def test_a_message_of_grok_s_has_hookrun_s_names() -> None:
     assert fields["session_id"] == "01a202d2-cf06-7443-a00e-5c28472fb8ae"
 
 
+def test_grok_s_subagents_have_claude_s_names() -> None:
+    """Hooks for one kind of subagent get its start and end; its calls name the kind alone (1.0.41, live)."""
+    about = {"hookEventName": "subagent_stop", "hook_event_name": "SubagentStop", "subagentType": "looker"}
+    (call,) = read({**GROKS[next(iter(GROKS))], **about, "subagentId": "s2"}).calls
+    assert (call.event, call.fields["agent_name"], call.fields["agent_id"]) == ("subagent_stop", "looker", "s2")
+
+
 def test_the_end_of_grok_s_session_is_no_end_of_a_turn() -> None:
     """It sends a Stop after SessionEnd, which nothing can keep from ending."""
     stops = {data["reason"]: read(data).calls for name, data in GROKS.items() if name.endswith("Stop.json")}

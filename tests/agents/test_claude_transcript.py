@@ -54,7 +54,7 @@ def test_an_agents_own_transcript_is_translated(agent: str, tmp_path: Path) -> N
     found = lines(keep(str(tmp_path), context))
     told = said(found)
     assert told[0].endswith("please do it")
-    assert told[1:-1] == ["tool_use", "tool_result"] * ((len(told) - 2) // 2)
+    assert told[1:-1] == PAIR * ((len(told) - 2) // 2)
     assert told[-1] == "text"
     uses = [line["message"]["content"][0]["id"] for line in found[1:-1:2]]
     assert uses == [line["message"]["content"][0]["tool_use_id"] for line in found[2:-1:2]]
@@ -74,6 +74,45 @@ def test_a_text_that_the_agent_has_not_written_yet_is_there(tmp_path: Path) -> N
     assert said(lines(path)).count("user next") == 1
 
 
+PAIR = ["tool_use", "tool_result"]
+CALLS = {
+    "echo fine > a.txt && cat a.txt": "fine\n<shellId: 0 completed with exit code 0>",
+    "echo forbidden > made.txt": None,  # a hook refuses it
+    "echo original > original.txt": None,  # a hook changes it
+    "echo changed > changed.txt": "\n<shellId: 1 completed with exit code 0>",
+}
+
+
+@rows(
+    "written, first, calls",
+    [(9, "toolu_", "fine forbidden original changed"), (17, "call_1_0", "fine forbidden original changed"),
+     (18, "call_1_0", "fine forbidden original changed"), (26, "call_1_0", "fine forbidden original changed"),
+     (37, "call_1_0", "fine forbidden original changed"), (38, "call_1_0", "fine forbidden original")],
+)  # fmt: skip
+def test_what_copilot_has_not_written_yet_comes_from_its_events(
+    written: int, first: str, calls: str, tmp_path: Path
+) -> None:
+    """Its file is written behind its events, of which only the last name it. Nothing is in the transcript twice."""
+    recorded = RECORDED.joinpath("copilot.jsonl").read_text().splitlines(keepends=True)
+    home = tempfile.mkdtemp(dir=tmp_path)
+    source = Path(home, "events.jsonl")
+    for command, result in CALLS.items():
+        args = {"command": command, "description": "run it", "mode": "sync", "initial_wait": 10}
+        for name in ("pre_tool_use", "post_tool_use"):
+            if (name, result) != ("post_tool_use", None) and (name, command[5:12]) != ("pre_tool_use", "changed"):
+                keep(home, {**call(name, "", None, agent="copilot", tool_result_output=result), "tool_args": args})
+    for there, of_first, expected in ((written, first, calls), (38, "call_1_0", "fine forbidden original")):
+        source.write_text("".join(recorded[:there]))
+        found = lines(keep(home, event("stop", agent="copilot", transcript_path=str(source))))
+        blocks = [line["message"]["content"][0] for line in found if line["type"] != "user" or "toolUseResult" in line]
+        assert [each["input"]["command"].split()[1] for each in blocks if "input" in each] == expected.split()
+        called, result = blocks[:2]
+        assert called["id"] == result["tool_use_id"]
+        assert called["id"].startswith(of_first)
+        results = [each["tool_use_id"] for each in blocks if "input" not in each]
+        assert len(set(results)) == len(results)
+
+
 @rows("source", [None, "/nonexistent", str(RECORDED / "opencode.sql")])
 def test_without_one_it_has_the_events_that_were_seen(source: str | None, tmp_path: Path) -> None:
     """A call whose first event no hook saw comes with its result; one that was seen, once."""
@@ -90,8 +129,7 @@ def test_without_one_it_has_the_events_that_were_seen(source: str | None, tmp_pa
     home = tempfile.mkdtemp(dir=tmp_path)
     path = [keep(home, {**each, "agent": "gemini", "transcript_path": source}) for each in seen][-1]
     found = lines(path)
-    pair = ["tool_use", "tool_result"]
-    assert said(found) == ["user do it", *pair * 3, "text"]
+    assert said(found) == ["user do it", *PAIR * 3, "text"]
     assert found[2]["toolUseResult"]["stdout"] == "a\n"
     assert found[4]["message"]["content"][0] == {
         "tool_use_id": "c2", "type": "tool_result", "content": "no", "is_error": True,

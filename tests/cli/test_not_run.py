@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 HANDLER = {"type": "command", "command": "echo no >&2; exit 2"}
 GROUPS = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [HANDLER, {**HANDLER, "command": "true"}]}]}}
 OURS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "hookrun fire --agent codex PreToolUse"}]}]}}
+TWO = "hooks:\n  Stop:\n    - hooks:\n        - {type: command, command: x}\n        - {type: prompt}\n"
+SUBAGENT = "a subagent of Claude Code"
 WARNING = "warning: hookrun does not run .codex/hooks.json (2 hooks of Codex CLI)\nhint: `hookrun init` includes"
 
 
@@ -34,10 +36,10 @@ def found(project: Project) -> list[str]:
     return [str(each) for each in not_run(load_config(find(str(project.root), str(project.home))))]
 
 
-@rows(
-    "words",
-    [("list",), ("status",), ("validate",), ("explain", "pre_tool_use"), ("doctor", "claude")],
-)
+VIEWS = [("list",), ("status",), ("validate",), ("explain", "pre_tool_use"), ("doctor", "claude")]
+
+
+@rows("words", VIEWS)
 def test_every_view_of_the_hooks_names_them(project: Project, words: tuple[str, ...]) -> None:
     """Whether there are other hooks or none; `status --json` has them."""
     write(project, ".codex/hooks.json", GROUPS)
@@ -49,6 +51,19 @@ def test_every_view_of_the_hooks_names_them(project: Project, words: tuple[str, 
     assert hookrun(project, "status", "--json").json["not_run"] == [there]
     project.hooks(include=[".codex/hooks.json"])
     assert "hookrun does not run" not in hookrun(project, *words).stderr
+
+
+@rows("words", VIEWS)
+def test_every_view_names_those_in_frontmatter(project: Project, words: tuple[str, ...]) -> None:
+    """Even if Claude Code's other hooks are included; they cannot be, so there is no hint."""
+    write(project, ".claude/settings.json", GROUPS)
+    write(project, ".claude/agents/look.md", f"---\nname: look\n{TWO}---\nLook.\n")
+    write(project, ".claude/skills/show/SKILL.md", f"---\nname: show\n{TWO}---\nShow.\n")
+    project.hooks(include_claude=True)
+    shown = hookrun(project, *words).stderr
+    names = (f".claude/agents/look.md (2 hooks of {SUBAGENT})", ".claude/skills/show/SKILL.md (2 hooks of a skill of")
+    assert all(name in " ".join(shown.split()) for name in ("hookrun does not run", *names)), shown
+    assert "`hookrun init` includes" not in shown
 
 
 def test_hooks_that_a_config_has_now_are_run(project: Project) -> None:
@@ -73,12 +88,26 @@ def test_hooks_that_a_config_has_now_are_run(project: Project) -> None:
         (".opencode/plugin/guard.ts", "export default {}", ["1 hook of OpenCode"]),
         (".opencode/plugin/hookrun.ts", "// hookrun", []),
         (".clinerules/hooks/PreToolUse", "#!/bin/sh", ["1 hook of Cline CLI"]),
-        (".claude/agents/a.md", "---\nname: a\nhooks:\n  Stop:\n    - command: x\n---\n", ["1 hook of Claude Code"]),
+        (".claude/agents/a.md", f"---\ntools:\n- Read\n{TWO}---\n", ["2 hooks of a subagent of Claude Code"]),
+        (
+            ".claude/agents/more/a.md",
+            '---\nhooks: {Stop: [{hooks: [{type: x}, {"type": y}]}]}\n---\n',
+            [f"2 hooks of {SUBAGENT}"],
+        ),
+        (
+            ".claude/agents/a.md",
+            "---\r\nhooks:\r\n  Stop:\r\n    - type: command\r\n---\r\n",
+            [f"1 hook of {SUBAGENT}"],
+        ),
+        (".claude/agents/a.md", "---\nhooks:\n  Stop: [\n---\n", [f"1 hook of {SUBAGENT}"]),
         (".claude/agents/a.md", "---\nname: a\n---\nhooks:\n", []),
+        (".claude/skills/a/SKILL.md", f"---\n{TWO}---\n", ["2 hooks of a skill of Claude Code"]),
+        (".claude/skills/a/notes.md", f"---\n{TWO}---\n", []),
+        (".claude/commands/a/b.md", f"---\n{TWO}---\n", ["2 hooks of a command of Claude Code"]),
     ],
 )
 def test_what_is_not_run(project: Project, name: str, data: object, expected: list[str]) -> None:
-    """Files of every agent but hookrun's own entries, and the frontmatter of Claude Code's agents."""
+    """Files of every agent but hookrun's own entries, and the frontmatter of subagents, skills and commands."""
     write(project, name, data)
     assert found(project) == [f"{name} ({each})" for each in expected]
     (project.root / name).unlink()

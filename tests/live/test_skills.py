@@ -1,13 +1,20 @@
-"""Shell lines in the text of Claude Code's commands and skills: no tool is called for them, and a guard holds them."""
+"""Shell lines in the text of Claude Code's commands and skills: no tool is called for them, and a guard holds them.
+
+Hooks in the frontmatter of subagents and skills: the agents that read such a subagent (Claude Code, Grok Build) run its
+hooks themselves, and no message of those that read such a skill (Copilot, OpenCode, Kilo, Cline) says that the user has
+loaded it. So hookrun runs none of them, and names them all (tests/cli/test_not_run.py).
+"""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from hookrun_conformance.driver import change, put
 from hookrun_conformance.model import Json, Turn, say, use
+from tests.live.conftest import settle
 from tests.live.run import Agent
 
 DONE = say("all-is-done")
@@ -78,3 +85,37 @@ def test_a_guard_that_fails_holds_the_line(claude: Agent) -> None:
     furnish(claude, SKILL, "echo forbidden > made.txt")
     ran = claude.run(DONE, prompt="/show")
     assert ran.files == {}, ran
+
+
+HOOKS = 'hooks:\n  PreToolUse:\n    - hooks:\n        - {type: command, command: "cat >> $HOME/front.jsonl"}\n'
+
+
+def test_grok_runs_the_hooks_of_a_subagent_itself(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """If hookrun ran them, too, they would run twice."""
+    for agent in settle("grok", request, tmp_path):
+        text = f"---\nname: looker\ndescription: Look around.\n{HOOKS}---\nYou look.\n"
+        put(agent.place.project / ".claude" / "agents" / "looker.md", text)
+        about = {"description": "look", "prompt": "look around", "subagent_type": "looker", "background": False}
+        line = agent.driver.shell("echo a > a.txt")  # once more, as a request for a title may get one
+        ran = agent.run(use("spawn_subagent", **about), line, line, say("sub-done"), DONE)
+        front = agent.place.home / "front.jsonl"
+        assert front.exists(), ran
+        assert '"subagentType":"looker"' in front.read_text()
+
+
+def test_no_message_says_that_the_user_has_loaded_a_skill(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt is the skill's text; only if the model loads one a tool's arguments name it."""
+    for agent in settle("opencode", request, tmp_path):
+        put(agent.place.project / SKILL, f"---\nname: show\ndescription: Show it.\n{HOOKS}---\nTHE-SKILL\n")
+        events = ["session_start", "user_prompt_submit", "pre_tool_use"]
+        agent.declare({"name": "seen", "event": events, "command": 'cat >> "$HOME/seen.jsonl"'})
+        monkeypatch.setattr(agent.driver, "arguments", lambda _prompt: ["run", "--command", "show", "now"])
+        ran = agent.run(agent.driver.shell("echo a > a.txt"), DONE)
+        assert [(each["event"], each["agent_tool_name"], "THE-SKILL" in str(each)) for each in ran.seen] == [
+            ("session_start", None, False),
+            ("user_prompt_submit", None, True),
+            ("pre_tool_use", "bash", False),
+        ], ran
+        assert "show" not in {str(value) for each in ran.seen for value in each.values()}

@@ -16,10 +16,9 @@ PROGRAM = Path(__file__).parent / "programs" / "read_transcript.py"
 EVENTS = ("PreToolUse", "PostToolUse", "Stop")
 
 
-# Copilot's own file may lack the last calls at its events: it is written behind them.
-@pytest.mark.parametrize("name", ["gemini", "codex", "qwen", "opencode"])
+@pytest.mark.parametrize("name", ["gemini", "codex", "qwen", "copilot", "opencode"])
 def test_a_hook_reads_what_was_said_and_done(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The prompt where its agent keeps a transcript, each call with its result, and the last text, in this order."""
+    """The prompt where its agent keeps a transcript, the call and its result once, and the last text, in this order."""
     for agent in settle(name, request, tmp_path):
         project, seen = agent.place.project, agent.place.seen
         line = f"python3 {PROGRAM} {seen}"
@@ -35,11 +34,12 @@ def test_a_hook_reads_what_was_said_and_done(name: str, request: pytest.FixtureR
             blocks += [(each["type"], content)] if isinstance(content, str) else [(each["type"], b) for b in content]
         asked = [text for role, text in blocks if role == "user" and "please do it" in str(text)]
         assert bool(asked) == (name != "opencode"), ran
-        called, result, last = blocks[-3:]
+        called, result = [each for each in blocks if isinstance(each[1], dict) and each[1]["type"] != "text"]
         assert (called[0], called[1]["name"]) == ("assistant", "Bash"), ran
         assert called[1]["input"]["command"] == "echo hi > made.txt"
         assert (result[0], result[1]["tool_use_id"]) == ("user", called[1]["id"]), ran
-        assert last == ("assistant", {"type": "text", "text": "all-is-done"}), ran
+        # Copilot writes its file behind its events, which have no text of the model.
+        assert name == "copilot" or blocks[-1] == ("assistant", {"type": "text", "text": "all-is-done"}), ran
         assert {each["sessionId"] for each in at_end[0]["lines"]} != {""}
         path = Path(at_end[0]["path"])
         assert path.is_relative_to(agent.place.home / ".local" / "state" / "hookrun" / "transcripts")
