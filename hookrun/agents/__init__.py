@@ -78,13 +78,15 @@ class UnknownAgentError(UserError, LookupError):
     """hookrun has no module for an agent; the message says what is true of it, or lists those that it has."""
 
 
-def load(name: str) -> Agent:
-    """Return the agent's module. Raises UnknownAgentError."""
+def load(name: str, *, by_hand: bool = False) -> Agent:
+    """Return the agent's module, or, `by_hand`, what reads an agent without one. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
         from hookrun.agents import others
         from hookrun.core.text import did_you_mean, quote
 
+        if by_hand and others.wired_by_hand(name) is not None:
+            return load_sender(name)
         supported = f"supported agents are {', '.join(AGENTS)}"
         known = others.find(name)
         fact, hint = known or ("", did_you_mean(name, AGENTS))

@@ -39,6 +39,12 @@ RENAMED = {
     "stopHookActive": "stop_hook_active",
     "lastAssistantMessage": "last_assistant_message",
     "error_message": "error",
+    "event": "hook_event_name",
+    "event_type": "hook_event_name",
+    "agent_action_name": "hook_event_name",
+    "trajectory_id": "session_id",
+    "working_dir": "cwd",
+    "tool_call_id": "tool_use_id",
 }
 
 # Keys of the text in a tool's response, at its top or one level below.
@@ -82,16 +88,9 @@ class Caller:
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
-        fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
-        fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
-        native = fields.get("hook_event_name", event)
-        if "tool_name" in fields and native == "":  # by its documentation, Devin's messages do not name the event
-            native = "PostToolUse" if "tool_response" in fields else "PreToolUse"
-        if not isinstance(native, str) or not native:
-            raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
+        fields = _named(payload, event)
         listed = payload.get("workspace_roots")
         roots = [payload.get("workspaceRoot"), *(listed if isinstance(listed, list) else ())]
-        fields["hook_event_name"] = native
         outer = fields.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:
@@ -112,6 +111,33 @@ class Caller:
                 call.fields["arguments_cut_off"] = base.CUT_OFF
                 message.to_native_args = base.no_native_args
         return message
+
+
+def _named(payload: Json, event: str) -> Json:
+    """Return a message's fields by Claude Code's names. Raises UnreadableMessageError without an event."""
+    fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
+    fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
+    native = fields.get("hook_event_name", event)
+    if "tool_name" in fields and native == "":  # by its documentation, Devin's messages do not name the event
+        native = "PostToolUse" if "tool_response" in fields else "PreToolUse"
+    if not isinstance(native, str) or not native:
+        raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
+    fields["hook_event_name"] = native
+    if native == "UserPromptSubmit":
+        fields.setdefault("prompt", payload.get("message"))
+    info = payload.get("tool_info")
+    return {**fields, **_from_windsurf(native, info)} if isinstance(info, dict) else fields
+
+
+def _from_windsurf(native: str, info: Arguments) -> Json:
+    """Return the fields of a message of Windsurf's with this `tool_info`: its events name the tool."""
+    if "user_prompt" in info:
+        return {"hook_event_name": "UserPromptSubmit", "prompt": info["user_prompt"]}
+    event = {"hook_event_name": "PostToolUse" if native.startswith("post_") else "PreToolUse"}
+    if "mcp_tool_name" in info:
+        name = f"mcp__{info.get('mcp_server_name')}__{info['mcp_tool_name']}"
+        return {**event, "tool_name": name, "tool_input": info.get("mcp_tool_arguments")}
+    return {**event, "tool_name": native, "tool_input": info, "cwd": info.get("cwd")}
 
 
 def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
@@ -169,7 +195,7 @@ def _stop(reply: Reply, message: Message) -> Json:
     return answer
 
 
-# An agent with other tools than Claude Code's: only a block is surely obeyed.
+# An agent with other tools than Claude Code's, maybe wired by hand (see others.BY_HAND): only a block is surely obeyed.
 UNKNOWN = Caller(
     "unknown",
     {
@@ -183,6 +209,11 @@ UNKNOWN = Caller(
         "read_by": lambda _payload: None,
     },
 )
+# The least of their limits that is documented: Goose's, Kimi Code's and Kiro's.
+UNKNOWN.DEFAULT_TIMEOUTS = {**claude.DEFAULT_TIMEOUTS, "": 30.0}
+UNKNOWN.MAX_TIMEOUTS = {**claude.MAX_TIMEOUTS, "": 30.0}
+# Goose's tools have the form of an MCP server's.
+UNKNOWN.TOOLS = {**claude.TOOLS, "developer__shell": "bash", "developer__write": "write", "developer__edit": "edit"}
 
 # Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by name.
 CALLERS = {
