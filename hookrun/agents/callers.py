@@ -4,7 +4,7 @@ They have other tools and arguments, and obey other parts of an answer. Grok Bui
 documentation; in doubt an answer has every form that the agent could obey.
 
 Sources: Grok Build 1.0.41, live against a scripted model; the documentation of Cursor (hooks, third-party hooks), Devin
-CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
+CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026. For agents wired by hand, see others.BY_HAND.
 """
 
 from __future__ import annotations
@@ -271,8 +271,8 @@ def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[
     if ours is None:
         return None, None
     is_claude = "/.claude/" in str(payload.get("transcript_path"))
-    who = "Claude Code has a tool" if is_claude else "an agent runs the hooks in Claude Code's settings, with a tool"
-    text = f"{who} that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
+    who = "Claude Code" if is_claude else UNKNOWN.DISPLAY_NAME
+    text = f"{who} has a tool that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
     return None if is_claude else _fired_by_unknown(message), text
 
 

@@ -42,15 +42,15 @@ BY_HAND = {
     "amp": ("Amp", "a plugin's `tool.call`"),
     # github.com/aaif-goose/goose, documentation/docs/guides/context-engineering/hooks.md
     "goose": ("Goose", "a plugin in `.agents/plugins`"),
-    # docs.openhands.dev/openhands/usage/customization/hooks
+    # docs.openhands.dev/openhands/usage/customization/hooks; measured: PyPI openhands-sdk 1.58.2
     "openhands": ("OpenHands", "`.openhands/hooks.json`"),
     # github.com/MoonshotAI/kimi-code, docs/en/customization/hooks.md
     "kimi kimi-code": ("Kimi Code", "`~/.kimi-code/config.toml`"),
     # github.com/charmbracelet/crush, docs/hooks
     "crush": ("Crush", "`crush.json`"),
-    # PyPI hermes-agent 0.19.0, agent/shell_hooks.py
+    # measured: PyPI hermes-agent 0.19.0
     "hermes hermes-agent": ("Hermes", "`hooks` in its `config.yaml`"),
-    # PyPI deepagents-code 0.1.88, its source
+    # measured: PyPI deepagents-code 0.1.88
     "deepagents deepagents-code": ("deepagents-code", "`~/.deepagents/hooks.json`"),
 }
 

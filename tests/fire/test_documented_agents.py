@@ -1,4 +1,4 @@
-"""Guards hold in agents that were not run, by the messages and answers in their documentation: golden.documented."""
+"""Guards hold in agents without a module, by their messages and documented answers: golden.documented."""
 
 from __future__ import annotations
 
@@ -67,6 +67,13 @@ def test_a_guard_of_files_sees_the_file(agent: str, project: Project) -> None:
     assert FILE.replace(ROOT, str(project.root)) in reason
 
 
+def test_the_user_is_told_how_a_tool_is_judged(project: Project) -> None:
+    """Not that Claude Code's settings are at work, as they are not."""
+    project.hooks({"matcher": "read", "command": "exit 2"})
+    _, said, _ = answer(project, "droid", MESSAGES["droid"][0])
+    assert said["systemMessage"].startswith("an unknown agent has a tool that hookrun does not know: judging")
+
+
 @rows("agent", BY_STATUS)
 def test_a_question_is_refused(agent: str, project: Project) -> None:
     """No documentation says that the agent asks; that of Droid's program only logs it."""
@@ -103,6 +110,5 @@ def test_a_prompt_in_a_message_is_read(agent: str, key: str, project: Project) -
 
 
 def test_every_agent_that_is_wired_by_hand_has_a_message_here() -> None:
-    """Or in a module of its own, where it was run."""
-    named = {names.split()[0] for names in others.BY_HAND}
-    assert named - MESSAGES.keys() <= {"openhands", "hermes", "deepagents"}
+    """By the name in its line."""
+    assert {names.split(maxsplit=1)[0] for names in others.BY_HAND} == {*MESSAGES} - {*THROUGH_CLAUDE}

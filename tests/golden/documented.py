@@ -1,5 +1,5 @@
-"""Messages of agents that were not run, made after the examples in their vendors' documentation of October and November
-2026.
+"""Messages of agents without a module, made after the examples in their vendors' documentation of October and November
+2026. Those of Hermes 0.19.0, deepagents-code 0.1.88 and OpenHands' SDK 1.58.2 are what these programs sent.
 
 - Amp: ampcode.com/manual/plugin-api. Its plugins get a call; a plugin passes it on under these names.
 - Auggie: docs.augmentcode.com/cli/hooks.
@@ -73,6 +73,35 @@ MESSAGES: dict[str, tuple[Json, Json]] = {
         {"hook_event_name": "preToolUse", "cwd": ROOT, "session_id": "s1"},
         ("execute_bash", {"command": COMMAND}),
         ("fs_write", {"command": "create", "path": FILE, "file_text": "x"}),
+    ),
+    "hermes": _both(
+        {"hook_event_name": "pre_tool_call", "session_id": "s1", "cwd": ROOT, "extra": {"tool_call_id": "call_1_0"}},
+        ("terminal", {"command": COMMAND}),
+        ("write_file", {"path": FILE, "content": "x"}),
+    ),
+    "deepagents": _both(
+        {
+            "session_id": "s1",
+            "transcript_path": "/home/dev/.deepagents/transcripts/s1.jsonl",
+            "cwd": ROOT,
+            "hook_event_name": "PreToolUse",
+            "permission_mode": "bypassPermissions",
+            "tool_use_id": "call_1_0",
+        },
+        ("Bash", {"command": COMMAND}),
+        ("Write", {"file_path": FILE, "content": "x"}),
+    ),
+    "openhands": _both(
+        {
+            "event_type": "PreToolUse",
+            "tool_response": None,
+            "message": None,
+            "session_id": "s1",
+            "working_dir": ROOT,
+            "metadata": {},
+        },
+        ("terminal", {"command": COMMAND, "is_input": False, "timeout": None, "reset": False}),
+        ("file_editor", {"command": "create", "path": FILE, "file_text": "x", "old_str": None, "new_str": None}),
     ),
     "windsurf": (
         _windsurf("pre_run_command", {"command_line": COMMAND, "cwd": ROOT}),
