@@ -50,11 +50,9 @@ RENAMED = {
 # Keys of the text in a tool's response, at its top or one level below.
 OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content", "output")
 
-
-NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
-READS_USER_SETTINGS: InstallSpec = {**NO_FILES, "reads_user_settings": True}
+READS_USER_SETTINGS: InstallSpec = {**base.NO_FILES, "reads_user_settings": True}
 # The installation of an agent without hook files of its own.
-REFUSED_BY_STATUS: InstallSpec = {**NO_FILES, "refused_by_status": True}
+REFUSED_BY_STATUS: InstallSpec = {**base.NO_FILES, "refused_by_status": True}
 
 
 class Caller:
@@ -195,7 +193,7 @@ def _stop(reply: Reply, message: Message) -> Json:
     return answer
 
 
-# An agent with other tools than Claude Code's, maybe wired by hand (see others.BY_HAND): only a block is surely obeyed.
+# An agent with other tools than Claude Code's: only a block is surely obeyed.
 UNKNOWN = Caller(
     "unknown",
     {
@@ -209,11 +207,20 @@ UNKNOWN = Caller(
         "read_by": lambda _payload: None,
     },
 )
-# The least of their limits that is documented: Goose's, Kimi Code's and Kiro's.
-UNKNOWN.DEFAULT_TIMEOUTS = {**claude.DEFAULT_TIMEOUTS, "": 30.0}
-UNKNOWN.MAX_TIMEOUTS = {**claude.MAX_TIMEOUTS, "": 30.0}
-# Goose's tools have the form of an MCP server's.
-UNKNOWN.TOOLS = {**claude.TOOLS, "developer__shell": "bash", "developer__write": "write", "developer__edit": "edit"}
+
+
+def by_hand(name: str) -> Caller:
+    """Return an agent with a line of `fire` in its own hooks, with the least limit of any; UNKNOWN for other names."""
+    from hookrun.agents.others import wired_by_hand  # rarely needed
+
+    if (known := wired_by_hand(name)) is None:
+        return UNKNOWN
+    install: InstallSpec = {**REFUSED_BY_STATUS, "mcp": UNKNOWN.INSTALL["mcp"]}
+    found = Caller(known[0], UNKNOWN.RESPONSE_FORMATS, install=install)
+    found.DISPLAY_NAME = known[1]
+    found.DEFAULT_TIMEOUTS = found.MAX_TIMEOUTS = {**claude.DEFAULT_TIMEOUTS, "": 30.0}
+    return found
+
 
 # Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by name.
 CALLERS = {
@@ -271,8 +278,8 @@ def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[
     if ours is None:
         return None, None
     is_claude = "/.claude/" in str(payload.get("transcript_path"))
-    who = "Claude Code" if is_claude else UNKNOWN.DISPLAY_NAME
-    text = f"{who} has a tool that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
+    who = "Claude Code has a tool" if is_claude else "an agent runs the hooks in Claude Code's settings, with a tool"
+    text = f"{who} that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
     return None if is_claude else _fired_by_unknown(message), text
 
 

@@ -5,7 +5,7 @@ Sources: their documentation of October 2026 (Cursor: hooks; Windsurf: Cascade h
 
 from __future__ import annotations
 
-from hookrun.agents.base import NameMap, string_in
+from hookrun.agents.base import NO_FILES, NameMap, string_in
 from hookrun.agents.known_tools import OTHER_CALLERS
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import as_object
@@ -15,12 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrun.agents.formats import Json
-    from hookrun.agents.types import HookForm, InstallSpec
-
-    Context = Mapping[str, object]
-
-
-NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
+    from hookrun.agents.types import HookForm
 
 
 class Documented:
@@ -49,7 +44,7 @@ def _edited(args: Json) -> Json:
 SHELL, MCP, FILE = "ShellExecution", "MCPExecution", "File"
 
 
-def _cursors(message: Json, context: Context) -> Json:
+def _cursors(message: Json, context: Mapping[str, object]) -> Json:
     native, args = str(message["hook_event_name"]), as_object(message.get("tool_input"))
     cwd, output = message.pop("cwd", ""), context.get("tool_result_output") or ""
     base: Json = {"conversation_id": message["session_id"], "generation_id": "", "model": context.get("model") or ""}
@@ -125,7 +120,7 @@ CURSOR = Documented(
 # --- Windsurf
 
 
-def _windsurfs(message: Json, context: Context) -> Json:
+def _windsurfs(message: Json, context: Mapping[str, object]) -> Json:
     native, args = str(message["hook_event_name"]), as_object(message.get("tool_input"))
     info: Json = {}
     if native.endswith("run_command"):

@@ -108,8 +108,9 @@ OWN_TOOLS = {"read_many_files": "read", "view_image": "read", "list_directory": 
 # One of these -> its names of arguments that only it uses so.
 OWN_ARGUMENTS = {"read_many_files": {"include": "paths"}, "run_typescript": {"code": "command"}}
 
-# Agents that run Claude Code's hooks (see callers.py) -> title, and tools with hookrun's names.
+# Agents that run Claude Code's hooks, or lines written by hand (see callers.py) -> title, tools with hookrun's names.
 OTHER_CALLERS = {
+    "goose": ("Goose", _pairs("developer__shell=bash developer__write=write developer__edit=edit")),
     "cursor": (
         "Cursor",
         _pairs(
@@ -204,11 +205,6 @@ def with_given_names(message: Message, verdict: Verdict) -> Verdict:
     if None in given.values():
         return Verdict("block", f"{message.tool} does not take the arguments that a hook gave it")
     return verdict.replace(**given) if given else verdict
-
-
-def title(agent: str) -> str:
-    """Return an agent's name for people."""
-    return load(agent).DISPLAY_NAME if agent in AGENTS else OTHER_CALLERS[agent][0]
 
 
 # --- by the arguments

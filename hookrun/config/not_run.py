@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator
 from glob import glob
 from typing import NamedTuple
 
-from hookrun.agents import DIALECTS, SETTINGS_GLOBS
+from hookrun.agents import DIALECTS, SETTINGS_GLOBS, load_sender
 from hookrun.agents.dialects import dialect
-from hookrun.agents.known_tools import title
 from hookrun.config.claude_settings import is_settings
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.load import LoadedConfig
@@ -82,7 +81,7 @@ def _of_agents(root: str, read: set[str], run: set[tuple[str, str]]) -> Iterator
                 if (hooks := _handlers(path, agent, run)) > 0:
                     yield NotRun(name, dialect(agent).title, hooks, includable=True)
             elif agent != "claude" and (hooks := _programs(path)) > 0:
-                yield NotRun(name, title(agent), hooks)
+                yield NotRun(name, load_sender(agent).DISPLAY_NAME, hooks)
 
 
 def _handlers(path: str, agent: str, run: set[tuple[str, str]]) -> int:
@@ -114,4 +113,4 @@ def _in_frontmatter(root: str) -> Iterator[NotRun]:
     for name in (name for each in FRONTMATTER for name in sorted(glob(each, root_dir=root))):
         head = HEAD.match(read_or_none(f"{root}/{name}", MAX_BYTES) or b"")
         if head is not None and b"\nhooks:" in b"\n" + head[1]:
-            yield NotRun(name, title("claude"), max(1, len(HANDLER.findall(head[1]))))
+            yield NotRun(name, load_sender("claude").DISPLAY_NAME, max(1, len(HANDLER.findall(head[1]))))

@@ -65,7 +65,7 @@ VALUES = {
     "shlex.quote(account)": "/p",
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "' '.join(calls)": "3f2a91", "call": "3f2a91", "recipe.name": "no-force-push",
-    "names.split()[0]": "droid",
+    "first": "droid",
     "level": "strict", **dict.fromkeys(("made.id", "snapshot.id", "chosen.id", "earlier.id", "kept"), "6a0b1c2d3f4e"),
 }  # fmt: skip
 """A value for each word in capitals, and for each expression in a message. A new placeholder needs a value here."""

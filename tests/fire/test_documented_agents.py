@@ -67,11 +67,12 @@ def test_a_guard_of_files_sees_the_file(agent: str, project: Project) -> None:
     assert FILE.replace(ROOT, str(project.root)) in reason
 
 
-def test_the_user_is_told_how_a_tool_is_judged(project: Project) -> None:
-    """Not that Claude Code's settings are at work, as they are not."""
-    project.hooks({"matcher": "read", "command": "exit 2"})
-    _, said, _ = answer(project, "droid", MESSAGES["droid"][0])
-    assert said["systemMessage"].startswith("an unknown agent has a tool that hookrun does not know: judging")
+def test_a_hook_may_be_for_one_of_them_alone(project: Project) -> None:
+    """By the name in its line, which the log has, too."""
+    project.hooks({"matcher": "bash", "command": "exit 2", "agents": ["kimi"]})
+    assert answer(project, "kimi", MESSAGES["kimi"][0])[0] == 2
+    assert answer(project, "droid", MESSAGES["droid"][0])[0] == 0
+    assert [each["agent"] for each in project.audit() if each["kind"] == "fire"] == ["kimi", "droid"]
 
 
 @rows("agent", BY_STATUS)
