@@ -55,8 +55,8 @@ hookrun's names of events, tools and arguments in every agent.
 
 ## Fallbacks
 
-If an event cannot express a part of a verdict, hookrun uses the closest form that it has. The audit log (`degraded`)
-and `--explain` show it, and the user is notified once per session.
+Where an event cannot express part of a verdict, hookrun uses the closest form. The audit log (`degraded`) and
+`--explain` show it; the user is notified once per session.
 
 """
 
@@ -78,10 +78,10 @@ Each scenario of [`hookrun conformance`](../guides/conformance.md):
 EVENTS = """
 ## Events
 
-In italics: derived from this event, because the agent has none of its own.
+In italics: derived from this event, as the agent has none.
 
-`hookrun install` connects every event that an agent sends at most once for a tool call, a prompt, a session or a
-subagent (✓ under "connected" in the agent's section). The others, "for a hook", are connected when a hook needs them.
+`hookrun install` connects every event that is sent at most once for a tool call, a prompt, a session or a subagent (✓
+under "connected"), and the others ("for a hook") when a hook needs them.
 
 """
 
@@ -100,7 +100,7 @@ name, and a matcher is tried on every reading (`possible_tool_names`). Cline cut
 BEFORE = """
 ## Verdicts before a tool
 
-✓ is supported, - has no effect; a word is the fallback. The sections of the agents have every event.
+✓ is supported, - has no effect; a word is the fallback. The agents' sections have every event.
 
 """
 
@@ -109,12 +109,15 @@ CALLING = """
 ## Agents that run Claude Code's hooks
 
 Grok Build, Copilot CLI, Cursor, Devin and VS Code's local agent read `.claude/settings.json`, so hookrun installed into
-Claude Code runs there too. `"agents": ["claude"]` includes them (`fired_through` in the context is `claude`). Cursor,
-Devin and VS Code follow their documentation.
+Claude Code runs too. `"agents": ["claude"]` includes them (`fired_through` in the context is `claude`). The
+last three follow their documentation.
 
-- For other agents, an unknown tool is recognized by its arguments: `command` is `bash`, a path with content `write`,
-  with old or new text `edit`, a path alone `read`, a `url` `web_fetch`. You are notified once per session. `ask` and
-  changed arguments become a block, which is also in the exit status and on stderr.
+- Other agents' tools are recognized by their arguments: `command` is `bash`, a path with content `write`, with old or
+  new text `edit`, alone `read`, a `url` `web_fetch`. You are notified once per session. `ask` and changed arguments
+  become a block: JSON, exit status 2 and stderr.
+- For agents with hooks of their own, `hookrun install NAME` says where to write `hookrun fire --agent NAME PreToolUse`.
+  Hooks get 30 seconds. Measured in November 2026: Hermes 0.19.0, deepagents-code 0.1.88, OpenHands SDK 1.58.2.
+  Documented: Amp, Auggie, Crush, Droid, Goose, Kimi Code, Kiro, Windsurf.
 - Cursor does not name the MCP server: match `MCP:tool`.
 
 """

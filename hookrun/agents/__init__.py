@@ -65,6 +65,16 @@ SETTINGS_GLOBS: dict[str, tuple[str, ...]] = {
     "windsurf": (".windsurf/hooks.json", ".codeium/windsurf/hooks.json", ".codeium/hooks.json"),
     "devin": (".devin/hooks.v1.json", ".devin/config*.json", ".config/devin/config.json"),
     "grok": (".grok/config.toml", ".grok/hooks/*", ".grok/disabled-hooks"),
+    "droid": (".factory/settings*.json", ".factory/hooks.json", ".factory/hooks/hooks.json"),
+    "kiro": (".kiro/hooks/*", ".kiro/agents/*"),
+    "auggie": (".augment/settings*.json",),
+    "amp": (".amp/plugins/*", ".config/amp/plugins/*"),
+    "goose": (".agents/plugins/*/hooks/*",),
+    "openhands": (".openhands/hooks.json",),
+    "kimi": (".kimi-code/config.toml",),
+    "crush": ("crush.json", ".crush.json", ".config/crush/crush.json"),
+    "hermes": (".hermes/config.yaml", ".hermes/shell-hooks-allowlist.json"),
+    "deepagents": (".deepagents/hooks.json",),
 }
 
 # The program of an agent without a module here -> the environment variables it sets for its commands.
@@ -78,13 +88,15 @@ class UnknownAgentError(UserError, LookupError):
     """hookrun has no module for an agent; the message says what is true of it, or lists those that it has."""
 
 
-def load(name: str) -> Agent:
-    """Return the agent's module. Raises UnknownAgentError."""
+def load(name: str, *, by_hand: bool = False) -> Agent:
+    """Return the agent's module, or, `by_hand`, what reads an agent without one. Raises UnknownAgentError."""
     path = AGENTS.get(name)
     if path is None:
         from hookrun.agents import others
         from hookrun.core.text import did_you_mean, quote
 
+        if by_hand and others.wired_by_hand(name) is not None:
+            return load_sender(name)
         supported = f"supported agents are {', '.join(AGENTS)}"
         known = others.find(name)
         fact, hint = known or ("", did_you_mean(name, AGENTS))
@@ -101,7 +113,7 @@ def load_sender(name: str) -> Agent:
         return load(name)
     from hookrun.agents import callers  # rarely needed
 
-    return callers.CALLERS.get(name, callers.UNKNOWN)
+    return callers.CALLERS.get(name) or callers.by_hand(name)
 
 
 def status_without_hooks(argv: list[str]) -> int:

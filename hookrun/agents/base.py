@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hookrun.agents.types import Agent
+    from hookrun.agents.types import Agent, InstallSpec
     from hookrun.core.model import AnyVerdict
 
     Arguments = dict[str, object]
@@ -66,6 +66,9 @@ def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dic
     renamed.update({table[key]: value for key, value in args.items() if key in table})
     return renamed
 
+
+# The installation of an agent without hook files that hookrun writes.
+NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
 
 # Tools after whose success `file_changed` is fired if the agent lacks the event.
 CHANGES_FILES = frozenset({"write", "edit", "delete"})

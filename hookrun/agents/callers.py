@@ -4,7 +4,7 @@ They have other tools and arguments, and obey other parts of an answer. Grok Bui
 documentation; in doubt an answer has every form that the agent could obey.
 
 Sources: Grok Build 1.0.41, live against a scripted model; the documentation of Cursor (hooks, third-party hooks), Devin
-CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026.
+CLI (lifecycle hooks) and VS Code (agent hooks) of October 2026. For agents wired by hand, see others.BY_HAND.
 """
 
 from __future__ import annotations
@@ -41,16 +41,20 @@ RENAMED = {
     "subagentId": "agent_id",
     "subagentType": "agent_type",
     "error_message": "error",
+    "event": "hook_event_name",
+    "event_type": "hook_event_name",
+    "agent_action_name": "hook_event_name",
+    "trajectory_id": "session_id",
+    "working_dir": "cwd",
+    "tool_call_id": "tool_use_id",
 }
 
 # Keys of the text in a tool's response, at its top or one level below.
 OUTPUTS = ("output_for_prompt", "tool_output_for_prompt", "raw_output", "content", "output")
 
-
-NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
-READS_USER_SETTINGS: InstallSpec = {**NO_FILES, "reads_user_settings": True}
+READS_USER_SETTINGS: InstallSpec = {**base.NO_FILES, "reads_user_settings": True}
 # The installation of an agent without hook files of its own.
-REFUSED_BY_STATUS: InstallSpec = {**NO_FILES, "refused_by_status": True}
+REFUSED_BY_STATUS: InstallSpec = {**base.NO_FILES, "refused_by_status": True}
 
 
 class Caller:
@@ -84,16 +88,9 @@ class Caller:
 
     def read(self, payload: dict[str, object], event: str) -> Message:
         """Return a message with Claude Code's field names. Raises UnreadableMessageError."""
-        fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
-        fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
-        native = fields.get("hook_event_name", event)
-        if "tool_name" in fields and native == "":  # by its documentation, Devin's messages do not name the event
-            native = "PostToolUse" if "tool_response" in fields else "PreToolUse"
-        if not isinstance(native, str) or not native:
-            raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
+        fields = _named(payload, event)
         listed = payload.get("workspace_roots")
         roots = [payload.get("workspaceRoot"), *(listed if isinstance(listed, list) else ())]
-        fields["hook_event_name"] = native
         outer = fields.get("tool_input")
         is_cut_off = payload.get("toolInputTruncated") is True and isinstance(outer, str)
         if is_cut_off:
@@ -114,6 +111,33 @@ class Caller:
                 call.fields["arguments_cut_off"] = base.CUT_OFF
                 message.to_native_args = base.no_native_args
         return message
+
+
+def _named(payload: Json, event: str) -> Json:
+    """Return a message's fields by Claude Code's names. Raises UnreadableMessageError without an event."""
+    fields = {name: value for key, value in payload.items() if (name := RENAMED.get(key, key)) == key}
+    fields |= {RENAMED[key]: value for key, value in payload.items() if RENAMED.get(key, key) not in fields}
+    native = fields.get("hook_event_name", event)
+    if "tool_name" in fields and native == "":  # by its documentation, Devin's messages do not name the event
+        native = "PostToolUse" if "tool_response" in fields else "PreToolUse"
+    if not isinstance(native, str) or not native:
+        raise base.UnreadableMessageError(f"hook_event_name is {native!r}, not the name of an event")
+    fields["hook_event_name"] = native
+    if native == "UserPromptSubmit":
+        fields.setdefault("prompt", payload.get("message"))
+    info = payload.get("tool_info")
+    return {**fields, **_from_windsurf(native, info)} if isinstance(info, dict) else fields
+
+
+def _from_windsurf(native: str, info: Arguments) -> Json:
+    """Return the fields of a message of Windsurf's with this `tool_info`: its events name the tool."""
+    if "user_prompt" in info:
+        return {"hook_event_name": "UserPromptSubmit", "prompt": info["user_prompt"]}
+    event = {"hook_event_name": "PostToolUse" if native.startswith("post_") else "PreToolUse"}
+    if "mcp_tool_name" in info:
+        name = f"mcp__{info.get('mcp_server_name')}__{info['mcp_tool_name']}"
+        return {**event, "tool_name": name, "tool_input": info.get("mcp_tool_arguments")}
+    return {**event, "tool_name": native, "tool_input": info, "cwd": info.get("cwd")}
 
 
 def _wrapping(own: ToNativeArgs, outer: Arguments) -> ToNativeArgs:
@@ -185,6 +209,20 @@ UNKNOWN = Caller(
         "read_by": lambda _payload: None,
     },
 )
+
+
+def by_hand(name: str) -> Caller:
+    """Return an agent with a line of `fire` in its own hooks, with the least limit of any; UNKNOWN for other names."""
+    from hookrun.agents.others import wired_by_hand  # rarely needed
+
+    if (known := wired_by_hand(name)) is None:
+        return UNKNOWN
+    install: InstallSpec = {**REFUSED_BY_STATUS, "mcp": UNKNOWN.INSTALL["mcp"]}
+    found = Caller(known[0], UNKNOWN.RESPONSE_FORMATS, install=install)
+    found.DISPLAY_NAME = known[1]
+    found.DEFAULT_TIMEOUTS = found.MAX_TIMEOUTS = {**claude.DEFAULT_TIMEOUTS, "": 30.0}
+    return found
+
 
 # Every agent identified by its messages (INSTALL["read_by"] of hookrun.agents.claude), by name.
 CALLERS = {

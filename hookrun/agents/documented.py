@@ -1,12 +1,11 @@
-"""The hooks of agents that hookrun runs elsewhere, but is not connected to: Cursor, Windsurf, Kiro.
+"""The hooks of agents that hookrun runs elsewhere, but is not connected to: Cursor, Windsurf.
 
-Sources: their documentation of October 2026 (Cursor: hooks; Windsurf: Cascade hooks; Kiro: hooks, and hooks of custom
-agents). No program of theirs was run.
+Sources: their documentation of October 2026 (Cursor: hooks; Windsurf: Cascade hooks). No program of theirs was run.
 """
 
 from __future__ import annotations
 
-from hookrun.agents.base import NameMap, string_in
+from hookrun.agents.base import NO_FILES, NameMap, string_in
 from hookrun.agents.known_tools import OTHER_CALLERS
 from hookrun.core.fastjson import dumps
 from hookrun.core.model import as_object
@@ -16,11 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hookrun.agents.formats import Json
-    from hookrun.agents.types import HookForm, InstallSpec
-
-    Context = Mapping[str, object]
-
-NO_FILES: InstallSpec = {"program": "", "directory": "", "user": "", "project": "", "form": ""}
+    from hookrun.agents.types import HookForm
 
 
 class Documented:
@@ -29,23 +24,18 @@ class Documented:
     NAMES = NameMap()
     INSTALL = NO_FILES
 
-    def __init__(
-        self,
-        title: str,
-        events: dict[str, str],
-        tools: dict[str, str],
-        hooks: HookForm,
-        *,
-        seconds: float,
-        root: str = "",
-    ) -> None:
-        self.DISPLAY_NAME = title
-        self.EVENTS = events
-        self.TOOLS = tools
-        self.HOOKS = hooks
-        self.DEFAULT_TIMEOUTS = {"": seconds}
+    def __init__(self, title: str, events: dict[str, str], tools: dict[str, str], hooks: HookForm, *roots: str) -> None:
+        self.DISPLAY_NAME, self.EVENTS, self.TOOLS, self.HOOKS = title, events, tools, hooks
+        self.DEFAULT_TIMEOUTS = {"": 60.0}
         self.MAX_TIMEOUTS: dict[str, float] = {}
-        self.PROJECT_ENV_VARS = (root,) if root else ()
+        self.PROJECT_ENV_VARS = roots
+
+
+def _edited(args: Json) -> Json:
+    """Return the fields about a changed file."""
+    old = string_in(args, "old_string") or ""
+    new = string_in(args, "new_string") or string_in(args, "content") or ""
+    return {"file_path": args.get("file_path", ""), "edits": [{"old_string": old, "new_string": new}]}
 
 
 # --- Cursor
@@ -54,7 +44,7 @@ class Documented:
 SHELL, MCP, FILE = "ShellExecution", "MCPExecution", "File"
 
 
-def _cursors(message: Json, context: Context) -> Json:
+def _cursors(message: Json, context: Mapping[str, object]) -> Json:
     native, args = str(message["hook_event_name"]), as_object(message.get("tool_input"))
     cwd, output = message.pop("cwd", ""), context.get("tool_result_output") or ""
     base: Json = {"conversation_id": message["session_id"], "generation_id": "", "model": context.get("model") or ""}
@@ -68,22 +58,15 @@ def _cursors(message: Json, context: Context) -> Json:
     elif native == "beforeReadFile":
         more = {"file_path": args.get("file_path", ""), "content": "", "attachments": []}
     elif native == "afterFileEdit":
-        old, new = (
-            string_in(args, "old_string") or "",
-            string_in(args, "new_string") or string_in(args, "content") or "",
-        )
-        more = {"file_path": args.get("file_path", ""), "edits": [{"old_string": old, "new_string": new}]}
+        more = _edited(args)
     else:
         more = {name: value for name, value in message.items() if name not in ("tool_response", "error")}
         more |= {"cwd": cwd} if "tool_name" in message else {}
         more |= {"tool_output": dumps(output), "duration": 0} if "tool_response" in message else {}
         more |= {"error_message": message["error"], "failure_type": "error"} if "error" in message else {}
         more |= {"attachments": []} if "prompt" in message else {}
-        more |= (
-            {"status": "completed", "loop_count": int(message.get("stop_hook_active") is True)}
-            if native == "stop"
-            else {}
-        )
+        if native == "stop":
+            more |= {"status": "completed", "loop_count": int(message.get("stop_hook_active") is True)}
         more |= {"text": message["delta"]} if "delta" in message else {}
     kept = {name: message[name] for name in ("session_id", "hook_event_name", "transcript_path")}
     return {**base, **kept, **more}
@@ -130,27 +113,22 @@ CURSOR = Documented(
         "grants": False,
         "plain": "nobody",
     },
-    seconds=60.0,
-    root="CURSOR_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
 )
 
 
 # --- Windsurf
 
 
-def _windsurfs(message: Json, context: Context) -> Json:
+def _windsurfs(message: Json, context: Mapping[str, object]) -> Json:
     native, args = str(message["hook_event_name"]), as_object(message.get("tool_input"))
-    path, info = args.get("file_path", ""), {}
+    info: Json = {}
     if native.endswith("run_command"):
         info = {"command_line": args.get("command", ""), "cwd": message["cwd"]}
     elif native.endswith("write_code"):
-        old, new = (
-            string_in(args, "old_string") or "",
-            string_in(args, "new_string") or string_in(args, "content") or "",
-        )
-        info = {"file_path": path, "edits": [{"old_string": old, "new_string": new}]}
+        info = _edited(args)
     elif native.endswith("read_code"):
-        info = {"file_path": path}
+        info = {"file_path": args.get("file_path", "")}
     elif native.endswith("mcp_tool_use"):
         _, server, tool = f"{message['tool_name']}____".split("__")[:3]
         info = {"mcp_server_name": server, "mcp_tool_name": tool, "mcp_tool_arguments": args}
@@ -186,7 +164,6 @@ WINDSURF = Documented(
         "grants": False,
         "plain": "nobody",
     },
-    seconds=60.0,
 )
 
 AGENTS = {"cursor": CURSOR, "windsurf": WINDSURF}

@@ -108,8 +108,9 @@ OWN_TOOLS = {"read_many_files": "read", "view_image": "read", "list_directory": 
 # One of these -> its names of arguments that only it uses so.
 OWN_ARGUMENTS = {"read_many_files": {"include": "paths"}, "run_typescript": {"code": "command"}}
 
-# Agents that run Claude Code's hooks (see callers.py) -> title, and tools with hookrun's names.
+# Agents that run Claude Code's hooks, or lines written by hand (see callers.py) -> title, tools with hookrun's names.
 OTHER_CALLERS = {
+    "goose": ("Goose", _pairs("developer__shell=bash developer__write=write developer__edit=edit")),
     "cursor": (
         "Cursor",
         _pairs(
@@ -206,11 +207,6 @@ def with_given_names(message: Message, verdict: Verdict) -> Verdict:
     return verdict.replace(**given) if given else verdict
 
 
-def title(agent: str) -> str:
-    """Return an agent's name for people."""
-    return load(agent).DISPLAY_NAME if agent in AGENTS else OTHER_CALLERS[agent][0]
-
-
 # --- by the arguments
 #
 # In case of doubt the tool is taken for the one that can do more harm: a guard may see an irrelevant call, but misses
@@ -220,7 +216,7 @@ def title(agent: str) -> str:
 OTHER_NAMES = {
     "command": ("cmd", "command_line", "commandLine", "shell_command", "script"),
     "file_path": ("filePath", "path", "target_file", "targetFile", "absolute_path", "absolutePath", "file", "filename"),
-    "content": ("contents", "file_text", "fileText", "newContent"),
+    "content": ("contents", "file_text", "fileText", "newContent", "file_content"),
     "old_string": ("oldString", "old_str", "oldStr", "old_text", "oldText"),
     "new_string": ("newString", "new_str", "newStr", "new_text", "newText"),
     "pattern": ("regex", "glob_pattern", "globPattern"),
@@ -230,7 +226,7 @@ OTHER_NAMES = {
 
 # Arguments that may list several items -> hookrun's name for a string in the list.
 LISTS = {
-    **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits"), "file_path"),
+    **dict.fromkeys(("files", "file_paths", "filePaths", "paths", "replacements", "edits", "operations"), "file_path"),
     "urls": "url",
     "commands": "command",
 }
@@ -241,7 +237,7 @@ EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "e
 # hookrun's tool -> parts of tool names that imply it, with a path.
 IMPLYING = (
     ("delete", ("delete", "remove", "unlink")),
-    ("edit", ("write", "create", "edit", "replace", "insert", "append", "patch", "move", "rename")),
+    ("edit", ("write", "create", "save", "edit", "replace", "insert", "append", "patch", "move", "rename")),
 )
 
 
@@ -296,7 +292,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
     `tools` has the known names. A call about several files becomes one for each.
     """
     tool, first = message.tool, message.calls[0]
-    if tool is None or is_mcp(tool):
+    if tool is None or (tool not in tools and is_mcp(tool)):
         return None
     args = NameMap(None, OWN_ARGUMENTS).arguments(tool, as_object(first.fields.get("tool_args")))
     texts = (value for name, value in args.items() if name in ("input", "patch", "patchText", "command"))

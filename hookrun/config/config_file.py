@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hookrun import __version__
-from hookrun.agents import DIALECTS
+from hookrun.agents import DIALECTS, load_sender
 from hookrun.agents.dialects import dialect, of_events, of_file
-from hookrun.agents.known_tools import title
 from hookrun.claude.hook_protocol import NATIVE_EVENTS
 from hookrun.config import claude_settings, last_readable
 from hookrun.config.claude_settings import plugin_root
@@ -166,7 +165,7 @@ def internal_problem(path: str, error: Exception, home: str | None = None) -> Di
 
 def _load(file: ConfigFile, text: str | None) -> None:
     if file.others and not (file.dialect in DIALECTS and file.path.endswith(".json")):
-        message = f"hookrun cannot run hooks in this file of {title(file.dialect)}"
+        message = f"hookrun cannot run hooks in this file of {load_sender(file.dialect).DISPLAY_NAME}"
         hint = f"it runs those in JSON files of {one_of([dialect(each).title for each in DIALECTS], 'and')}"
         raise SourceError(Diagnostic(file.path, 1, 1, "", message, hint))
     file.document = read(file.path, MAX_PROJECT_VALUES if file.layer in UNTRUSTED_LAYERS else MAX_VALUES, text)

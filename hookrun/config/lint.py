@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from hookrun.agents import AGENTS, SETTINGS_GLOBS
-from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, canonical_tools, native_tools, title
+from hookrun.agents import AGENTS, SETTINGS_GLOBS, load_sender
+from hookrun.agents.known_tools import ARGUMENTS, OTHER_CALLERS, PASSED_THROUGH, canonical_tools, native_tools
 from hookrun.claude import permissions
 from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS, WORDS
 from hookrun.claude.matcher import WITHOUT_MATCHER, names_in
@@ -125,7 +125,7 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     if owners:
         tables = [native_tools(each) for each in owners]
         tools = dict.fromkeys(f"`{ours}`" for table in tables for name, ours in table.items() if glob(pattern, name))
-        message = f"{shown} matches only in {one_of(map(title, owners), 'and')}"
+        message = f"{shown} matches only in {one_of((load_sender(each).DISPLAY_NAME for each in owners), 'and')}"
         at.warn(message, f"write {' or '.join(tools)} to match the tool in every agent")
         return
     word = re.sub(r"[*?]|\[[^]]*\]", "", pattern)

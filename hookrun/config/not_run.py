@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from glob import glob
 from typing import NamedTuple
 
-from hookrun.agents import DIALECTS, SETTINGS_GLOBS
+from hookrun.agents import DIALECTS, SETTINGS_GLOBS, load_sender
 from hookrun.agents.dialects import dialect
-from hookrun.agents.known_tools import title
 from hookrun.config.claude_settings import is_settings
 from hookrun.config.config_file import ConfigFile, load_file
 from hookrun.config.load import LoadedConfig
@@ -79,7 +78,7 @@ def _of_agents(root: str, read: set[str], run: set[tuple[str, str]]) -> Iterator
                 if (hooks := _handlers(path, agent, run)) > 0:
                     yield NotRun(name, dialect(agent).title, hooks, includable=True)
             elif agent != "claude" and (hooks := _programs(path)) > 0:
-                yield NotRun(name, title(agent), hooks)
+                yield NotRun(name, load_sender(agent).DISPLAY_NAME, hooks)
 
 
 def _handlers(path: str, agent: str, run: set[tuple[str, str]]) -> int:
@@ -114,4 +113,6 @@ def _in_frontmatter(root: str) -> Iterator[NotRun]:
             head = HEAD.match(read_or_none(path, MAX_BYTES) or b"")
             if head is not None and b"\nhooks:" in head[1]:
                 hooks = len(HANDLER.findall(head[1].partition(b"\nhooks:")[2]))
-                yield NotRun(os.path.relpath(path, root), f"{kind} of {title('claude')}", max(1, hooks))
+                yield NotRun(
+                    os.path.relpath(path, root), f"{kind} of {load_sender('claude').DISPLAY_NAME}", max(1, hooks)
+                )

@@ -56,7 +56,7 @@ def run(
 ) -> int:
     """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
     try:
-        agent = agents.load(name)
+        agent = agents.load(name, by_hand=True)
     except Exception as error:
         contexts.drain_stdin()
         unknown = str(error) if isinstance(error, agents.UnknownAgentError) else ""
@@ -142,7 +142,7 @@ class AgentFire:
     def _limit(self, native: str) -> float:
         """Return the default time limit in seconds of an event's hooks: for a launcher with an event, its entry's."""
         if self.options.event and (self.options.cold is not None or self.invocation.worker is not None):
-            return installed_deadline(agents.load(self.wired_as), self.options.event)
+            return installed_deadline(agents.load_sender(self.wired_as), self.options.event)
         limits = self.agent.DEFAULT_TIMEOUTS
         return limits.get(native, limits[""]) - MARGIN
 
@@ -252,7 +252,7 @@ class AgentFire:
         if scope == "project" or (managed is not None and os.path.exists(managed)):
             from hookrun.wiring.presence import other_wiring
 
-            owner = agents.load(self.wired_as)
+            owner = agents.load_sender(self.wired_as)
             return other_wiring(self.agent, owner, self.message.native, self.invocation.home, managed, scope=scope)
         return None
 

@@ -83,6 +83,7 @@ def test_hooks_that_a_config_has_now_are_run(project: Project) -> None:
         (".gemini/settings.json", {"theme": "dark"}, []),
         (".github/hooks/a.json", {"hooks": {"preToolUse": [{"bash": "true"}]}}, ["1 hook of Copilot CLI"]),
         (".cursor/hooks.json", {"hooks": {"stop": [{"command": "x"}]}}, ["1 hook of Cursor"]),
+        (".factory/settings.json", GROUPS, ["1 hook of Droid"]),
         (".codex/hooks.json", OURS, []),
         (".codex/config.toml", "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = 'x'\n", ["1 hook of Codex CLI"]),
         (".opencode/plugin/guard.ts", "export default {}", ["1 hook of OpenCode"]),

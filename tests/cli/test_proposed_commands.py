@@ -65,6 +65,7 @@ VALUES = {
     "shlex.quote(account)": "/p",
     "shlex.quote(' '.join(argv[1:]))": "'rm x'",
     "fire.request_id[:8]": "9db9ad05", "' '.join(calls)": "3f2a91", "call": "3f2a91", "recipe.name": "no-force-push",
+    "first": "droid",
     "level": "strict", **dict.fromkeys(("made.id", "snapshot.id", "chosen.id", "earlier.id", "kept"), "6a0b1c2d3f4e"),
 }  # fmt: skip
 """A value for each word in capitals, and for each expression in a message. A new placeholder needs a value here."""
@@ -440,6 +441,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     "several command lines": (_asked("try", "rm", "x"), "hookrun try 'rm x'"),
     "nothing to try that matches": (_no_match, "hookrun explain pre_tool_use"),
     "not approved": (_untrusted, "hookrun trust"),
+    "an agent that is wired by hand": (_asked("install", "droid"), "hookrun fire --agent droid PreToolUse"),
     "a snapshot": (_kept, "hookrun undo "),
 }
 """What brings a message about, and how a command in it begins."""

@@ -50,7 +50,7 @@ ON_THE_COMMAND_LINE = {
     "install claud": 'unknown agent "claud" hint: did you mean "claude"?',
     "install cursor": '"cursor": Cursor reads Claude Code\'s hooks if its settings include',
     "install devin": '"devin": Devin CLI reads Claude Code\'s hooks hint: run `hookrun install claude`',
-    "install kiro": '"kiro": Kiro runs only hooks in `.kiro/hooks`, which hookrun cannot write yet hint: supported ',
+    "install kiro": "hookrun cannot write Kiro's hooks yet hint: have `.kiro/hooks` run `hookrun fire --agent kiro ",
     "doctor claud": 'unknown agent "claud" hint: did you mean "claude"?',
     "explain stop --agent zed": 'unknown agent "zed" hint: supported agents are claude, codex',
     "explain stop --hook gard": 'no hook named "gard" here hint: did you mean "guard"?',

@@ -55,6 +55,7 @@ FILES = (
         ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/any.py", ".codex/config.toml",
         ".gemini/settings.json", ".qwen/settings.json", ".github/hooks/hookrun.json", ".cline/hooks/PreToolUse",
         ".clinerules/hooks/PreToolUse", ".opencode/plugin/hookrun.js", "opencode.json", ".cursor/hooks.json",
+        ".factory/settings.json", "~/.kimi-code/config.toml", "~/.hermes/config.yaml", ".openhands/hooks.json",
         "~/.config/hookrun/hooks.json", "~/.local/share/hookrun/trust.json", "~/.cache/hookrun/any.json",
         "~/.claude/settings.json", "~/.local/state/hookrun/audit.jsonl", "/etc/hookrun/hooks.json",
 )  # fmt: skip
