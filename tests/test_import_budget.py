@@ -123,7 +123,7 @@ SHARED = {"opencode": 1, "kilo": 2, "grok": 8}
 
 
 @rows("name", AGENTS)
-@rows("hooks, most", [([], 25), ([{"command": "true"}], 41), ([{"command": "exit 2"}], 48)])
+@rows("hooks, most", [([], 25), ([{"command": "true"}], 42), ([{"command": "exit 2"}], 48)])
 def test_an_agent_s_fire_loads_its_own_module_and_little_else(
     project: Project, name: str, hooks: list[dict[str, object]], most: int
 ) -> None:
