@@ -133,5 +133,5 @@ def test_a_version_newer_than_the_newest_measured_one(project: Project, agent: s
         assert len(found) == is_newer, version
         if found:
             assert found[0]["found"] == f"version {version} is newer than {newest}, the newest measured version"
-            assert found[0]["remedy"] == f"run `hookrun conformance {agent}`"
+            assert found[0]["remedy"] == f"run `hookrun doctor {agent} --measure`"
             assert found[0]["level"] == "note"

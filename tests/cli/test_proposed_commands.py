@@ -417,7 +417,7 @@ SITUATIONS: dict[str, tuple[Callable[[Project], Done], str]] = {
     ),
     "list, not connected": (_unconnected, "hookrun install claude"),
     "status, unreadable settings": (_unreadable, "hookrun doctor claude"),
-    "doctor, a newer version": (_newer_version, "hookrun conformance gemini"),
+    "doctor, a newer version": (_newer_version, "hookrun doctor gemini --measure"),
     "doctor, not installed": (_asked("doctor", "gemini"), "hookrun install gemini"),
     "explain, not installed": (
         _asked("explain", "pre_tool_use", "--tool", "bash", "--agent", "claude"),

@@ -259,8 +259,8 @@ class Told:
             return str(self.json.get("person", ""))
         if self.agent.name in ("copilot", "cline"):
             return str(self.json.get("additionalContext", self.json.get("context", "")))
-        if self.agent.name == "grok":
-            return str(self.own.get("additionalContext", ""))
+        if self.agent.name == "grok":  # which drops text beside a refusal: it is in the reason
+            return str(self.own.get("additionalContext", self.refusal or ""))
         return str(self.json.get("systemMessage", self.json.get("system_message", "")))
 
     @property
