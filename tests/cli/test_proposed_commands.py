@@ -281,6 +281,8 @@ def at_user_terminal(project: Project, line: str) -> Done:
 
 def run_as_proposed(shell: Shell, line: str) -> Done:
     """Run a command line as printed, a decision at the user's terminal."""
+    if "fire --agent" in line:  # with an agent the account's home counts, not the variable
+        line = f"{line} --home {shlex.quote(str(shell.project.home))}"
     return at_user_terminal(shell.project, line) if line.startswith(DECISIONS) else shell.run(line)
 
 

@@ -108,29 +108,6 @@ def test_their_examples_hold_wherever_recipes_are_added(
     assert done.status == 0, done.stdout
 
 
-@pytest.mark.slow
-def test_the_rest_is_run_by_a_command(project: Project) -> None:
-    """Anywhere, against the recipe in hookrun, whatever is configured there."""
-    project.hooks({"name": "protect-files", "command": "exit 2"}, {"name": "mine", "command": "exit 2"})
-    named = hookrun(project, "recipes", "test", "protect-files", "protect-hooks", "require-plan")
-    count = sum(len(file(each).cases) for each in ("protect_files", "protect_hooks", "require_plan"))
-    assert (named.status, f"{count} tests: {count} passed" in named.stdout) == (0, True), named.stdout
-    as_json = hookrun(project, "recipes", "test", "require-plan", "--json").json
-    assert (as_json["ok"], as_json["passed"]) == (True, len(file("require_plan").cases))
-    unknown = hookrun(project, "recipes", "test", "protect-file")
-    assert (unknown.status, "did you mean `protect-files`?" in unknown.stderr) == (1, True)
-
-
-@pytest.mark.slow
-def test_all_cases_hold_in_any_directory(project: Project) -> None:
-    """Without a name the command runs them all, here in one that recipes guard."""
-    root = project.home / ".config" / "hookrun"
-    root.mkdir(parents=True)
-    project.root = root
-    done = hookrun(project, "recipes", "test")
-    assert done.status == 0, done.stdout
-
-
 def test_a_recipe_ships_enough_cases(shipped: list[tuple[Recipe, Case]]) -> None:
     """At least ten in which it does something and ten in which it does not."""
     kinds = Counter((made.name, acts(case)) for made, case in shipped)

@@ -160,7 +160,8 @@ def test_hashing_has_one_budget_for_all_hooks_of_a_run(project: Project, *, para
     assert len(run.failures) == 61
     assert "a run hashes at most" in run.details["hook59"]
     assert "hookrun trust" in run.reason
-    assert len(run.opened) < 10
+    # Two take all bytes, unless the time ends before; the third is over them.
+    assert {os.path.basename(name) for name in run.opened} <= {"coder.json", "link0", "link1", "link2"}
 
 
 def test_a_hook_that_cannot_start_before_the_deadline_is_a_timeout(project: Project) -> None:
