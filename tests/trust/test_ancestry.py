@@ -167,7 +167,8 @@ def test_a_terminal_that_a_line_of_python_opened(tree: Tree) -> None:
 
 def test_a_terminal_that_an_agent_holds(tree: Tree) -> None:
     """The command is no descendant of the agent: only the terminal leads to it."""
-    wait = f"while ! [ -e {shlex.quote(str(tree.result))} ]; do sleep 0.05; done"
+    folder, result = map(shlex.quote, (str(tree.result.parent), str(tree.result)))
+    wait = f"while [ -d {folder} ] && ! [ -e {result} ]; do sleep 0.05; done"  # which the test may be first to remove
     cut = f"setsid --fork sh -c {shlex.quote(tree.decision)} <$(tty) >$(tty) 2>&1"
     said = tree.run(tree.terminal("sshd", tree.shell("codex", tree.terminal("script", f"{cut}; {wait}"))))
     assert "cannot disable hooks: Codex CLI (`codex`, process " in said
