@@ -25,7 +25,7 @@ from hookrun.edit.file_change import FileChange, apply_all
 from hookrun.recipes import catalog
 from hookrun.scaffold.configured_recipes import ADDED, ConfiguredRecipes, kinds, suggest, template_language
 from hookrun.scaffold.declaration_file import DeclarationFile, project_file
-from hookrun.scaffold.new_hook import LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
+from hookrun.scaffold.new_hook import CASES_SUFFIX, LANGUAGES, HookPlan, HookTemplateRequest, plan_hook
 
 # --- hookrun init
 
@@ -192,18 +192,29 @@ class Setup:
             note_reach(self.config_file, report)
         if not report.as_json:
             approve_written(self.config_file.root, names, changes, report)
+        if self.config_file.is_new:  # a project's other hooks may run only when approved
+            self._test(changes)
         failed = connect(agents, "user", report, trust=user_is_present(report))
         approved = review_hooks(report)
         if agents_missing:
             report.warn("no coding agent found on PATH\nhint: install one, then run `hookrun install AGENT`")
         report.next_steps(self._next_steps(approved=approved, failed=failed))
 
+    def _test(self, changes: Collection[FileChange]) -> None:
+        from hookrun.testing.case_runner import run_cases
+        from hookrun.testing.cases import load
+
+        files = [load(each.path) for each in changes if each.path.endswith(CASES_SUFFIX)]
+        if files:
+            done = run_cases(files, directory=self.config_file.root)
+            total = len(done.results)
+            self.report.note(f"tests: {total - done.failed} of {total} passed")
+
     def _next_steps(self, *, approved: bool, failed: list[str]) -> Iterator[tuple[str, str]]:
         yield from next_steps(self.config_file.root, self.report, approved=approved)
         for agent in failed:
             yield (f"hookrun install {agent}", "connect it, once the error is fixed")
         if "block-destructive-commands" in self.recipes.declared():
-            yield "hookrun test", "runs the tests of the hooks"
             yield shlex.join(("hookrun", "try", "rm -rf /usr")), "show what each hook says to a command"
         yield "hookrun doctor", "check that every agent runs the hooks"
         yield "hookrun help new", "show how to write a hook of your own"

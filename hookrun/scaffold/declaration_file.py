@@ -294,11 +294,17 @@ def _extract(archive: bytes, directory: str) -> None:
     import tarfile  # rarely needed
 
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
-        members = tar.getmembers()
+        members = [member for member in tar.getmembers() if not member.isdir()]
         if sum(member.size for member in members) > MAX_BYTES:
             raise ScaffoldError(f"the repository has more than {MAX_BYTES >> 20} MiB of files\nhint: use a smaller one")
-        for member in members:
-            if not (member.isfile() or member.isdir()):
-                raise ScaffoldError(f"the repository has a link, `{member.name}`\nhint: use one of plain files only")
         os.mkdir(directory, 0o700)
-        tar.extractall(directory, filter="data")
+        for member in members:
+            content = tar.extractfile(member) if member.isfile() else None
+            if content is None:
+                raise ScaffoldError(f"the repository has a link, `{member.name}`\nhint: use one of plain files only")
+            path = os.path.join(directory, member.name)  # git allows no `..` in names
+            check_within(path, directory)
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            mode = 0o700 if member.mode & 0o100 else 0o600
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                file.write(content.read())

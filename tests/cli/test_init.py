@@ -48,7 +48,7 @@ def test_three_answers_lead_from_nothing_to_a_guarded_agent(project: Project) ->
     assert f"Write {len(catalog.of_level('standard'))} hooks to hookrun.yaml" in session.screen  # as many as are chosen
     for text in (
         "approved block-destructive-commands",
-        "hookrun test",
+        "tests: ",
         "claude: installed for 16 events",
         "hookrun try",
     ):
