@@ -52,18 +52,20 @@ def keep(home: str, context: Context) -> str | None:
         now = list(_of(context))
         lines = _translated(agent, context.get("transcript_path"))
         before = read_or_none(path) or b""
+        whole = before[: before.rfind(b"\n") + 1]  # the rest is of a process that was killed while it wrote
         if lines is not None:  # its last texts may be on their way
             if transcripts.FORMATS[agent].is_late:
-                lines += _not_yet_in(lines, before)
+                lines += _not_yet_in(lines, whole)
             texts = [line for line in now if not line.key]
             lines += [line for line in texts if dumps(line.content)[1:-1] not in _last_text(lines, line.role)]
             _write(path, _text(lines, session, b""))
         else:
-            new = _text([line for line in now if not line.key or line.key.encode() not in before], session, before)
-            if len(before) + len(new) > MAX_BYTES:
-                _write(path, before[-MAX_BYTES // 2 :].partition(b"\n")[2] + new)
-            else:
+            new = _text([line for line in now if not line.key or line.key.encode() not in whole], session, whole)
+            kept = whole if len(whole) + len(new) <= MAX_BYTES else whole[-MAX_BYTES // 2 :].partition(b"\n")[2]
+            if kept == before:
                 _write(path, new, os.O_APPEND)
+            else:
+                _write(path, kept + new)
     except OSError:
         return None
     except Exception as error:  # hooks run without one, too

@@ -113,6 +113,20 @@ def test_what_copilot_has_not_written_yet_comes_from_its_events(
         assert len(set(results)) == len(results)
 
 
+def test_a_line_that_was_half_written_is_passed_over(tmp_path: Path) -> None:
+    """As by a process that was killed: the other calls are there, and the next ones are kept."""
+    source = tmp_path / "events.jsonl"
+    for command in ("echo one", "echo two", "echo three"):
+        path = keep(str(tmp_path), {**call("pre_tool_use", command, None), "agent": "copilot"})
+        if command == "echo two":
+            kept = Path(str(path))
+            kept.write_bytes(kept.read_bytes()[:-30])
+    source.write_text(RECORDED.joinpath("copilot.jsonl").read_text().partition("\n")[0] + "\n")
+    found = lines(keep(str(tmp_path), event("stop", agent="copilot", transcript_path=str(source))))
+    blocks = [line["message"]["content"][0] for line in found]
+    assert [each["input"]["command"] for each in blocks if "input" in each] == ["echo one", "echo three"]
+
+
 @rows("source", [None, "/nonexistent", str(RECORDED / "opencode.sql")])
 def test_without_one_it_has_the_events_that_were_seen(source: str | None, tmp_path: Path) -> None:
     """A call whose first event no hook saw comes with its result; one that was seen, once."""
