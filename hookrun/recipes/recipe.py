@@ -131,8 +131,10 @@ class Recipe:
             if python_only:
                 self.python_only.add(function.__name__)
             self.hooks = (*self.hooks, {**declaration, "python": target, "cwd": "/", **fields})
-            if concerns is None or function.__name__ in self.concerns:  # of another hook
+            if concerns is None or self.concerns.get(function.__name__) is concerns:  # of another hook
                 return function
+            if function.__name__ in self.concerns:  # with either, a guard would be silent at the other's calls
+                raise ValueError(f"{target}: two hooks of a function have different tests")
             self.concerns[function.__name__] = concerns
             return _asked_after(concerns, function)
 

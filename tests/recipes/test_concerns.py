@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from base64 import b64encode
-from inspect import signature
+from inspect import signature, unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from hookrun.recipes import (
     protect_hooks,
     secret_scan,
 )
-from hookrun.recipes.recipe import WrongOptionError
+from hookrun.recipes.recipe import Recipe, WrongOptionError
 from hookrun.shell import prefilter, wrappers
 from hookrun.shell.programs import having
 from hookrun.shell.words import Word
@@ -128,6 +128,15 @@ def test_a_wrong_option_is_not_hidden(recipe: str, name: str, monkeypatch: pytes
         concerns(context)
 
 
+def test_hooks_of_one_function_have_one_test() -> None:
+    """With another one a guard would be silent at calls that its own lets through."""
+    made = Recipe("one", "One.")
+    hook = made.hook("stop", concerns=lambda _: True)(lambda _: None)
+    assert made.hook("stop", concerns=made.concerns[hook.__name__])(hook) is hook
+    with pytest.raises(ValueError, match="two hooks of a function have different tests"):
+        made.hook("stop", concerns=lambda _: False)(hook)
+
+
 def test_a_protected_file_of_an_option_is_looked_for(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     """As are those of the other options."""
     monkeypatch.setenv("HOOKRUN_OPTION_SECRETS", "*.vault private/*")
@@ -166,7 +175,6 @@ class Answers:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
         self.root = root
-        self._patch = monkeypatch
         monkeypatch.setenv("HOME", str(root))
         monkeypatch.setenv("HOOKRUN_PROJECT_DIR", str(root / "p"))
         for name in [each for each in os.environ if each.startswith("HOOKRUN_OPTION_")]:
@@ -179,9 +187,7 @@ class Answers:
         module = MODULES[name]
         if module.concerns(context):
             return None
-        with self._patch.context() as patch:
-            patch.setattr(module, "concerns", lambda _: True)
-            answer: object = getattr(module, FUNCTIONS[name])(context)
+        answer: object = unwrap(getattr(module, FUNCTIONS[name]))(context)  # the decorator asks the test
         return answer
 
     def protects(self, line: str, directory: str = "p") -> bool:
