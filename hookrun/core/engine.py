@@ -13,11 +13,11 @@ from hookrun.core.model import (
     PRECEDENCE,
     TERMINAL_ACTIONS,
     AnyHook,
-    AnyVerdict,
     Failure,
     Hook,
     HookResult,
     Interrupted,
+    MutableVerdict,
     Outcome,
     Verdict,
     as_object,
@@ -149,7 +149,7 @@ class HookChain:
 
     def combine(self) -> Verdict:
         """Return the verdict of all runs so far, with conflicts in its system message."""
-        return self.combine_into(AnyVerdict()).replace() if self.objected() else NO_OBJECTION
+        return self.combine_into(MutableVerdict()).replace() if self.objected() else NO_OBJECTION
 
     def objected(self) -> bool:
         """Return whether there is more to combine than NO_OBJECTION: a verdict, a failure or a note."""
@@ -158,7 +158,7 @@ class HookChain:
                 return True
         return bool(self.notes)
 
-    def combine_into(self, combined: AnyVerdict) -> AnyVerdict:
+    def combine_into(self, combined: MutableVerdict) -> MutableVerdict:
         """Set it in the fields of an empty one, and return that."""
         final = None
         if self.changed:
@@ -173,7 +173,7 @@ class HookChain:
         if (self.event in GATES or self.event in WITH_OUTPUT) and any(run.failure is not None for run in self.runs):
             from hookrun.core.gate import conclude
 
-            so_far = combine_into(AnyVerdict(), self.runs)
+            so_far = combine_into(MutableVerdict(), self.runs)
             conclude(self.event, self.runs, so_far.action, so_far)
         combine_into(combined, self.runs, final)
         if self.replaced:
@@ -267,6 +267,8 @@ class HookChain:
 
     def interpret(self, hook: AnyHook, outcome: Outcome, before: dict[str, object]) -> HookResult:
         """Return an ended hook's result, given its input, the context `before`."""
+        if outcome.answer is NO_OBJECTION and outcome.failure is None and not outcome.notes:  # most handlers
+            return HookResult(hook, outcome)
         configured = hook if outcome.answer is None and isinstance(hook, Hook) else None
         if configured is not None and configured.dialect != "hookrun" and not configured.background:
             from hookrun.claude.answer import to_hook_result
@@ -392,17 +394,17 @@ class HookChain:
 
 
 def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
-    """Return whether a hook succeeded with a mere `continue`, for a process in the usual spellings."""
-    if outcome.failure is not None or outcome.notes:
+    """Return whether a process succeeded with a mere `continue`, in the usual spellings."""
+    if outcome.failure is not None or outcome.notes or outcome.answer is not None:
         return False
-    if outcome.answer is not None:
-        return outcome.answer is NO_OBJECTION
     if outcome.exit_code != 0 or outcome.truncated or outcome.stderr:  # which may say that the script is broken
         return False
     return not outcome.stdout or (outcome.stdout in PLAIN and getattr(hook, "dialect", "hookrun") == "hookrun")
 
 
-def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None) -> AnyVerdict:
+def combine_into(
+    combined: MutableVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None
+) -> MutableVerdict:
     """Set the verdict of all runs in an empty one's fields: the strongest action, its messages, all other texts.
 
     `args` are the arguments after the chain, if changed: included if the tool may still run.

@@ -67,28 +67,31 @@ VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
 
 
 class AnyVerdict:
-    """The fields of a verdict: of a fire's result, and of a verdict while they are collected."""
+    """The fields of a verdict: of a hook's, and of a fire's result."""
 
-    __slots__ = ("action", *VERDICT_FIELDS)
+    __slots__ = ()
 
-    def __init__(self, action: Action = "continue", message: str | None = None) -> None:
-        self.action: Action = action
-        self.message = message
-        self.modified_args: dict[str, object] | None = None
-        self.args_patch: dict[str, object] | None = None
-        self.additional_context: str | None = None
-        self.system_message: str | None = None
-        self.modified_context: dict[str, object] | None = None
-        self.modified_output: str | None = None
-        self.modified_prompt: str | None = None
+    action: Action = "continue"
+    message: str | None = None
+    modified_args: dict[str, object] | None = None
+    args_patch: dict[str, object] | None = None
+    additional_context: str | None = None
+    system_message: str | None = None
+    modified_context: dict[str, object] | None = None
+    modified_output: str | None = None
+    modified_prompt: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
-        return {name: value for name in AnyVerdict.__slots__ if (value := getattr(self, name)) is not None}
+        return {name: value for name in Verdict.__slots__ if (value := getattr(self, name)) is not None}
 
     def replace(self, **changes: Any) -> Verdict:
         """Return a new verdict with these fields, and those of this one otherwise."""
-        return Verdict(**{**{name: getattr(self, name) for name in AnyVerdict.__slots__}, **changes})
+        return Verdict(**{**AnyVerdict.to_dict(self), **changes})
+
+
+class MutableVerdict(AnyVerdict):
+    """A verdict while its fields are collected."""
 
 
 class Verdict(AnyVerdict):
@@ -102,7 +105,7 @@ class Verdict(AnyVerdict):
     Raises InvalidVerdictError (a ValueError) for an action that does not exist.
     """
 
-    __slots__ = ()
+    __slots__ = ("action", *VERDICT_FIELDS)
 
     def __init__(
         self,
@@ -125,16 +128,19 @@ class Verdict(AnyVerdict):
             raise InvalidVerdictError(action, PRECEDENCE) from None
         texts = message, additional_context, system_message, modified_output, modified_prompt
         given = (action, *texts, modified_args, args_patch, modified_context)
-        for name, value in zip(AnyVerdict.__slots__, given, strict=True):
+        for name, value in zip(Verdict.__slots__, given, strict=True):
             object.__setattr__(self, name, value)  # not this class's own, which raises
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in AnyVerdict.__slots__:
+        if name in Verdict.__slots__:
             raise AttributeError(f"a 'Verdict' cannot be changed: verdict.replace({name}=...) returns a new one")
         super().__setattr__(name, value)  # of a subclass
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a 'Verdict' cannot be changed: {name} cannot be deleted")
+
+    def __getstate__(self) -> object:
+        return super().__getstate__()  # the first protocols of `pickle` refuse slots without such a method
 
     def __setstate__(self, state: tuple[dict[str, object] | None, dict[str, object]]) -> None:
         for name, value in {**(state[0] or {}), **state[1]}.items():  # for `pickle` and `copy`

@@ -71,16 +71,17 @@ def now_ns() -> int:
 
 def timestamp() -> str:
     """Return the current time in UTC as RFC 3339 with milliseconds."""
-    second, milliseconds = divmod(now_ns() // 1_000_000, 1000)
-    text = _LATEST.get(second)
-    if text is None:
-        _LATEST.clear()
-        text = _LATEST[second] = strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
-    return f"{text}.{milliseconds:03d}Z"
+    now = now_ns()
+    began, text = _LATEST[0]
+    if not 0 <= now - began < SECOND:
+        second = now // SECOND
+        began, text = _LATEST[0] = second * SECOND, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
+    return f"{text}.{(now - began) // 1_000_000:03d}Z"
 
 
-# The last second and its text: a program fires many events in one.
-_LATEST: dict[int, str] = {}
+SECOND = 1_000_000_000
+# When the last second began, and its text: a program fires many events in one.
+_LATEST = [(-SECOND, "")]
 
 # Nanoseconds within which a file can change with the same times (FAT has a resolution of 2 s).
 YOUNG = 2_000_000_000

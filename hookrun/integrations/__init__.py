@@ -13,7 +13,7 @@ from hookrun.core.events import ALIASES, GATES, REFUSABLE
 from hookrun.core.text import closest, describe_exception, quote, suggest
 from hookrun.integrations.pending import PendingCalls
 from hookrun.library import Abort, Result
-from hookrun.library.calls import NotAsyncioError, check_deadline
+from hookrun.library.calls import NotAsyncioError, end_of
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, SIMILAR, checked
 from hookrun.process.pool import ClosedError
@@ -108,7 +108,7 @@ def check_fields(fields: Mapping[str, object], events: Mapping[str, Mapping[str,
 
     `events` are the events with the fields that an integration itself passes; a `deadline` is checked, too.
     """
-    check_deadline(fields.get("deadline"))
+    end_of(fields.get("deadline"))
     for name in fields.keys() - KNOWN_IN_ANY:
         option = closest(name, OPTIONS, SIMILAR)
         if option not in (None, name) and isinstance(fields[name], OPTIONS[option]):
@@ -124,6 +124,8 @@ def internal_failure(event: str, what: str, on_error: OnError, error: Exception 
     message = f"hookrun failed ({event}: {what})"
     consequence = "the action is blocked" if blocks else "the agent continues without hooks"
     log.error("%s: %s", message, consequence, exc_info=error)
-    result = Result("block" if blocks else "continue", message if blocks else None)
+    result = Result()
+    if blocks:
+        result.action, result.message = "block", message
     result.system_message = message
     return result

@@ -34,7 +34,7 @@ from hookrun.integrations import (
 )
 from hookrun.library import Abort
 from hookrun.library.awaiting import CANCEL_GRACE
-from hookrun.library.calls import check_deadline
+from hookrun.library.calls import end_of
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import without_misspelled
 
@@ -100,7 +100,7 @@ def hooks_for(
     events that are not delivered are logged. If the engine is closed later, tools are blocked.
     """
     check_use(engine, on_error)
-    check_deadline(timeout)
+    end_of(timeout)
     native = {name: each for each in _delivered() if (name := canonical(each)) is not None}
     native |= {event: made[0] for event, made in claude.SYNTHESIZED_FROM.items()}
     wanted = _native_events(events, native) if events is not None else _events_with_hooks(engine, native)

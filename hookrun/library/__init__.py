@@ -17,6 +17,7 @@ from hookrun.core.model import (
     Failure,
     Hook,
     HookResult,
+    MutableVerdict,
     Verdict,
 )
 from hookrun.core.refusals import as_text
@@ -79,7 +80,7 @@ class _Refusal(Verdict):
         self.by = by
 
 
-class Result(AnyVerdict):
+class Result(MutableVerdict):
     """The combined verdict of a fire, with its fields, and the result of each hook. It is true if the action may run.
 
     `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
@@ -154,7 +155,7 @@ class Result(AnyVerdict):
 
     def __getstate__(self) -> object:
         # Without its `context`, whose state may be anything.
-        return {**vars(self), "after": None}, {name: getattr(self, name) for name in AnyVerdict.__slots__}
+        return {**vars(self), "after": None}
 
 
 Answer = Verdict | Skip | Abort | dict[str, Any] | None

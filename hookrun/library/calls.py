@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from sys import modules
 from time import monotonic
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,10 +27,13 @@ Value = TypeVar("Value")
 FOREVER = float("inf")
 
 
-def check_deadline(deadline: object) -> None:
-    """Raise ContextError unless it is None or a number of seconds greater than 0."""
-    if deadline is not None and not (isinstance(deadline, (int, float)) and 0 < deadline < FOREVER):
+def end_of(deadline: object) -> float:
+    """Return when a deadline is (monotonic), FOREVER for None. Raises ContextError unless it is in some seconds."""
+    if deadline is None:
+        return FOREVER
+    if not (isinstance(deadline, (int, float)) and 0 < deadline < FOREVER):
         raise ContextError(f"deadline must be a number of seconds greater than 0, not {deadline!r}")
+    return monotonic() + deadline
 
 
 class NotAsyncioError(HookrunError, RuntimeError):
@@ -38,15 +42,15 @@ class NotAsyncioError(HookrunError, RuntimeError):
 
 def current_task() -> asyncio.Task[Any] | None:
     """Return the task of the caller. Raises NotAsyncioError."""
-    import asyncio  # here and below: not for a program without a loop
-
     try:
-        return asyncio.current_task()
-    except RuntimeError:
+        # Whoever has a loop has imported it; a program without one must not.
+        task: asyncio.Task[Any] | None = modules["asyncio"].current_task()
+    except (KeyError, RuntimeError):
         raise NotAsyncioError(
             "the engine's coroutines need a running asyncio loop: under trio or curio call `fire_sync` in a thread "
             "(`await trio.to_thread.run_sync(...)`), and use `with` and `close_sync`"
         ) from None
+    return task
 
 
 ANSWERS = "None, a Verdict, Skip, Abort, or the object that a declared hook prints"
@@ -62,7 +66,6 @@ class HandlerCall:
     """
 
     clone_state = False
-    _started = 0.0
 
     def __init__(
         self,
@@ -76,14 +79,16 @@ class HandlerCall:
         self._context = context
         self._deadline = deadline
         self._before = before
-        if handler.thread:
-            self._started = monotonic()  # time runs while it waits for a thread
+        self.start()
+
+    def start(self) -> None:
+        """Have its time begin now. It also runs while a call waits for a thread."""
+        self._started = monotonic()
+        self._until = min(self._started + self.handler.timeout, self._deadline)
 
     def begin(self) -> Any:
         """Call the function; return its awaitable, or None if it has finished."""
-        if self._started == 0.0:
-            self._started = monotonic()
-        if (self.handler.thread or self._deadline < FOREVER) and self.left() == 0:
+        if monotonic() >= self._until:
             which = "timeout" if monotonic() < self._deadline else "deadline"
             self.outcome.failure = Failure("timeout", f"the {which} passed before the hook could start")
             return None
@@ -94,36 +99,17 @@ class HandlerCall:
         except BaseException as error:
             self._raised(error)
         else:
-            if value is not None and is_awaitable(value):
+            if value is not None and (type(value) is CoroutineType or is_awaitable(value)):
                 return value
             self._answered(value)
         self._over()
         return None
 
-    def start(self) -> Coroutine[Any, Any, None] | None:
-        """Call the function in a task; return what must be awaited before it has finished, or None."""
-        wanted = self.begin()
-        left = None if wanted is None else self.step(wanted)
-        return None if left is None else self.finish(left)
-
-    def step(self, wanted: Any) -> TimeLimited | None:
-        """Run the function's awaitable until it waits; return what is left of it, None if it has finished."""
-        until = min(self._started + self.handler.timeout, self._deadline)
-        value, error, left = first_step(wanted, until, self._before)
-        if left is None:
-            self._ended(value, error)
-        return left
-
-    async def finish(self, left: TimeLimited) -> None:
-        """Await the rest. Raises CancelledError if the task is cancelled."""
-        self._ended(*await left.outcome(), left)
-
     async def await_result(self, wanted: Any) -> None:
-        """Do both, in one task."""
-        if (left := self.step(wanted)) is not None:
-            await self.finish(left)
-
-    def _ended(self, value: object, error: BaseException | None, limit: TimeLimited | None = None) -> None:
+        """Await what the function returned. Raises CancelledError if the task is cancelled."""
+        value, error, limit = first_step(wanted, self._until, self._before)
+        if limit is not None:
+            value, error = await limit.outcome()
         if error is not None:
             self._raised(error)
         elif limit is None or not limit.unanswered:
@@ -135,8 +121,7 @@ class HandlerCall:
 
     def left(self) -> float | None:
         """Return the seconds it has left, or None without a limit."""
-        until = min(self._started + self.handler.timeout, self._deadline)
-        return max(0.0, until - monotonic()) if until < FOREVER else None
+        return max(0.0, self._until - monotonic()) if self._until < FOREVER else None
 
     def abandoned(self, *, begun: bool) -> Outcome:
         """Return the outcome of a function in an abandoned thread, which nothing can end.
@@ -158,9 +143,10 @@ class HandlerCall:
     def _over(self) -> None:
         """Record its time. A late answer counts only if it blocks, as with a process."""
         outcome = self.outcome
-        took = monotonic() - self._started
+        ended = monotonic()
+        took = ended - self._started
         outcome.ms = took * 1000
-        if took > self.handler.timeout or self._started + took > self._deadline:
+        if ended > self._until:
             late = Failure("timeout", f"it answered late, after {took:.3g} s{self._advice()}")
             outcome.failure = outcome.failure or late
         # A change must be returned; one to a copy has no effect, as the author should know.

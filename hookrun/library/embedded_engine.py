@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from hookrun.agents.known_tools import with_canonical_tool
@@ -18,7 +17,7 @@ from hookrun.core.state import home_directory
 from hookrun.core.text import HookrunError
 from hookrun.events import CLASSES
 from hookrun.library import Result, handlers
-from hookrun.library.calls import check_deadline, current_task, result_at_once
+from hookrun.library.calls import FOREVER, current_task, end_of, result_at_once
 from hookrun.library.engine_fire import AgentNamedFire, EngineFire
 from hookrun.library.engine_session import EngineSession, State
 from hookrun.library.engine_state import EngineState
@@ -268,41 +267,35 @@ class Engine(HandlerRegistration):
     ) -> EngineFire | Result:
         """Return the fire to run, or a result at once if no hook matches."""
         own: type[Context] = Context
-        event: str = given if isinstance(given, str) else ""  # asking for a Context takes ten times as long
-        if event:
-            if (
-                type(context) is not dict
-                and state is None
-                and hasattr(context, "state")
-                and isinstance(context, Context)
-            ):
-                state = context.state
+        if isinstance(given, str):  # asking for a Context takes ten times as long
+            event: str = given
         elif isinstance(given, Context):
             own, event, state = type(given), given.event, given.state if state is None else state
             context = {**given.given, **context} if context is not None else given.given
         else:
             event = handlers.event_name(given, self._known_events(), "fire")
         data: Mapping[str, object] = fields
-        if context is not None:
-            data = {**context, **fields} if fields or type(context) is not dict else context  # it is only read
+        if type(context) is dict and not fields:
+            data = context  # it is only read
+        elif context is not None:
+            data = {**context, **fields}
+            if state is None and isinstance(context, Context):
+                state = context.state
         table = self._registry.tables.get(event) or self._table(event, own)
-        data = checked(data, table.event, table.known)
+        data = table.checked(data)
         new_fire: Callable[..., EngineFire] = EngineFire
         if data.get("tool_name", "bash") not in TOOLS and (canonical := with_canonical_tool(data)) is not data:
             new_fire, data = partial(AgentNamedFire, data["tool_name"]), canonical
         if self._closed and not self._services.background.is_waited_for_here():
             raise ClosedError("the engine is closed")
         candidates = table.candidates_for(data)
-        if deadline is not None:
-            check_deadline(deadline)
+        until = FOREVER if deadline is None else end_of(deadline)
         if not candidates.count and not (self._services.unread and table.event in GATES):
             result = Result()
             result.problems = self._services.problems
             return result
         fire = new_fire(self._services, table.event, data, candidates, state)
-        fire.context_class = table.context_class
-        if deadline is not None:
-            fire.deadline = monotonic() + deadline
+        fire.context_class, fire.deadline = table.context_class, until
         return fire
 
     def _table(self, event: str, given: type[Context]) -> HookTable:

@@ -122,10 +122,7 @@ class EngineFire(HookChain):
             hook = hooks[0]
             if len(hooks) == 1 and isinstance(hook, Handler) and not hook.thread:
                 call = HandlerCall(hook, self.context_for(hook), self.deadline, before)
-                if not sync:
-                    if (waits_for := call.start()) is not None:
-                        yield waits_for
-                elif (wanted := call.begin()) is not None:
+                if (wanted := call.begin()) is not None:
                     yield call.await_result(wanted)
                 outcomes = [call.outcome]
             elif sync and not any(isinstance(each, Handler) for each in hooks):

@@ -84,7 +84,11 @@ class TypedFields:
 def deep_copy(value: Any) -> Any:
     """Return a copy of a JSON value, with new objects and lists."""
     if isinstance(value, dict):
-        return {key: deep_copy(each) if isinstance(each, (dict, list)) else each for key, each in value.items()}
+        copied = {**value}
+        for key, each in value.items():  # a comprehension, a function of its own, would cost more than most objects
+            if isinstance(each, (dict, list)):
+                copied[key] = deep_copy(each)
+        return copied
     if isinstance(value, list):
         return [deep_copy(each) for each in value]
     return value
@@ -266,10 +270,8 @@ class Context(TypedFields, Mapping[str, object]):
 
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
-        if self._copies is None:
-            return {}
         changed: dict[str, set[Any]] = {}
-        for name, copied in self._copies.items():
+        for name, copied in (self._copies or {}).items():
             was = self._data.get(name) or {}
             if _differs(copied, was) and isinstance(was, dict):
                 keys = copied.keys() | was.keys()

@@ -171,6 +171,7 @@ class ParallelGroup:
                 self._jobs[n] = self._services.workers.submit(run)
         for n, call in self._calls.items():
             if not call.handler.thread:
+                call.start()
                 wanted = call.begin()
                 self._outcomes[n] = call.outcome
                 if wanted is not None:

@@ -16,11 +16,12 @@ from hookrun.core.model import LAYERS, AnyHook, Hook
 from hookrun.core.text import quote
 from hookrun.library import Handler
 from hookrun.library.event_contexts import Context
+from hookrun.library.fire_context import checked
 from hookrun.library.handlers import LOG, RegistrationError, warn_once
 
 Key = tuple[object, object, object, str | None]
 
-# Tools whose hooks a table caches; tool names may come from outside.
+# Tools whose hooks a table caches, and shapes of contexts; their names may come from outside.
 MOST_REMEMBERED = 1024
 
 
@@ -151,12 +152,26 @@ class HookTable:
         self.known = known
         self.context_class = context_class
         self._known: dict[Key, TableCandidates] = {}
+        self._right: set[tuple[object, ...]] = set()
+
+    def checked(self, data: Mapping[str, object]) -> Mapping[str, object]:
+        """Return a context's fields as `fire_context.checked` does. Raises ContextError."""
+        shape = (*data, *map(type, data.values()))  # whether they are right depends on nothing else
+        if shape in self._right:
+            return data
+        fields = checked(data, self.event, self.known)
+        if fields is data:
+            if len(self._right) >= MOST_REMEMBERED:
+                self._right.clear()
+            self._right.add(shape)
+        return fields
 
     def candidates_for(self, data: Mapping[str, object]) -> TableCandidates:
         """Return the hooks with matching matcher and agents. Raises ContextError without a tool that a guard needs."""
-        possible = data.get("possible_tool_names")  # a list, which is no key
+        get = data.get
+        possible = get("possible_tool_names")  # a list, which is no key
         text = None if possible is None else str(possible)
-        key = (data.get("tool_name"), data.get("agent_tool_name"), data.get("agent"), text)
+        key = (get("tool_name"), get("agent_tool_name"), get("agent"), text)
         known = self._known.get(key)
         if known is None:
             view = ConditionEvaluator(data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from hookrun import Engine, Result, Verdict
 from hookrun.agents.base import NameMap
 from hookrun.agents.formats import Reply
@@ -15,6 +17,12 @@ def result(verdict: Verdict) -> Result:
     with Engine() as engine:
         engine.register("pre_tool_use", lambda _: verdict, name="guard")
         return engine.fire_sync("pre_tool_use", tool_name="bash", tool_args={"command": "ls"})
+
+
+def _bare(action: str, message: str | None = None) -> Result:
+    found = Result()
+    found.action, found.message = cast("Action", action), message
+    return found
 
 
 def _parts_of(reply: Reply) -> tuple[object, ...]:
@@ -41,12 +49,12 @@ def test_what_does_not_go_on_has_a_reason(action: Action, reason: str, without: 
     reply = reply_of(result(Verdict(action, "because")))
     assert (reply.action, reply.allows, reply.reason) == (action, False, reason)
     assert reply_of(result(Verdict(action))).reason
-    assert reply_of(Result(action)).reason == f"{without} (no reason given)"
+    assert reply_of(_bare(action)).reason == f"{without} (no reason given)"
 
 
 def test_an_unknown_action_is_a_refusal() -> None:
     """A later hookrun may have more actions: none of them counts as continue."""
-    reply = reply_of(Result("postpone", "later"))  # type: ignore[arg-type]
+    reply = reply_of(_bare("postpone", "later"))
     assert (reply.action, reply.reason, reply.allows) == ("block", "later", False)
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from hookrun import Context, Engine, RegistrationError, Verdict
+from hookrun.core.context import ContextError
 from hookrun.core.literals import EventName
 from hookrun.events import PreToolUse
-from hookrun.library import Handler
+from hookrun.library import Handler, tables
 from hookrun.recipes.notify import Notify
 from hookrun.recipes.notify_channels import Notice
 from tests.library.firing import Fire, answers, within
@@ -128,6 +129,20 @@ def test_fields_of_the_programs_own_are_none(fire: Fire, event: EventName, field
         for _ in range(2):
             fire(engine, event, **fields)
         assert [{key: each[key] for key in fields} for each in seen] == [fields] * 2
+
+
+def test_a_remembered_shape_lets_no_other_field_through(fire: Fire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was right is not asked again; another name or type is, however many were remembered, and forgotten."""
+    monkeypatch.setattr(tables, "MOST_REMEMBERED", 2)
+    with Engine() as engine:
+        for number in range(5):
+            right = {"tool_name": "bash", f"own_{number}": number}
+            assert fire(engine, "pre_tool_use", **right).go_on
+            with pytest.raises(ContextError, match="tool_args is a list"):
+                fire(engine, "pre_tool_use", **right, tool_args=[number])
+            with pytest.raises(ContextError, match='unknown field "tool_arg"'):
+                fire(engine, "pre_tool_use", **right, tool_arg={})
+        assert fire(engine, "pre_tool_use", tool_name="bash", tool_args={}).go_on
 
 
 # --- the end
