@@ -120,14 +120,14 @@ class Loop:
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
-        while waiting and not self._retry and len(self._live) < self._limit:
+        while waiting and not self._retry and self._has_room():
             task, outcome, give_up = waiting.pop()
             process = Process(task, outcome, monotonic())
             try:
                 self._start_one(process, give_up, locked)
             except OSError as error:
                 temporary = isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS
-                if temporary and self._live:  # whose end may free what the system is short of
+                if temporary and (self._live or self._others_run()):  # whose end may free what the system is short of
                     waiting.append((task, outcome, give_up))
                     self._retry = True
                 else:
@@ -149,6 +149,13 @@ class Loop:
         if locked:
             waiting.extend(reversed(locked))
             self._retry = True
+
+    def _has_room(self) -> bool:
+        return len(self._live) < self._limit
+
+    def _others_run(self) -> bool:
+        """Return whether other loops of this process run hooks."""
+        return False
 
     def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
         """Start a process if its time has not passed; if its lock is held elsewhere, add it to `locked`."""

@@ -16,7 +16,8 @@ from hookrun.core.model import Failure, Outcome
 from hookrun.process import child, program as programs
 from hookrun.process.child import Process, Task, Watcher
 from hookrun.process.loop import Loop
-from hookrun.process.pool import Pool, PoolThread
+from hookrun.process.pool import Pool
+from hookrun.process.pool_loops import PoolThread
 from tests.process.test_processes import Signpost
 from tests.waiting import limit, until
 from tests.warm import all_children, state
@@ -229,18 +230,28 @@ watch = child._watch
 
 def running(pool: Pool) -> int:
     """Return how many processes of a pool run."""
-    return len(pool._thread._live) if pool._thread is not None else 0
+    return sum(len(loop._live) for loop in pool._room.loops)
 
 
 def queued(pool: Pool) -> int:
     """Return how many tasks of a pool wait for a place."""
-    return len(pool._thread._waiting) if pool._thread is not None else 0
+    return sum(len(loop._waiting) for loop in pool._room.loops)
+
+
+def has_thread(pool: Pool) -> bool:
+    """Return whether a pool has needed its thread."""
+    return pool._thread is not None
 
 
 def thread_of(pool: Pool) -> PoolThread:
     """Return the thread of a pool that has needed one."""
     assert pool._thread is not None
     return pool._thread
+
+
+def is_served(pool: Pool) -> bool:
+    """Return whether the end of a pool would wait for a thread."""
+    return any(loop._server or loop._serves.locked() for loop in pool._room.loops)
 
 
 def python_thread_of(pool: Pool) -> threading.Thread:
@@ -272,7 +283,7 @@ def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Cal
 
 def streams_of(pool: Pool) -> list[int]:
     """Return the descriptors by which a pool reads what its hooks print."""
-    return [fd for process in thread_of(pool)._live for fd in (process.out, process.err)]
+    return [fd for loop in pool._room.loops for process in loop._live for fd in (process.out, process.err)]
 
 
 def watcher_pid(watcher: Watcher) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from tests.process.bench import (
     Bench,
     Told,
     bench,
+    has_thread,
     in_threads,
     kinds,
     later,
@@ -23,7 +25,7 @@ from tests.process.bench import (
     submitted,
     zombies,
 )
-from tests.waiting import until
+from tests.waiting import limit, until
 
 if TYPE_CHECKING:
     from tests.process.bench import Given, Way
@@ -94,6 +96,22 @@ def test_every_place_is_given_back(bench: Bench) -> None:
             pool.run(tasks)
             submit(pool, tasks).outcomes()
             assert not running(pool)
+
+
+def test_whoever_waits_runs_its_hooks_itself_while_there_is_room(bench: Bench) -> None:
+    """No thread starts for it; the places of what has ended are free for others, before the rest of it has."""
+    with pool_of(2) as pool, ThreadPoolExecutor(2) as callers:
+        longest = callers.submit(pool.run, [bench.waiting(), bench.task(":")])
+        bench.until_inside(1)
+        until(lambda: running(pool) == 1, "the short one runs on")
+        assert kinds(pool.run([bench.task("exit 0")])) == [None]
+        assert not has_thread(pool)
+        assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]
+        assert has_thread(pool)
+        two = callers.submit(pool.run, [bench.task("exit 0"), bench.task("exit 0")])
+        assert kinds(two.result(limit())) == [None, None]
+        bench.gate.tell()
+        assert kinds(longest.result(limit())) == [None, None]
 
 
 def test_what_waits_starts_in_order(bench: Bench) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.process.child import Task
-from hookrun.process.pool import ClosedError, Pool
+from hookrun.process.pool import Pool
+from hookrun.process.pool_loops import ClosedError
 from tests.conftest import ROOT
 from tests.process.bench import (
     NO,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.core.model import Outcome
-from hookrun.process.pool import Batch, Pool, PoolThread
+from hookrun.process.pool import Pool
+from hookrun.process.pool_loops import Batch, PoolThread
 from tests.process.bench import (
     NO,
     PARTS_OF_THE_THREAD,
