@@ -398,7 +398,7 @@ class EventFire:
 
         return audit.fire_records(
             self.chain.runs if self.chain is not None else [],
-            {**self.context, "proof": invocation.proof},
+            audit.Call({**self.context, "proof": invocation.proof}, invocation.settings.get("audit")),
             message=own_message,
             action=verdict.action if verdict is not None else None,
             declared=self.candidates.count if self.candidates is not None else 0,
@@ -412,7 +412,6 @@ class EventFire:
             interrupted=invocation.interrupted or None,
             project=invocation.project_root(),
             notes=self.chain.notes if self.chain is not None else (),
-            setting=invocation.settings.get("audit"),
             warm=invocation.worker is not None,
             cold=invocation.cold,
             **more,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hookrun.library.engine_fire import EngineFire
     from hookrun.process.child import Task
-    from hookrun.process.pool import Batch
+    from hookrun.process.pool_loops import Batch
 
 
 class Processes:
@@ -65,11 +65,12 @@ class Processes:
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side, waiting in this thread. Whatever is raised, none is left running."""
-        return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks]))
+        return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks], self._fire.begin_audit))
 
     def start(self, hooks: Sequence[Hook], over: Callable[[], None]) -> Batch:
         """Start the hooks side by side; `over` is called, in another thread, when all have ended."""
-        return self._services.pool.submit([self._task(hook) for hook in hooks], lambda _: over())
+        tasks = [self._task(hook) for hook in hooks]
+        return self._services.pool.submit(tasks, lambda _: over(), self._fire.begin_audit)
 
     def named(self, hooks: Sequence[Hook], outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes with specific failures, after the trust checks."""
