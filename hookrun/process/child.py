@@ -181,7 +181,8 @@ class Process:
         if self.pidfd >= 0:
             self.pidfd = CLOSED
         for fd in open_still:
-            close(fd)
+            if fd >= 0:
+                os.close(fd)
 
     def finish(self) -> None:
         """Close its descriptors, reap it, and complete its outcome."""

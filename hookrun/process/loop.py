@@ -70,6 +70,7 @@ class Loop:
         self._waiting: list[tuple[Task, Outcome, float]] = []
         self._retry = False
         self._signal = 0
+        self._next_look = NEVER
 
     def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
         """Run the tasks side by side and return their outcomes in order; a Failure is its own.
@@ -206,20 +207,24 @@ class Loop:
             self._watch(process, process.pidfd, POLLIN)
         elif process.task.line is not None:
             self._watch_exit(process)
+        look = self._time_to_look(process, process.started)
+        self._next_look = min(look, self._next_look) if len(self._live) > 1 else look
 
     # --- polling
 
     def _next_wakeup(self, now: float) -> float:
         """Return when to poll again even if no descriptor is ready."""
-        until = self._meanwhile[0][0] if self._meanwhile else NEVER
-        if self._retry:
-            until = min(until, now + POLL_INTERVAL)
-        for process in self._live:
-            until = min(until, process.closing if process.ending or process.exited else process.deadline)
-            if process.pidfd == NO_PIDFD and not process.exited:
-                closed = process.out < 0 and process.err < 0
-                until = min(until, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
-        return until
+        until = min(self._next_look, self._meanwhile[0][0]) if self._meanwhile else self._next_look
+        return min(until, now + POLL_INTERVAL) if self._retry else until
+
+    @staticmethod
+    def _time_to_look(process: Process, now: float) -> float:
+        """Return when to look at a process even if nothing comes from it."""
+        look = process.closing if process.ending or process.exited else process.deadline
+        if process.pidfd == NO_PIDFD and not process.exited:
+            closed = process.out < 0 and process.err < 0
+            look = min(look, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
+        return look
 
     def _poll_once(self) -> None:
         now = monotonic()
@@ -227,34 +232,43 @@ class Loop:
             self._meanwhile.pop(0)[1]()
         until = self._next_wakeup(now)
         events = self._poll().poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
+        heard: list[Process] = []
         for fd, mask in events:
             if fd == self._wake:
                 self._on_wake()
-                continue
-            process = self._of.get(fd)
-            if process is None:
-                continue
-            if fd == process.inp:
-                if process.write_stdin():
-                    self._unwatch(fd)
-                    process.close_stdin()
-            elif fd == process.pidfd:
-                self._unwatch(fd)
-                process.pidfd = CLOSED
-                os.close(fd)
-                self._on_exit(process)
-            else:
-                self._drain(process, fd, ended=bool(mask & POLLHUP))
-                if process.task.let_go is not None and process.out >= 0 and b"\n" in process.out_data:
-                    self._let_go(process, process.task.let_go)
-        self._enforce_deadlines(monotonic())
+            elif (process := self._of.get(fd)) is not None:
+                self._hear(process, fd, mask)
+                if process not in heard:
+                    heard.append(process)
+        now = monotonic()
+        if now < self._next_look:
+            self._look_at([process for process in heard if process in self._live], now)
+        else:  # at all of them: there may be many, of which few have something new at a time
+            self._next_look = NEVER
+            self._look_at(self._live[:], now)
 
-    def _enforce_deadlines(self, now: float) -> None:
+    def _hear(self, process: Process, fd: int, mask: int) -> None:
+        """Do what an event of a descriptor asks for."""
+        if fd == process.inp:
+            if process.write_stdin():
+                self._unwatch(fd)
+                process.close_stdin()
+        elif fd == process.pidfd:
+            self._unwatch(fd)
+            process.pidfd = CLOSED
+            os.close(fd)
+            self._on_exit(process)
+        else:
+            self._drain(process, fd, ended=bool(mask & POLLHUP))
+            if process.task.let_go is not None and process.out >= 0 and b"\n" in process.out_data:
+                self._let_go(process, process.task.let_go)
+
+    def _look_at(self, processes: list[Process], now: float) -> None:
         """Terminate processes out of time, kill those that ignore it, finish those done."""
         over: list[Process] = []
         stubborn: list[Process] = []
         done: list[Process] = []
-        for process in self._live:
+        for process in processes:
             if process.pidfd == NO_PIDFD and not process.exited:
                 self._look_for_exit(process, now)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
@@ -263,6 +277,8 @@ class Loop:
                 (stubborn if process.ending == TERM else done).append(process)
             elif not process.exited and not process.ending and self._is_over(process, now):
                 (done if process.task.line is not None and process.task.line.kept else over).append(process)
+            else:
+                self._next_look = min(self._next_look, self._time_to_look(process, now))
         if over:
             self._terminate(over, now)
         if stubborn or done:
@@ -375,14 +391,15 @@ class Loop:
             process.family = orphans.ProcessFamily(process.pid, process.task.marker)
             process.ending = TERM
             process.closing = now + TERM_GRACE
+        self._next_look = now
         orphans.terminate(processes)
 
-    @staticmethod
-    def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
+    def _kill(self, processes: list[Process], now: float, gone: list[Process]) -> None:
         """Kill these hooks and all that is left of them and the `gone` ones, also outside their sessions."""
         for process in processes:
             process.ending = KILL
             process.closing = now + KILL_GRACE
+            self._next_look = now
         if processes or gone:
             from hookrun.process import orphans
 
@@ -395,7 +412,8 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
-            self._unwatch(fd)
+            if fd >= 0:
+                self._unwatch(fd)
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)

@@ -214,9 +214,7 @@ def open_files() -> set[str]:
 
 # --- what only this bench knows by its private name
 
-PARTS_OF_THE_THREAD = (
-    *("_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_report", "_finish"),
-)
+PARTS_OF_THE_THREAD = (*("_take_in", "_start_some", "_poll_once", "_look_at", "_on_exit", "_report", "_finish"),)
 """Methods of PoolThread: wherever one raises, the pool still serves."""
 MOMENTS = (
     (Process, "spawn", "sleep 60", Process.spawn),
