@@ -197,6 +197,7 @@ INSTALL: InstallSpec = {
         "timeout": "{limit}",
         "statusMessage": "hookrun",
     },
+    "shut": {"onFailure": "block"},  # since 2.1.295; ignored before
     "shows_missing_command": True,
     "elsewhere": (".claude/settings.local.json",),
     "on_demand": {"MessageDisplay": "for each part of the answer that is shown"},

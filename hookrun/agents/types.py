@@ -209,6 +209,8 @@ class InstallSpec(TypedDict):
     """
     more: NotRequired[dict[str, dict[str, object]]]
     """In settings: an event -> what its handler has besides."""
+    shut: NotRequired[dict[str, object]]
+    """In settings: what a gate's handler has besides if a guard may be asked, so that no answer is a block."""
     per_second: NotRequired[int]
     """In settings: units of its timeouts in a second; default 1."""
     nested: NotRequired[bool]

@@ -34,7 +34,6 @@ DECIDES = frozenset({"decision", "continue", "hookSpecificOutput"})
 # Text in output meant as an answer that is not JSON.
 FROM_AN_ANSWER = ('"hookSpecificOutput"', '"decision"', '"permissionDecision"', '"continue"')
 
-
 # Claude's event -> the field of `hookSpecificOutput` that refuses there; elsewhere it is `decision` at the top.
 DENIES_BY = {"PreToolUse": '"permissionDecision": "deny"', "PermissionRequest": '"decision": {"behavior": "deny"}'}
 
@@ -61,7 +60,9 @@ def to_hook_result(
         if isinstance(result, Verdict) and text is not None and len(text) > MAX_TEXT:
             whole = not outcome.truncated and outcome.bytes_err <= len(outcome.stderr)
             result = result.replace(**{name: shorten(text, keep, whole=whole)})
-    on_failure = hook.on_failure if hook_protocol.failure_blocks(hook_protocol.native_event(event)) else "continue"
+    # `onFailure: block` acts like exit status 2.
+    blocks = answer.rules.exit_2 == hook_protocol.BLOCK and answer.native not in hook_protocol.CONTINUES_TURN
+    on_failure = hook.on_failure if blocks else "continue"
     run = HookResult(hook, outcome, verdicts.apply_policies(hook, result, on_failure=on_failure), answer.failure)
     run.notes = [*outcome.notes, *answer.notes]
     run.lost = answer.lost

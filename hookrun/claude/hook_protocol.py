@@ -206,11 +206,6 @@ def rules(event: str) -> Rules:
     return RULES.get(event, OTHER)
 
 
-def failure_blocks(event: str) -> bool:
-    """Return whether `onFailure: block` has an effect at an event: it acts like exit status 2."""
-    return rules(event).exit_2 == BLOCK and event not in CONTINUES_TURN
-
-
 # --- what a hook reads: the message Claude Code would send for a context
 
 # Claude's field, always present -> hookrun's; "" if unknown.

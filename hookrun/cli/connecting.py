@@ -53,23 +53,25 @@ def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust
 def connect_missing(report: CommandReport, *planned: str) -> None:
     """Connect the agents that have hookrun to the events that they need besides, and report them.
 
-    Their other entries keep their bytes. `planned` are events of hooks not yet written.
+    The user's entries that do not fit the guards are updated. `planned` are events of hooks not yet written.
     """
     declarations = report.at.load(for_agents=True).declarations
     for state in states(report.at.location, declarations):
         name, events = state.agent.NAME, {*state.declared, *planned}
         missing = state.not_connected(plan.events_to_connect(state.agent, events))
         scope = next(filter(state.ours, SCOPES), None)
-        if scope is None or not missing:
-            continue
-        unconnected = f"{name}: not connected for {', '.join(missing)}"
-        if {each.command.program for each in state.wired[scope]} - {state.program, None}:
-            report.warn(f"{unconnected}: another hookrun is installed there\nhint: {state.remedy()}")
-            continue
-        try:
-            Installation(state.agent, scope, report, declarations, only=missing).add(trust=False)
-        except FileError as error:
-            report.warn(f"{unconnected}: {error}")
+        misfits = state.misfits(scope) if scope == "user" else []
+        for only, what, more in ((missing, "connected for", " too"), (misfits, "updated for your guards at", "")):
+            if scope is None or not only:
+                continue
+            done = f"{what} {', '.join(only)}"
+            if {each.command.program for each in state.wired[scope]} - {state.program, None}:
+                report.warn(f"{name}: not {done}: another hookrun is installed there\nhint: {state.remedy()}")
+                continue
+            try:
+                Installation(state.agent, scope, report, declarations, only=only, done=done + more).add(trust=False)
+            except FileError as error:
+                report.warn(f"{name}: not {done}: {error}")
 
 
 def _when_missing(wanted: str | None, declarations: Declarations, agents: list[Agent], report: CommandReport) -> str:
@@ -112,11 +114,12 @@ class Installation:
         when_missing: str | None = None,
         planned: Iterable[str] = (),
         only: Sequence[str] = (),
+        done: str = "",
     ) -> None:
         """Choose the events. Raises FileError if hookrun is in a cache.
 
         `declarations` are what agents use here, `planned` are events of hooks not yet written. With `only`, these of
-        the agent's events are added to an installation.
+        the agent's events are written into an installation, and `done` says what that is.
         """
         self.report = report
         self.agent = agent
@@ -128,7 +131,7 @@ class Installation:
         self.declared = list(dict.fromkeys([*declared_events(agent, declarations), *planned]))
         self.unknown = plan.unsupported_events(agent, self.declared)
         needed = plan.all_events(agent) if all_events else plan.events_to_connect(agent, self.declared)
-        self.only, self.events = only, only or needed
+        self.only, self.done, self.events = only, done, only or needed
         self.from_here = not only and self._choose_from_here(wanted=from_here)
 
     def _choose_from_here(self, *, wanted: bool) -> bool:
@@ -185,11 +188,11 @@ class Installation:
 
     def _report(self, changes: list[InstallChange], launcher: Sequence[FileChange]) -> None:
         name, wired = self.agent.NAME, plan.wired_events(self.request)
-        events = count(len({each.event for each in wired if each.is_ours}), "event")
+        events = count(len({each.event for each in wired if each.command.is_ours}), "event")
         self.report.add_files([*launcher, *changes])
         files = ", ".join(dict.fromkeys(relative_path(each.path) for each in changes))
         if self.only:
-            self.report.note(f"{name}: connected for {', '.join(self.only)} too, in {files}")
+            self.report.note(f"{name}: {self.done}, in {files}")
             return
         state = "installed" if any(each.has_effect for each in [*launcher, *changes]) else "already installed"
         self.report.note(f"{name}: {state} for {events} in {files}")
@@ -230,6 +233,6 @@ def _write(each: InstallChange, ledger: Ledger) -> None:
 def warn_of_lines_by_hand(report: CommandReport, wired: Iterable[WiredEvent], consequence: str) -> None:
     """Warn of handwritten lines that run hookrun, which are never changed."""
     for each in wired:
-        if not each.is_ours:
+        if not each.command.is_ours:
             where = f"{relative_path(each.path)}:{each.line}"
             report.warn(f"{where}: {each.event} runs hookrun by a handwritten line, so {consequence}\nhint: remove it")

@@ -275,7 +275,6 @@ def new_command(
     apply_all(changes)
     report.show_written(changes)
     note_reach(config_file, report)
-    connect_missing(report)
     if made.stub:
         where = relative_path(made.stub)
         report.note(f"{where} blocks nothing yet: write its check; once its tests pass, `hookrun test` enforces it")
@@ -286,6 +285,7 @@ def new_command(
         report.add_approvals((), [made.name])
     else:
         approved = approve_written(config_file.root, [made.name], changes, report)
+    connect_missing(report)
     report.next_steps(next_steps(config_file.root, report, made, approved=approved))
 
 

@@ -17,7 +17,7 @@ from hookrun.cli.commands import (
     report_options,
     user_is_present,
 )
-from hookrun.cli.connecting import connect, warn_of_lines_by_hand
+from hookrun.cli.connecting import connect, connect_missing, warn_of_lines_by_hand
 from hookrun.cli.printing import CommandReport, choose, confirm, is_interactive
 from hookrun.cli.trust import UNDECIDED, review
 from hookrun.config.load import Declarations
@@ -137,7 +137,9 @@ def review_hooks(report: CommandReport) -> bool:
     approved = [found.hook.name for found in hooks if found.state == "approved"]
     report.add_approvals(approved, [found.hook.name for found in undecided])
     if undecided and user_is_present(report):
-        return not any(found.state in UNDECIDED for found in review(project, undecided))
+        hooks = review(project, undecided)
+        connect_missing(report)
+        return not any(found.state in UNDECIDED for found in hooks)
     if undecided:
         names = ", ".join(found.hook.name for found in undecided)
         blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")

@@ -261,10 +261,10 @@ def _finish(recipes: ConfiguredRecipes, report: CommandReport) -> None:
     elif recipes.changes:
         report.show_written(recipes.changes)
         note_reach(recipes.config_file, report)
-        if recipes.names(ADDED):
-            connect_missing(report)
         if recipes.names(ADDED) or recipes.names(UPDATED):
-            report.next_steps(_next_steps(recipes, report))
+            steps = list(_next_steps(recipes, report))
+            connect_missing(report)  # with the guards that are approved now
+            report.next_steps(steps)
 
 
 def _next_steps(recipes: ConfiguredRecipes, report: CommandReport) -> Iterator[tuple[str, str]]:

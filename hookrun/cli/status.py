@@ -328,7 +328,7 @@ def _agent(agent: AgentState) -> Line:
     more = f", {count(len(missing), 'event')} missing: run `hookrun install {agent.agent.NAME}`" if missing else ""
     grade = grades(agent.agent)["block a tool"]
     more = f"{more}, a block of a tool is {grade}" if grade != ENFORCED else more
-    by_hand = [scope for scope in agent.scopes if any(not each.is_ours for each in agent.wired[scope])]
+    by_hand = [scope for scope in agent.scopes if any(not each.command.is_ours for each in agent.wired[scope])]
     scopes = " and ".join(f"{scope}, by hand" if scope in by_hand else scope for scope in agent.scopes)
     narrowed = "".join(f", {each.event} only for {each.only}" for each in agent.all_wired if each.only)
     return f"{name:<20} connected ({scopes}){narrowed}{more}", "warning" if missing or narrowed else "ok"

@@ -100,7 +100,7 @@ class AgentState:
 
     def ours(self, scope: str) -> list[WiredEvent]:
         """Return the events of a scope that install wrote."""
-        return [each for each in self.wired.get(scope, ()) if each.is_ours]
+        return [each for each in self.wired.get(scope, ()) if each.command.is_ours]
 
     @property
     def missing_events(self) -> list[str]:
@@ -119,6 +119,13 @@ class AgentState:
         A project has settings for agents that others use.
         """
         return self.installed is not None or bool(self.wired.get("user")) or bool(self.unreadable)
+
+    def misfits(self, scope: str) -> list[str]:
+        """Return a scope's events whose entries block without an answer though no guard is asked there, or do not."""
+        when_missing = committed.when_missing(self.location) if scope == "project" else WARN
+        shut, key = self.request(scope).shut_events(when_missing), self.spec.get("shut", {}).items()
+        has = {each.event: key <= each.handler.items() for each in self.ours(scope) if key}
+        return [event for event in has if has[event] != (event in shut)]
 
     def found_by_project(self) -> list[str] | None:
         """Return the command that the project's line runs here, up to `fire`, or None."""
@@ -141,7 +148,7 @@ class AgentState:
         return {
             "connected": self.scopes,
             "wired": {scope: [each.event for each in found] for scope, found in wired if found},
-            "hand_written": {scope: [each.event for each in found if not each.is_ours] for scope, found in wired},
+            "hand_written": {name: [each.event for each in found if not each.command.is_ours] for name, found in wired},
             "when_missing": forms[0].when_missing if forms else None,
             "narrowed": {each.event: each.only for each in self.all_wired if each.only},
             "unreadable": self.unreadable,
@@ -268,7 +275,7 @@ def check_wired(agent: AgentState) -> Findings:
             files = ", ".join(dict.fromkeys(each.path for each in ours))
             yield Finding("wired", OK, f"in the {scope} settings for {events}: {files}")
         for each in found:
-            if not each.is_ours:
+            if not each.command.is_ours:
                 line = f"{each.path}:{each.line}: {each.event} runs hookrun by a handwritten line"
                 cause = "hookrun neither changes nor starts it, so whether the agent gets a hook's answer is unknown"
                 remedy = f"remove it and {agent.remedy(scope)}"
@@ -310,7 +317,7 @@ def check_program(agent: AgentState) -> Findings:
     """Does the command's program still exist, and is it this hookrun?"""
     first: dict[tuple[object, object, object], WiredEvent] = {}  # one finding for all events with the same program
     for each in agent.all_wired:
-        if each.is_ours:
+        if each.command.is_ours:
             first.setdefault((each.command.program, each.command.launcher, each.command.flags.home), each)
     for each in first.values():
         yield from _check_program(agent, each)
@@ -371,6 +378,10 @@ def check_text(agent: AgentState) -> Findings:
         if old is not None:
             where = f"{old.path}:{old.line}: the command differs from what this version of hookrun writes"
             yield Finding("program", NOTE, where, "another version wrote it, or it was edited", agent.remedy(scope))
+        if misfits := agent.misfits(scope):
+            found = f"{wired[0].path}: the entries for {', '.join(misfits)} do not fit your guards"
+            cause = f"if hookrun does not answer, {agent.title} lets calls pass that a guard is for, or blocks others"
+            yield Finding("gates", NOTE, found, cause, agent.remedy(scope))
     request = agent.request("user")
     used = {(each.command.launcher, each.command.program) for each in agent.all_wired}
     if request.launcher is None or (request.launcher, agent.program) not in used:
@@ -425,7 +436,7 @@ def check_timeouts(agent: AgentState) -> Findings:
         if ours is None and (each.command.launcher is not None or each.command.form is not None):
             ours = installed_deadline(agent.agent, each.event)
         theirs = each.limit if each.limit is not None else timeout_for(agent.agent, each.event)
-        if ours is None and not each.is_ours:
+        if ours is None and not each.command.is_ours:
             continue  # it then takes the agent's default, less a margin
         if ours is None or ours >= theirs:
             mine = "none" if ours is None else f"{ours:g} s"

@@ -193,7 +193,7 @@ def check_double_wiring(agent: AgentState) -> Findings:
         for event, count in Counter(each.event for each in found).items():
             if count > 1:
                 where = found[0].path
-                by_hand = any(not each.is_ours for each in found if each.event == event)
+                by_hand = any(not each.command.is_ours for each in found if each.event == event)
                 remedy = "remove the handwritten line" if by_hand else agent.remedy(scope)
                 yield Finding("twice", PROBLEM, f"{where}: {event} is installed {count} times", TWICE, remedy)
     if agent.wired.get("user") and agent.wired.get("project"):

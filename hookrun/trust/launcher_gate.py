@@ -66,6 +66,12 @@ def gate_lines(home: str, more: Iterable[str] = ()) -> list[str]:
     return [line for name in names for line in _lines_of(load(name), guards, script)]
 
 
+def guarded_events(agent: Agent, home: str, *, managed: bool = False) -> set[str]:
+    """Return the agent's events at which a guard in force may be asked; with `managed`, one of the administrator's."""
+    found = [each for each in _guards(home) if not managed or (each[3] is not None and each[3].layer == "managed")]
+    return {line.split()[2] for line in _lines_of(agent, found, "") if line.startswith("guard ")}
+
+
 def _lines_of(agent: Agent, guards: list[LauncherGuard], script: str) -> Iterator[str]:
     gates = {native: event for native, event in agent.EVENTS.items() if event in GATES}
     found = [

@@ -16,6 +16,7 @@ from hookrun.agents.types import Agent, starts_directly
 from hookrun.core.events import GATES
 from hookrun.edit.file_change import ExistingFile, FileChange, FileError, existing, missing_directories
 from hookrun.launch import launcher_file
+from hookrun.trust.launcher_gate import guarded_events
 from hookrun.wiring import launchers
 from hookrun.wiring.forms import install_targets
 from hookrun.wiring.hook_trust import TrustConfig, required_trust, trust_format
@@ -113,7 +114,16 @@ class InstallRequest:
             return None
         return launcher_file.path_in(self.location.home, self.agent.NAME)
 
-    def line(self, event: str, when_missing: str = WARN) -> WiredLine:
+    def shut_events(self, when_missing: str) -> set[str]:
+        """Return the events at which the agent is to block if hookrun gives no answer; for a project alike for all."""
+        if "shut" not in self.agent.INSTALL:
+            return set()
+        if self.scope != "project":
+            return guarded_events(self.agent, self.location.home, managed=self.scope == "managed")
+        tools = {native for native, event in self.agent.EVENTS.items() if event == "pre_tool_use"}
+        return tools if when_missing == BLOCK else set()
+
+    def line(self, event: str, when_missing: str = WARN, *, shuts: bool = False) -> WiredLine:
         """Return an event's command line, for a project the same on every machine."""
         seconds = timeout_for(self.agent, event)
         if self.scope == "project":
@@ -137,7 +147,7 @@ class InstallRequest:
             place = self.agent, event, self.program.main
             command = WiredCommand(flags, self.program, guard=launchers.managed_answers(*place) if is_gate else ())
             fallback = None if is_gate else launchers.fallback_when_removed(*place)
-        return WiredLine(command.line(fallback), command.words, seconds)
+        return WiredLine(command.line(fallback), command.words, seconds, shuts)
 
     def uses_script(self, name: str) -> bool:
         """Return whether an agent has entries in the project that start its script. Raises FileError."""
@@ -242,10 +252,11 @@ def plan_install(
 
     `when_missing` is WARN or BLOCK for a project's entries. With `only`, the entries of other events keep their bytes.
     """
-    already = [each for each in wired_events(request) if each.is_ours]
-    kept = () if only and request.agent.INSTALL["form"] != "plugin" else {each.event for each in already}
+    already = {each.event for each in wired_events(request) if each.command.is_ours}
+    kept = () if only and request.agent.INSTALL["form"] != "plugin" else already
     every = [event for event in request.agent.EVENTS if event in {*events, *kept}]
-    lines = {event: request.line(event, when_missing) for event in every}
+    shut = request.shut_events(when_missing)
+    lines = {event: request.line(event, when_missing, shuts=event in shut) for event in every}
     return [_plan_add(request, target, lines, ledger) for target in _changed_targets(request, every)]
 
 

@@ -89,11 +89,12 @@ def resolve_path(path: str, spec: InstallSpec, location: InstallLocation) -> str
 
 @dataclass(frozen=True, slots=True)
 class WiredLine:
-    """An event's command line to install, its words, and the agent's timeout in seconds."""
+    """An event's command line to install, its words, the agent's timeout in seconds, whether no answer is a block."""
 
     text: str
     argv: list[str]
     limit: float
+    shuts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,6 @@ class WiredEvent:
     handler: dict[str, object] = field(default_factory=dict)
     only: str = ""
     at: KeyPath = ()
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether `install` wrote it; otherwise it is handwritten."""
-        return self.command.is_ours
 
 
 class HookFile:
@@ -147,7 +143,7 @@ class HookFile:
 
     def has_ours(self, now: ExistingFile) -> bool:
         """Return whether install wrote a part of the file."""
-        return any(each.is_ours for each in self.wired(now))
+        return any(each.command.is_ours for each in self.wired(now))
 
 
 class SettingsFile(HookFile):
@@ -159,11 +155,9 @@ class SettingsFile(HookFile):
     def __init__(self, agent: str, path: str, spec: InstallSpec, scope: str = "user") -> None:
         super().__init__(agent, path)
         self._scope = scope
-        self._json = spec["form"]
+        self._spec = spec
         self._handler = spec.get("handler", HANDLER)
-        self._more = spec.get("more", {})
         self._starts_directly = starts_directly(spec)
-        self._command = self._key("{command}")
         self._per_second = spec.get("per_second", 1)
         self._nested = spec.get("nested", True)
         self._first = spec.get("first", {})  # the members that a new file begins with
@@ -177,7 +171,7 @@ class SettingsFile(HookFile):
 
     def _parsed(self, text: str) -> Editor:
         with problems_in(self.path, text):
-            return Json(text, self._json)
+            return Json(text, self._spec["form"])
 
     def add(self, now: ExistingFile, lines: Mapping[str, WiredLine]) -> str:
         """Return the text with a handler for each event."""
@@ -191,7 +185,8 @@ class SettingsFile(HookFile):
         handler = {key: values.get(str(value), value) for key, value in self._handler.items()}
         if line.argv != [line.text]:
             handler.pop("args", None)
-        return {**handler, **self._more.get(event, {})}
+        more, shut = self._spec.get("more", {}), self._spec.get("shut", {})
+        return {**handler, **more.get(event, {}), **(shut if line.shuts else {})}
 
     def remove(self, now: ExistingFile, before: str | None) -> str | None:
         """Return the text without our handlers, or None if there was no file and nothing is left."""
@@ -218,13 +213,13 @@ class SettingsFile(HookFile):
 
     def find_own(self, json: Editor) -> list[WiredEvent]:
         """Return the handlers that install wrote, in file order."""
-        return [each for each in self.find_all(json) if each.is_ours]
+        return [each for each in self.find_all(json) if each.command.is_ours]
 
     def find_all(self, json: Editor) -> list[WiredEvent]:
         """Return the handlers that fire hookrun for this agent, also handwritten, in file order."""
         found = []
         for at, handler in self._handlers(json):
-            text = handler_line(handler) if self._starts_directly else handler.get(self._command)
+            text = handler_line(handler) if self._starts_directly else handler.get(self._key("{command}"))
             command = wired_command.read(text, self._agent)
             if command is None:
                 continue

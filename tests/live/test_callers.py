@@ -31,8 +31,9 @@ def wire(agent: Agent, *hooks: dict[str, object]) -> None:
 
 
 def before(matcher: str | None, answer: str) -> dict[str, object]:
-    """Return a guard that answers with a shell line before a tool is called."""
-    return {"name": "guard", "event": "pre_tool_use", "command": answer, **({"matcher": matcher} if matcher else {})}
+    """Return a guard that answers with a shell line before a tool is called: it shuts Claude Code's entry."""
+    guard = {"name": "guard", "event": "pre_tool_use", "command": answer, "on_failure": "block"}
+    return {**guard, **({"matcher": matcher} if matcher else {})}
 
 
 BLOCK = "echo reason-of-guard >&2; exit 2"

@@ -1,7 +1,8 @@
 """How real agents react when the launcher that their settings name, or the program it starts, is missing.
 
-Nothing is refused for that, and it is shown where the agent shows anything. Claude Code and Codex themselves show a
-command that does not exist or gives no answer, so that their lines are that command alone.
+Nothing is refused for that, except by Claude Code where a guard may be asked, and it is shown where the agent shows
+anything. Claude Code and Codex themselves show a command that does not exist or gives no answer, so that their lines
+are that command alone.
 """
 
 from __future__ import annotations
@@ -48,6 +49,37 @@ def test_a_launcher_that_was_removed_stops_nothing(agent: Agent) -> None:
     assert ran.files == {"made.txt": "hi\n"}, ran
     where, text = SHOWN.get(agent.name, ("printed", ""))
     assert text in getattr(ran, where), ran
+
+
+@pytest.mark.may_be_cold({"no-launcher-file", "off"})
+def test_without_its_launcher_claude_code_blocks_where_a_guard_may_be_asked(claude: Agent) -> None:
+    """The forced push does not run, and the user and the model get the reason."""
+    put(claude.place.hooks, {"hooks": [{"recipe": "no-force-push"}]})
+    claude.install()
+    shutil.rmtree(launchers(claude))
+    assert_blocked(claude, "such file or directory")
+
+
+@pytest.mark.parametrize("ends", ["kill -9 $$", "exec sleep 30", "exit 1"])
+@pytest.mark.may_be_cold({"no-launcher-file", "off"})
+def test_claude_code_blocks_if_its_launcher_gives_no_answer(claude: Agent, ends: str) -> None:
+    """It is killed, too slow or broken."""
+    put(claude.place.hooks, {"hooks": [{"recipe": "no-force-push"}]})
+    claude.install()
+    launchers(claude).joinpath("claude").unlink()
+    put(launchers(claude) / "claude", f"#!/bin/sh\n{ends}\n", 0o755)
+    settings = claude.place.home / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace('"timeout": 600', '"timeout": 1'))
+    assert_blocked(claude, "claude.PreToolUse]")
+
+
+def assert_blocked(claude: Agent, cause: str) -> None:
+    """Have the model ask for a forced push, which must not run."""
+    ran = claude.run(claude.driver.shell("git push --force; echo hi > made.txt"), DONE, waits=5)
+    assert ran.files == {}, ran
+    for text in (ran.printed, ran.heard):
+        assert "blocking because onFailure is" in text, ran
+        assert cause in text, ran
 
 
 @pytest.mark.parametrize("what", ["launcher.conf", "gone"])

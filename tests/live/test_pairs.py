@@ -16,6 +16,7 @@ SCOPES = ("user", "project")
 GUARD = {
     "name": "guard",
     "event": ["session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use"],
+    "on_failure": "block",
     "command": 'message=$(cat); printf "%s\\n" "$message" >> "$HOME/seen.jsonl"\n'
     'case $message in *pre_tool_use*"echo forbidden"*) echo reason-of-guard >&2; exit 2 ;; esac',
 }

@@ -171,7 +171,7 @@ def test_in_toml_each_entry_is_a_table_and_only_ours_change() -> None:
     put = now.of(file.add(now, lines).encode())
     assert put.text().startswith(VIBES)
     found = file.wired(put)
-    assert [(each.event, each.limit, each.is_ours, each.line) for each in found] == [
+    assert [(each.event, each.limit, each.command.is_ours, each.line) for each in found] == [
         ("pre_tool", 600, True, 7), ("post_tool", 600, True, 14), ("post_agent", 600, True, 20)
     ]  # fmt: skip
     assert [each.handler.get("strict") for each in found] == [True, None, None]
