@@ -186,7 +186,7 @@ class EngineFire(HookChain):
 
     def context_for(self, handler: Handler) -> Context:
         """Return the current context, as the handler gets it."""
-        return self.context_class.of({**self.context, "hook": handler.name}, self._state, (self, handler))
+        return self.context_class.of(self.context, self._state, (self, handler))
 
     def in_background(self, handler: Handler, work: Any, name: str | None) -> None:
         """Start a handler's background work; its nesting starts over, as no fire waits for it."""

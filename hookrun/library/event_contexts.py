@@ -180,7 +180,7 @@ class Context(TypedFields, Mapping[str, object]):
     def of(cls, data: dict[str, object], state: object = None, call: tuple[EngineFire, Handler] | None = None) -> Self:
         """Return a context that reads `data`, which must not change afterwards.
 
-        `call` is the fire and the handler that the context is for, and starts the handler's background work.
+        `call` is the fire and the handler that the context is for, named by its `hook`.
         """
         self = cls.__new__(cls)
         self._data = data
@@ -196,21 +196,21 @@ class Context(TypedFields, Mapping[str, object]):
 
     def __getitem__(self, name: str) -> object:
         """Return a field's value; for an object, the handler's own copy. Raises KeyError."""
-        value = self._data[name]
+        value = self._data[name] if name in self._data else self.given[name]
         return self.own(name) if isinstance(value, dict) else value
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._data)
+        return iter(self.given)
 
     def __len__(self) -> int:
-        return len(self._data)
+        return len(self.given)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._data!r})"
+        return f"{type(self).__name__}({self.given!r})"
 
     def to_dict(self) -> dict[str, object]:
         """Return a copy of all fields."""
-        data: dict[str, object] = deep_copy(self._data)
+        data: dict[str, object] = deep_copy(self.given)
         return data
 
     def clone(self) -> Self:
@@ -265,8 +265,9 @@ class Context(TypedFields, Mapping[str, object]):
 
     @property
     def given(self) -> dict[str, object]:
-        """The original data, which must not be changed."""
-        return self._data
+        """The original data, which must not be changed: in a handler with `hook`, its name."""
+        # Put there when somebody asks, as all handlers of a chain share the rest.
+        return self._data if self._call is None else {**self._data, "hook": self._call[1].name}
 
     def changed_in_place(self) -> dict[str, set[Any]]:
         """Return the fields whose copy was changed, and which keys, as the author may expect an effect."""
