@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,6 +48,17 @@ def is_interactive() -> bool:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def percentile(values: Iterable[float], share: float) -> float | None:
+    """Return the value that a share of them, as 0.95, does not exceed: one of them (nearest rank), None without any."""
+    times = Counter(values)
+    rank, seen = share * times.total(), 0
+    for value in sorted(times):
+        seen += times[value]
+        if seen >= rank:
+            return value
+    return None
 
 
 def shortened(text: object, limit: int) -> str:

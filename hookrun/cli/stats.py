@@ -10,7 +10,7 @@ import click
 
 from hookrun.cli.commands import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
-from hookrun.cli.printing import print_json, print_table, shortened
+from hookrun.cli.printing import percentile, print_json, print_table, shortened
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import matches
 from hookrun.core.files import relative_path
@@ -62,7 +62,7 @@ def stats_command(*, runs: RunFilter, as_json: bool) -> None:
                 click.echo()
             print_table(columns, rows, title=title)
         if own.times:
-            half, most = (_ms(own.percentile(share)) for share in (0.5, 0.95))
+            half, most = (_ms(percentile(own.times, share)) for share in (0.5, 0.95))
             failed = f", {sum(own.failures.values())} failed" if own.failures else ""
             click.echo(f"\n{own.runs} runs{failed}; hookrun itself took {half} (P50), {most} (P95)")
     else:
@@ -121,16 +121,6 @@ class HookStats:
         """The number of runs."""
         return self.times.total()
 
-    def percentile(self, share: float) -> float | None:
-        """Return the time that a share of the runs, as 0.95, does not exceed: one of the times (nearest rank)."""
-        rank = share * self.runs
-        seen = 0
-        for ms in sorted(self.times):
-            seen += self.times[ms]
-            if seen >= rank:
-                return ms
-        return None
-
     def to_dict(self) -> dict[str, object]:
         """Return the figures as a JSON object."""
         return {
@@ -138,8 +128,8 @@ class HookStats:
             "source": self.source,
             "runs": self.runs,
             "failures": dict(self.failures),
-            "p50_ms": self.percentile(0.5),
-            "p95_ms": self.percentile(0.95),
+            "p50_ms": percentile(self.times, 0.5),
+            "p95_ms": percentile(self.times, 0.95),
             "max_ms": max(self.times, default=None),
         }
 
@@ -188,7 +178,7 @@ def _hooks_section(hooks: Iterable[HookStats]) -> Section:
     for each in hooks:
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
         where = relative_path(each.source) if each.source else "-"
-        times = (each.percentile(0.5), each.percentile(0.95), max(each.times, default=None))
+        times = (percentile(each.times, 0.5), percentile(each.times, 0.95), max(each.times, default=None))
         rows.append((each.name, str(each.runs), failed, *map(_ms, times), where))
     return "HOOKS", ("HOOK", "RUNS", "FAILED", "P50", "P95", "MAX", "FILE"), rows
 

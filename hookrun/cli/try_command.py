@@ -7,7 +7,6 @@ import os
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from math import ceil
 from time import perf_counter
 
 import click
@@ -28,6 +27,7 @@ from hookrun.cli.printing import (
     Line,
     count,
     json_text,
+    percentile,
     print_json,
     print_line,
     print_message,
@@ -391,11 +391,6 @@ class Trial:
 
 def _identity(hook: AnyHook) -> tuple[str, str]:
     return hook.name, hook.location()
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank percentile, or None without values."""
-    return sorted(values)[max(0, ceil(share * len(values)) - 1)] if values else None
 
 
 def _reasons(run: HookResult) -> Iterator[str]:
