@@ -201,33 +201,7 @@ def take(path: str) -> list[str]:
         return []
 
 
-class Taken:
-    """The rows of a file that was taken, in a `with`; it is removed at the end unless an exception is raised."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> list[Row]:
-        try:
-            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:  # another process was first
-            self._fd = -1
-            return []
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
-        with open(self._fd, "rb", closefd=False) as file:
-            lines = file.read().split(b"\n") if os.fstat(self._fd).st_nlink else []
-        return [row for row in map(_row, lines) if row is not None]
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if self._fd >= 0:
-            try:
-                if kind is None and os.fstat(self._fd).st_nlink:
-                    os.unlink(self._path)
-            finally:
-                os.close(self._fd)
-
-
-def _row(line: bytes) -> Row | None:
+def row_in(line: bytes) -> Row | None:
     """Return a line's row; None for an empty or a torn one."""
     try:
         row = loads(line.decode()) if line else None
