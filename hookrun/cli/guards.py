@@ -224,15 +224,11 @@ class GuardProof(NamedTuple):
         found = (each for each in audit_reader.newest_first(home) if each.get("session_id") == session)
         record = next((each for each in found if each.get("kind") == audit_reader.FIRE), None)
         shown = f"{case.context.get('tool_name')} {next(iter(as_object(case.context.get('tool_args')).values()), '')}"
-        call = quote(shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}...")
+        call = quote(shown)
         if record is None or done is None:
             return ProofEnd(call, None)
         answered = record.get("answered") or record.get("action")
         return ProofEnd(call, answered in BINDING_ACTIONS and bool(done.stdout or done.returncode))
-
-
-# Characters of a call in a finding.
-MOST_SHOWN = 60
 
 
 def _with_call(value: object, tool: str | None, new: str | None, args: object) -> object:

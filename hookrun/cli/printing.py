@@ -33,6 +33,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "title": {"fg": "green", "bold": True},
     "name": {"fg": "cyan", "bold": True},
 }
+# First character of a diff's line -> its style.
+DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 
 
 def localized(text: str) -> str:

@@ -179,7 +179,7 @@ class PageData:
 
     def _silent(self) -> list[dict[str, object]]:
         """Return the hooks that are configured here and never objected or failed."""
-        hooks = {each.name: each for each in self._runs.configured}
+        hooks = {each.name: each for each in self._runs.at.load().declarations.hooks}
         return [
             {"name": name, "events": list(hook.events), "runs": self._ran[name], "guard": hook.on_failure == "block"}
             for name, hook in hooks.items()

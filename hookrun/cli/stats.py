@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import astuple
 from functools import lru_cache
+from itertools import islice
 
 import click
 
@@ -29,6 +31,7 @@ Section = tuple[str, Row, list[Row]]
 
 # Limit on the sessions and errors shown; --json has all.
 LATEST = 10
+SESSION = ("SESSION", "STARTED", "TIME", "CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR", "QUALITY", "PROJECT")
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
 # Limit on an error message's characters in the table.
 MAX_MESSAGE = 60
@@ -206,19 +209,13 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
                 ("patterns learned", str(report.patterns)),
             ],
         )
-    sessions = report.sessions[:LATEST]
-    yield (
-        _title("SESSIONS", len(sessions), len(report.sessions)),
-        ("SESSION", "STARTED", "TIME", "CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR", "QUALITY", "PROJECT"),
-        list(map(_session, sessions)),
-    )
+    yield _latest("SESSIONS", SESSION, map(_session, report.sessions), len(report.sessions))
     yield "TOOLS", ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX"), list(map(_tool, report.tools))
     yield "COSTS BY MODEL", ("MODEL", *SPENDING), list(map(_spending, report.models))
-    costs = report.costs[:LATEST]
-    yield _title("COSTS BY SESSION", len(costs), len(report.costs)), ("SESSION", *SPENDING), list(map(_spending, costs))
-    errors = report.chains[:LATEST]
-    title = f"{_title('ERRORS', len(errors), report.errors)}, {report.fixed} fixed"
-    yield title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), list(map(_error, errors))
+    yield _latest("COSTS BY SESSION", ("SESSION", *SPENDING), map(_spending, report.costs), len(report.costs))
+    columns = ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY")
+    title, _, errors = _latest("ERRORS", columns, map(_error, report.chains), report.errors)
+    yield f"{title}, {report.fixed} fixed", columns, errors
     lessons: list[Row] = [
         (shortened(it.fingerprint, MAX_MESSAGE), it.fix, f"{it.held} of {it.tried}") for it in report.lessons
     ]
@@ -248,8 +245,7 @@ def _tool(it: ToolTime) -> Row:
 
 
 def _spending(cost: Cost) -> Row:
-    it = cost.tokens
-    counts = (cost.inferences, it.input, it.output, it.cache_read, it.cache_creation)
+    counts = (cost.inferences, *astuple(cost.tokens))
     known = "unknown" if cost.cost is None else money(cost.cost)
     left_out = f" and {cost.unpriced} unknown" if cost.cost is not None and cost.unpriced else ""
     return (cost.name or "(no name)", *map(str, counts), known + left_out)
@@ -260,8 +256,9 @@ def _error(it: ErrorChain) -> Row:
     return iso(it.at), message, it.tool or "-", str(it.times), it.fix.description if it.fix else "-"
 
 
-def _title(name: str, shown: int, there: int) -> str:
-    return name if shown == there else f"{name} (the latest {shown} of {there})"
+def _latest(name: str, columns: Row, rows: Iterable[Row], there: int) -> Section:
+    shown = [*islice(rows, LATEST)]
+    return name if len(shown) == there else f"{name} (the latest {len(shown)} of {there})", columns, shown
 
 
 def _trend(name: str | None, slope: float | None) -> str:

@@ -24,6 +24,7 @@ from hookrun.cli.commands import (
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
+    DIFF_STYLES,
     Line,
     count,
     json_text,
@@ -63,7 +64,6 @@ STYLES = {
     **dict.fromkeys(("ask", "modify", "failed", "skipped"), "warning"),
     **dict.fromkeys(("allow", "continue"), "ok"),
 }
-DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
 # Limit on the runs of `--repeat`.
 MAX_REPEAT = 1000
