@@ -284,13 +284,11 @@ def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = (
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
-def hooks_named(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> list[Hook]:
+def hooks_named(name: str, hooks: Collection[Hook], problems: Collection[str] = ()) -> list[Hook]:
     """Return the hooks with this name. Raises click.ClickException if there are none."""
-    every = list(hooks)
-    found = [hook for hook in every if hook.name == name]
-    if not found:
-        raise unknown_hook(name, every, problems)
-    return found
+    if found := [hook for hook in hooks if hook.name == name]:
+        return found
+    raise unknown_hook(name, hooks, problems)
 
 
 # --- the user

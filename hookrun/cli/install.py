@@ -142,8 +142,7 @@ def review_hooks(report: CommandReport) -> bool:
         names = ", ".join(found.hook.name for found in undecided)
         blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")
         note = f"\nnote: until then, these block every matching call: {blocking}" if blocking else ""
-        approving = "hookrun trust"
-        report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
+        report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `hookrun trust`")
     return not undecided
 
 
