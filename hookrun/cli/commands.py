@@ -153,9 +153,14 @@ def in_workspace(function: Callable[..., int | None]) -> Callable[..., int | Non
     return with_workspace
 
 
+def json_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Add `--json` to a command in a Workspace."""
+    return in_workspace(json_option(function))
+
+
 def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Add `--config` and `--json` to a command in a Workspace."""
-    return config_option(in_workspace(json_option(function)))
+    return config_option(json_options(function))
 
 
 def report_options(function: Callable[..., None]) -> Callable[..., int | None]:

@@ -14,7 +14,7 @@ from operator import ne
 import click
 import orjson
 
-from hookrun.cli.commands import MAX_ANSWER, Workspace, command, explain_call, in_workspace, json_option
+from hookrun.cli.commands import MAX_ANSWER, Workspace, command, explain_call, json_options
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, log_options
 from hookrun.cli.parquet import write_days
 from hookrun.cli.printing import (
@@ -323,8 +323,7 @@ def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
     note="The request id is in every verdict, in every hook's context, and in `hookrun log`.",
 )
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
-@in_workspace
-@json_option
+@json_options
 def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None:
     """Show the result of a run and which hook decided it: of the last one with hooks, or of the one with this id.
 

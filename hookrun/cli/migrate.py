@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from hookrun.cli.commands import Workspace, command, in_workspace, json_option
+from hookrun.cli.commands import Workspace, command, json_options
 from hookrun.cli.printing import json_text, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
@@ -39,8 +39,7 @@ REST = "claude-hooks.json"
 )
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff, and write nothing.")
-@json_option
-@in_workspace
+@json_options
 def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: bool) -> None:
     """Convert the hooks in FILE into hookrun's own form, in the config file at the project's root.
 

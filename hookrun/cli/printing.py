@@ -350,18 +350,16 @@ class CommandReport:
         if not self.as_json:
             print_wrapped(text)
 
-    def warn(self, message: str) -> None:
+    def warn(self, message: str, label: str = "warning") -> None:
         """Report a possible mistake on stderr."""
         self._lists["notes"].append(one_line(message))
         if not self.as_json:
-            warn(message)
+            print_message(message, label)
 
     def fail(self, message: str) -> None:
         """Report an error on stderr; the command continues and exits with 1."""
         self.ok = False
-        self._lists["notes"].append(one_line(message))
-        if not self.as_json:
-            print_message(message)
+        self.warn(message, "error")
 
     def show_written(self, changes: Collection[FileChange]) -> None:
         """Report the files written and removed."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from hookrun.cli.commands import FAILED, Workspace, command, in_workspace, json_option
+from hookrun.cli.commands import FAILED, Workspace, command, json_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -64,8 +64,7 @@ HAS_OWN_LINE = (
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
 @click.option("--forget", is_flag=True, help="Forget the decisions about the hooks of PATH, or about one DIGEST.")
-@json_option
-@in_workspace
+@json_options
 def trust_command(
     what: tuple[str, ...], at: Workspace, *, yes: bool, list_all: bool, digests: bool, forget: bool, as_json: bool
 ) -> int:

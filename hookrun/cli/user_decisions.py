@@ -13,7 +13,7 @@ from hookrun.cli.commands import (
     command,
     hooks_named,
     in_workspace,
-    json_option,
+    json_options,
     parse_duration,
     undoing,
     user_is_present,
@@ -147,8 +147,7 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
 @command("allow", "allow 3f2a91", "allow      (lists the calls that may still run)", "allow --forget 3f2a91")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--forget", "forgets", is_flag=True, help="Take it back: for these calls, or for all.")
-@json_option
-@in_workspace
+@json_options
 def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, forgets: bool) -> None:
     """Let a refused call past the hook that refused it, once within 10 minutes. Other hooks still judge it.
 

@@ -142,10 +142,8 @@ def obstacles(agent: AgentState) -> list[str]:
 
 def why_not_run(agent: AgentState, wired: WiredEvent) -> str | None:
     """Return why the agent does not run one of hookrun's hooks, or None."""
-    for check in (check_switched_off, check_managed_only):
-        for finding in check(agent):
-            if finding.level == PROBLEM:
-                return finding.found
+    for finding in (*check_switched_off(agent), *check_managed_only(agent)):
+        return finding.found
     form = trust_format(agent.agent)
     if form is None:
         return None
