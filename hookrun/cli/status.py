@@ -53,7 +53,7 @@ from hookrun.doctor.agent_state import (
     states,
     where_unconnected,
 )
-from hookrun.doctor.checks import run_checks
+from hookrun.doctor.checks import CHECKS
 from hookrun.doctor.own_settings import check_managed_wiring, obstacles
 from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import described, is_in_force
@@ -379,10 +379,11 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, mea
         from hookrun.cli.guards import prove_guards  # rarely needed
         from hookrun.doctor.prove import prove
     guards, root = _guards(at) if proving else ([], "")
-    examined = [
-        (agent, [*run_checks(agent), *((*prove(agent), *prove_guards(agent, guards, root)) if proving else ())])
-        for agent in shown
-    ]
+    examined = []
+    for agent in shown:
+        findings = [finding for check in CHECKS for finding in check(agent)]
+        findings += (*prove(agent), *prove_guards(agent, guards, root)) if proving else ()
+        examined.append((agent, findings))
     problems = ConfigSources(at).problems if not examined else []  # else each agent's checks have them
     wrong = bool(problems) or any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:

@@ -281,8 +281,3 @@ CHECKS: tuple[Check, ...] = (
     check_last_fired,
     check_callers,
 )
-
-
-def run_checks(agent: AgentState) -> list[Finding]:
-    """Return the findings of all checks about one agent."""
-    return [finding for check in CHECKS for finding in check(agent)]

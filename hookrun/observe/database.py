@@ -208,7 +208,8 @@ class ObserverDatabase:
                 with self.write() as connection:
                     yield connection
                 return
-            with closing(_with_named_rows(sqlite3.connect(":memory:", isolation_level=None))) as empty:
+            with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
+                empty.row_factory = sqlite3.Row
                 self._migrate(empty)
                 yield empty
 
@@ -226,7 +227,8 @@ class ObserverDatabase:
             # The log goes into the file when the last connection is closed, when no other can write: SQLite before
             # 3.51.3 can corrupt a file if one process does that while another writes (sqlite.org/wal.html#walresetbug).
             connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0")
-            yield _with_named_rows(connection)
+            connection.row_factory = sqlite3.Row
+            yield connection
 
     def _create(self) -> None:
         if os.path.lexists(self.path):
@@ -327,11 +329,6 @@ def _prune(db: sqlite3.Connection, now: float) -> None:
     latest = min(now, db.execute("SELECT coalesce(max(at), 0) FROM events").fetchone()[0])  # no wrong clock removes all
     db.execute("DELETE FROM events WHERE at < ?", (latest - MAX_AGE,))
     db.execute("DELETE FROM events WHERE event = ? AND at < ?", (BEFORE, latest - MAX_PENDING))
-
-
-def _with_named_rows(connection: sqlite3.Connection) -> sqlite3.Connection:
-    connection.row_factory = sqlite3.Row
-    return connection
 
 
 def register_observers(

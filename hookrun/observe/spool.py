@@ -74,23 +74,19 @@ def row_of(context: Mapping[str, object], at: float, now: float, project: str = 
         row["step"] = steps.label(tool, given)
         row["what"] = steps.change(tool, given, context.get("working_dir"))
         if not row["ok"]:
-            _add_error(row, error or context.get("tool_result_output"))
+            error_row(row, error or context.get("tool_result_output"))
     if event == "file_changed" or (tool in CHANGING and row.get("ok")):
         row["path"] = stored_name(file_path(context)) or None
     return row
 
 
-def _add_error(row: Row, message: object) -> None:
+def error_row(row: Row, message: object) -> Row:
+    """Add an error to a row, and return it."""
     from hookrun.observe import stored_texts  # most calls succeed
 
     text = message if isinstance(message, str) and message else "Unknown error"
     row["error"] = stored_texts.clean_text(text, MAX_ERROR)
     row["mark"] = stored_texts.mark(str(row["error"]), str(row["project"]))
-
-
-def error_row(row: Row, message: object) -> Row:
-    """Return a row with an error that no tool reported."""
-    _add_error(row, message)
     return row
 
 
@@ -158,14 +154,17 @@ def _appended(path: str, data: bytes) -> int | None:
     """Append to a spool; return its bytes before, or None if it is being taken."""
     fd = _opened(path)
     try:
-        if _is_taken(fd):
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # against being read in the middle of a line
+        if (status := os.fstat(fd)).st_nlink == 0:
             return None
-        size = os.fstat(fd).st_size
+        size = status.st_size
         if size > MAX_BYTES:
             raise OSError(errno.EFBIG, "it was not emptied for too long; move it away")
         if os.write(fd, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return size
+    except BlockingIOError:
+        return None
     finally:
         os.close(fd)
 
@@ -177,15 +176,6 @@ def _opened(path: str) -> int:
     except FileNotFoundError:
         make_private_dir(os.path.dirname(path))
         return os.open(path, flags, 0o600)
-
-
-def _is_taken(fd: int) -> bool:
-    """Lock a spool against being read in the middle of a line; return whether it has been taken meanwhile."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return os.fstat(fd).st_nlink == 0
 
 
 def take(path: str) -> list[str]:
