@@ -183,10 +183,10 @@ class RunFilter:
         if not audit_reader.paths(self.home):
             return "hint: nothing is recorded yet; `hookrun doctor` checks whether agents call hookrun"
         if not any_project and self.project is not None and self.latest(1, any_project=True):
-            options = ""
-            for name, value in self.given.items():
-                if name not in WHERE:
-                    options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
+            filters = [item for item in self.given.items() if item[0] not in WHERE]
+            options = "".join(
+                f" --{name} {'' if name == 'failures' else shlex.quote(value)}" for name, value in filters
+            )
             there = f"hookrun {command}{options} --all-projects"
             return f"hint: other projects have some: `{there}`"
         if not any_project and RunFilter(self.at, {}).latest(1):

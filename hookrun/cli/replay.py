@@ -27,7 +27,7 @@ from hookrun.cli.commands import (
     parse_duration,
     report_options,
 )
-from hookrun.cli.log_filter import TIME_FORMAT, RunFilter, call_options, seconds
+from hookrun.cli.log_filter import NOT_LOGGED, TIME_FORMAT, RunFilter, call_options, seconds
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -203,10 +203,8 @@ def _parts(at: Workspace, options: ReplayOptions, scratch: str) -> Iterator[Rang
             if source is not None:
                 yield from traffic.file_ranges(source, each, scratch)
             elif not directory:
-                raise click.ClickException(
-                    f"{each} is no transcript that hookrun can read\n"
-                    f"hint: it reads those of {', '.join(transcripts.FORMATS)}, and its own log"
-                )
+                hint = f"it reads those of {', '.join(transcripts.FORMATS)}, and its own log"
+                raise click.ClickException(f"{each} is no transcript that hookrun can read\nhint: {hint}")
 
 
 def _executor(options: ReplayOptions, parts: Sequence[Range], stack: ExitStack) -> Executor | None:
@@ -248,10 +246,8 @@ def _lines(report: Report, options: ReplayOptions) -> Iterator[Line]:
         if found.calls > len(found.examples) > 0:
             yield f"  and {count(found.calls - len(found.examples), 'other')}: `--examples` shows more", "dim"
     if not report.differences:
-        yield (
-            f"no differences: every call would end as {'at ' + options.against if options.against else 'it did'}",
-            "ok",
-        )
+        then = f"at {options.against}" if options.against else "it did"
+        yield f"no differences: every call would end as {then}", "ok"
     for hook, calls in sorted(report.unjudged.items()):
         yield f"not judged: {hook}, for {count(calls, 'call')}", "dim"
     if report.unjudged and not options.run:
@@ -273,7 +269,7 @@ def record_command(*, duration: str | None, report: CommandReport) -> None:
     Without an argument, show what is kept.
     """
     if report.at.load().declarations.settings.get("audit") is False:
-        raise click.ClickException("runs are not logged: the setting `audit` is false")
+        raise click.ClickException(NOT_LOGGED)
     ends = None
     if duration is not None:
         refuse_if_run_by_agent("change what the log keeps")
