@@ -112,6 +112,7 @@ class RunFilter:
         self.at = at
         resolve_names(at, filters)
         self.given = {name: str(value) for name, value in filters.items() if value not in (None, False)}
+        self._filters = {name: value for name, value in self.given.items() if name not in WHERE}
         if "project" in self.given and "all_projects" in self.given:
             raise click.UsageError("--project and --all-projects exclude each other")
         times = {name: utc_text(self.given.get(name, ""), f"--{name}") for name in ("since", "until")}
@@ -152,9 +153,8 @@ class RunFilter:
     @property
     def described(self) -> str:
         """What is selected, in words."""
-        filters = {name: value for name, value in self.given.items() if name not in WHERE}
         where = f"project {self.project}" if self.project is not None else "all projects"
-        return ", ".join([where, *(f"{name} {value}" for name, value in filters.items())])
+        return ", ".join([where, *(f"{name} {value}" for name, value in self._filters.items())])
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
@@ -183,11 +183,9 @@ class RunFilter:
         if not audit_reader.paths(self.home):
             return "hint: nothing is recorded yet; `hookrun doctor` checks whether agents call hookrun"
         if not any_project and self.project is not None and self.latest(1, any_project=True):
-            filters = [item for item in self.given.items() if item[0] not in WHERE]
-            options = "".join(
-                f" --{name} {'' if name == 'failures' else shlex.quote(value)}" for name, value in filters
-            )
-            there = f"hookrun {command}{options} --all-projects"
+            given = self._filters.items()
+            filters = (f" --{name} {'' if name == 'failures' else shlex.quote(value)}" for name, value in given)
+            there = f"hookrun {command}{''.join(filters)} --all-projects"
             return f"hint: other projects have some: `{there}`"
         if not any_project and RunFilter(self.at, {}).latest(1):
             return "hint: `hookrun log` shows the latest runs"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, local
@@ -18,7 +18,8 @@ from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.engine import HookChain
 from hookrun.core.fastjson import dumps
 from hookrun.core.globs import matcher_of_any
-from hookrun.core.model import LAYERS, Hook, Outcome
+from hookrun.core.model import LAYERS, AnyHook, Hook, Outcome
+from hookrun.library.tables import TableCandidates
 from hookrun.process import git_query
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.python_hook import answer
@@ -53,18 +54,14 @@ class Judged(NamedTuple):
 NOTHING = Judged()
 
 
-class HooksOfTool:
+class HooksOfTool(TableCandidates):
     """The hooks of an event that may be for a tool, in the engine's form.
 
     The globs of each path are one pattern, which most contexts do not match: then no hook with that path is looked at.
     """
 
-    def __init__(self, hooks: Sequence[Hook]) -> None:
-        self.count = len(hooks)
-        self._hooks = hooks
-        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
-        self.always = [hook.always for hook in hooks]
-        self.enforcing = [hook.enforcing for hook in hooks]
+    def __init__(self, hooks: list[AnyHook]) -> None:
+        super().__init__(hooks)
         globs: dict[str, list[str]] = {}
         for hook in hooks:
             for path, patterns in (hook.when or {}).items():
@@ -80,9 +77,8 @@ class HooksOfTool:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         hook, (view, met) = self._hooks[index], self._at(context)
-        return (
-            met >= self._needed[index] and view.mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
-        )
+        claude = getattr(hook, "claude", None)
+        return met >= self._needed[index] and view.mismatch(when=hook.when, unless=hook.unless, claude=claude) is None
 
     def _at(self, context: Mapping[str, object]) -> tuple[ConditionEvaluator, set[str]]:
         """Return a context's evaluator, and the paths at which one of the globs matches."""
@@ -91,10 +87,6 @@ class HooksOfTool:
             met = {path for path, matches in self._paths.items() if any(map(matches, view.texts(path)))}
             self._view = context, view, met
         return self._view[1:]
-
-    def hook(self, index: int) -> Hook:
-        """Return the hook."""
-        return self._hooks[index]
 
 
 class Judge:
