@@ -15,7 +15,7 @@ from _collections_abc import Callable, Mapping  # not those of typing: this is o
 from hashlib import blake2b
 
 from hookrun.core.fastjson import dumps, loads
-from hookrun.core.state import STATE_DIR, home_directory, make_private_dir
+from hookrun.core.state import STATE_DIR, home_directory, open_private
 from hookrun.core.text import UserError
 from hookrun.observe import steps
 
@@ -152,7 +152,7 @@ def append(path: str, row: Row) -> int:
 
 def _appended(path: str, data: bytes) -> int | None:
     """Append to a spool; return its bytes before, or None if it is being taken."""
-    fd = _opened(path)
+    fd = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # against being read in the middle of a line
         if (status := os.fstat(fd)).st_nlink == 0:
@@ -167,15 +167,6 @@ def _appended(path: str, data: bytes) -> int | None:
         return None
     finally:
         os.close(fd)
-
-
-def _opened(path: str) -> int:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        make_private_dir(os.path.dirname(path))
-        return os.open(path, flags, 0o600)
 
 
 def take(path: str) -> list[str]:
