@@ -262,13 +262,11 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
         shared = [*launchers.plan_removal(request, ledger, changes), *committed.plan_removal(request, changing=True)]
         report.show_diff([*changes, *shared], f"{name}: nothing to change")
         return changes
-    changed = []
     with ledger.locked():
         changes = plan.plan_uninstall(request, ledger)
         for each in reversed(changes):  # last file first, so that our directory is empty by then
             file_change.apply(each)
             plan.forget_original(each, ledger)
-            changed += [each] if each.has_effect else []
         # once no settings name it
         launcher: list[launchers.LauncherChange | committed.CommittedChange] = [
             *launchers.plan_removal(request, ledger, changes),
@@ -276,6 +274,7 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
         ]
         for file in launcher:
             file.write()
+    changed = [each for each in reversed(changes) if each.has_effect]
     files = ", ".join(relative_path(each.path) for each in changed or launcher)
     report.add_files([*changed, *launcher])
     done = f"removed from {files}" if changed else f"not in its settings, removed the leftover {files}"

@@ -90,13 +90,8 @@ def validate_command(file: str | None, *, as_json: bool, probe: bool, strict: bo
     paths = [problem.path for problem in problems]
     problems.sort(key=lambda each: (each.severity != "error", paths.index(each.path), each.line, each.column))
     if as_json:
-        report = {
-            "ok": errors == 0,
-            "hooks": hooks,
-            "files": files,
-            "problems": [problem.to_dict() for problem in problems],
-        }
-        print_json(report)
+        found = [problem.to_dict() for problem in problems]
+        print_json({"ok": errors == 0, "hooks": hooks, "files": files, "problems": found})
     elif form == "sarif":
         print_json(to_sarif(problems))
     else:
