@@ -192,7 +192,7 @@ class CostTracker:
         for each in _inferences(rows):
             if each["at"] >= since:
                 key = each[by]
-                found[key] = _sum(found.pop(key, None), key, each)
+                found[key] = _sum(found.pop(key, Cost(key, 0, Tokens(), None, 0)), each)
         return list(found.values())
 
 
@@ -213,13 +213,10 @@ def _inferences(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _sum(known: Cost | None, name: str, one: Mapping[str, Any]) -> Cost:
-    new = Cost(name, 1, Tokens(*one["tokens"]), one["cost"], int(one["cost"] is None))
-    if known is None:
-        return new
+def _sum(known: Cost, one: Mapping[str, Any]) -> Cost:
     tokens = (mine + more for mine, more in zip(astuple(known.tokens), one["tokens"], strict=True))
-    cost = known.cost if new.cost is None else (known.cost or 0.0) + new.cost
-    return Cost(name, known.inferences + 1, Tokens(*tokens), cost, known.unpriced + new.unpriced)
+    cost = known.cost if one["cost"] is None else (known.cost or 0.0) + one["cost"]
+    return Cost(known.name, known.inferences + 1, Tokens(*tokens), cost, known.unpriced + (one["cost"] is None))
 
 
 def _total(ctx: Context, usage: object) -> float | None:

@@ -70,7 +70,8 @@ def row_of(context: Mapping[str, object], at: float, now: float, project: str = 
         row["use"] = stored_name(context.get("tool_use_id")) or row["call"]
     if event in AFTER:
         row["ok"] = int(event == AFTER[0] and not error)
-        row["ms"] = _reported_ms(context)
+        ms = context.get("duration_ms")  # which the agent measured, without waiting for the user
+        row["ms"] = float(ms) if type(ms) in (int, float) and 0 <= ms <= MAX_MS else None  # type: ignore[arg-type,operator]
         row["step"] = steps.label(tool, given)
         row["what"] = steps.change(tool, given, context.get("working_dir"))
         if not row["ok"]:
@@ -106,12 +107,6 @@ def digest(*parts: object) -> str:
     except (TypeError, ValueError, RecursionError):
         text = repr(parts)
     return blake2b(text.encode("utf-8", "replace"), digest_size=10).hexdigest()
-
-
-def _reported_ms(context: Mapping[str, object]) -> float | None:
-    """Return the duration that the agent measured: it does not include waiting for the user."""
-    ms = context.get("duration_ms")
-    return float(ms) if type(ms) in (int, float) and 0 <= ms <= MAX_MS else None  # type: ignore[arg-type,operator]
 
 
 def default_path(home: str | None = None) -> str:
