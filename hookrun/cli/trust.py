@@ -373,10 +373,8 @@ def _conditions(hook: Hook) -> str:
 
 def approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration and its files' texts."""
-    texts = {snapshots.DECLARATION: _declaration(found.hook)}
-    for file in found.inspection.files:
-        texts[file.label] = snapshots.text_of(file)
-    return texts
+    files = {file.label: snapshots.text_of(file) for file in found.inspection.files}
+    return {snapshots.DECLARATION: _declaration(found.hook), **files}
 
 
 def _declaration(hook: Hook) -> str:

@@ -134,10 +134,8 @@ def _committed_problems(at: Workspace, examined: LoadedConfig) -> Iterator[Diagn
     agents = " ".join(committed.entries(at.location))
     if not agents:
         return
-    command, project = f"hookrun install {agents} --scope project", at.location.project
-    hint = f"run `{command}`"
-    wrong = committed.why_not_ours(project)
-    if wrong is not None:
+    hint, project = f"run `hookrun install {agents} --scope project`", at.location.project
+    if (wrong := committed.why_not_ours(project)) is not None:
         yield Diagnostic(os.path.join(project, committed.PATH), 1, 1, "", f"the script {wrong}", hint, "warning")
     path = os.path.join(project, committed.DIRECTORY, committed.SETTINGS)
     for difference in committed.differing(project, committed.configured(examined.files)):

@@ -343,10 +343,12 @@ def register_observers(
 ) -> None:
     """Register handlers that write to `place`, by name -> event and function. Their failures block nothing."""
     for name, (event, handler) in handlers.items():
+        others = [hook.metadata or {} for hook in engine.hooks() if hook.name == name]
+        elsewhere = any(each.get(PLACE, place) != place for each in others)  # both are to run
         engine.register(  # type: ignore[call-overload]  # any event
             event,
             handler,
-            name=unique_name(engine, name, place),
+            name=f"{name}@{place}" if elsewhere else name,
             metadata={PLACE: place},
             priority=priority,
             always=always,
@@ -358,9 +360,3 @@ def register_observers(
 
 # The key in a hook's metadata for the path that it writes to.
 PLACE = "writes_to"
-
-
-def unique_name(engine: Engine, name: str, place: str) -> str:
-    """Return the name, with the place if a hook that writes elsewhere has it: both are to run."""
-    others = [hook for hook in engine.hooks() if hook.name == name]
-    return f"{name}@{place}" if any((hook.metadata or {}).get(PLACE, place) != place for hook in others) else name
