@@ -240,9 +240,8 @@ class Workspace:
         from hookrun.core.model import UNTRUSTED_LAYERS
 
         if directory is not None and not os.path.isdir(directory):
-            raise click.ClickException(
-                f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
-            )
+            where = quote(relative_path(directory))
+            raise click.ClickException(f"no such directory: {where}\nhint: name the directory of a project")
         cwd = directory or self.directory
         config = self.config_from(cwd) if not for_agents else None
         found = find(cwd, self.home, config=config, own_environment=not for_agents)

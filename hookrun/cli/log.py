@@ -351,9 +351,8 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
         runs.home, lambda run: run.request_id.startswith(name) and runs.selects(run, any_project=True), 1
     )
     if not found:
-        raise click.ClickException(
-            f"no run {quote(name)} in the audit log\n{runs.why_nothing('log', any_project=True)}"
-        )
+        hint = runs.why_nothing("log", any_project=True)
+        raise click.ClickException(f"no run {quote(name)} in the audit log\n{hint}")
     return found[-1]
 
 

@@ -194,21 +194,18 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
     if it.sessions or report.patterns:
         busiest = sorted(sorted(it.hours, key=lambda hour: (-it.hours[hour], hour))[:3])
         checkpoints, calls = _number(it.checkpoints_per_hour), _number(it.tool_calls_per_hour)
-        yield (
-            "SUMMARY",
-            ("WHAT", "VALUE"),
-            [
-                ("sessions", str(it.sessions)),
-                ("time", _time(it.seconds)),
-                ("tool calls", f"{it.tool_calls}, {it.failures} failed"),
-                ("files changed", str(it.files)),
-                ("checkpoints", str(it.checkpoints)),
-                ("velocity", f"{checkpoints} checkpoints and {calls} calls an hour"),
-                ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
-                ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in busiest) or "-"),
-                ("patterns learned", str(report.patterns)),
-            ],
-        )
+        rows: list[Row] = [
+            ("sessions", str(it.sessions)),
+            ("time", _time(it.seconds)),
+            ("tool calls", f"{it.tool_calls}, {it.failures} failed"),
+            ("files changed", str(it.files)),
+            ("checkpoints", str(it.checkpoints)),
+            ("velocity", f"{checkpoints} checkpoints and {calls} calls an hour"),
+            ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
+            ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in busiest) or "-"),
+            ("patterns learned", str(report.patterns)),
+        ]
+        yield "SUMMARY", ("WHAT", "VALUE"), rows
     yield _latest("SESSIONS", SESSION, map(_session, report.sessions), len(report.sessions))
     yield "TOOLS", ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX"), list(map(_tool, report.tools))
     yield "COSTS BY MODEL", ("MODEL", *SPENDING), list(map(_spending, report.models))

@@ -197,9 +197,8 @@ def _refused(at: Workspace, name: str) -> dict[str, object]:
         return found.popitem()[1]
     if found:
         raise click.ClickException(f"several calls have the id {name}\nhint: give more of it: {', '.join(found)}")
-    raise click.ClickException(
-        f"no refused call {quote(name)} in the log\nhint: `hookrun log --action block` shows some"
-    )
+    hint = "`hookrun log --action block` shows some"
+    raise click.ClickException(f"no refused call {quote(name)} in the log\nhint: {hint}")
 
 
 # --- approving new hooks
