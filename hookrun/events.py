@@ -63,43 +63,38 @@ class AssistantResponse(Context, event="assistant_response"):
     """The model has answered."""
 
 
-class PreToolUse(Context, event="pre_tool_use"):
+class _OfTool(Context):
+    tool_name: Word = required("The tool, by its canonical name.")
+
+
+class PreToolUse(_OfTool, event="pre_tool_use"):
     """A tool is about to run."""
 
-    tool_name: Word = required("The tool, by its canonical name.")
 
-
-class PostToolUse(Context, event="post_tool_use"):
+class PostToolUse(_OfTool, event="post_tool_use"):
     """A tool has run and returned a result."""
 
-    tool_name: Word = required("The tool, by its canonical name.")
     tool_result_output: Word = word("The tool's result.")
 
 
-class PostToolFailure(Context, event="post_tool_failure"):
+class PostToolFailure(_OfTool, event="post_tool_failure"):
     """A tool has run and failed."""
 
-    tool_name: Word = required("The tool, by its canonical name.")
     tool_result_error: Word = word("Why the tool failed.")
 
 
-class ToolCallRequested(Context, event="tool_call_requested"):
+class ToolCallRequested(_OfTool, event="tool_call_requested"):
     """The model requests a tool."""
 
-    tool_name: Word = required("The tool, by its canonical name.")
 
-
-class ToolCallAborted(Context, event="tool_call_aborted"):
+class ToolCallAborted(_OfTool, event="tool_call_aborted"):
     """A requested tool will not run."""
 
-    tool_name: Word = required("The tool, by its canonical name.")
     reason: Text = text("Why it does not run.")
 
 
-class PermissionRequest(Context, event="permission_request"):
+class PermissionRequest(_OfTool, event="permission_request"):
     """The user is about to be asked whether a tool may run."""
-
-    tool_name: Word = required("The tool, by its canonical name.")
 
 
 class FileChanged(Context, event="file_changed"):

@@ -153,9 +153,14 @@ def in_workspace(function: Callable[..., int | None]) -> Callable[..., int | Non
     return with_workspace
 
 
+def json_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Add `--json` to a command in a Workspace."""
+    return in_workspace(json_option(function))
+
+
 def config_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Add `--config` and `--json` to a command in a Workspace."""
-    return config_option(in_workspace(json_option(function)))
+    return config_option(json_options(function))
 
 
 def report_options(function: Callable[..., None]) -> Callable[..., int | None]:
@@ -235,9 +240,8 @@ class Workspace:
         from hookrun.core.model import UNTRUSTED_LAYERS
 
         if directory is not None and not os.path.isdir(directory):
-            raise click.ClickException(
-                f"no such directory: {quote(relative_path(directory))}\nhint: name the directory of a project"
-            )
+            where = quote(relative_path(directory))
+            raise click.ClickException(f"no such directory: {where}\nhint: name the directory of a project")
         cwd = directory or self.directory
         config = self.config_from(cwd) if not for_agents else None
         found = find(cwd, self.home, config=config, own_environment=not for_agents)
@@ -284,13 +288,11 @@ def unknown_hook(name: str, hooks: Iterable[Hook], problems: Collection[str] = (
     return click.ClickException(f"no hook named {quote(name)} here\nhint: {hint}")
 
 
-def hooks_named(name: str, hooks: Iterable[Hook], problems: Collection[str] = ()) -> list[Hook]:
+def hooks_named(name: str, hooks: Collection[Hook], problems: Collection[str] = ()) -> list[Hook]:
     """Return the hooks with this name. Raises click.ClickException if there are none."""
-    every = list(hooks)
-    found = [hook for hook in every if hook.name == name]
-    if not found:
-        raise unknown_hook(name, every, problems)
-    return found
+    if found := [hook for hook in hooks if hook.name == name]:
+        return found
+    raise unknown_hook(name, hooks, problems)
 
 
 # --- the user

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hookrun.agents.types import Agent
 from hookrun.cli.commands import user_is_present
 from hookrun.cli.printing import CommandReport, confirm, count
 from hookrun.config.approved_guards import is_guard
+from hookrun.config.load import Declarations
 from hookrun.core.events import resolve_event
 from hookrun.core.files import relative_path
 from hookrun.doctor.agent_state import declared_events, states
@@ -23,9 +24,6 @@ from hookrun.wiring.ledger import Ledger
 from hookrun.wiring.plan import InstallChange, InstallRequest
 from hookrun.wiring.targets import SCOPES, WiredEvent
 from hookrun.wiring.wired_command import BLOCK, WARN, program_of, this_program
-
-if TYPE_CHECKING:
-    from hookrun.config.load import Declarations
 
 
 def connect(agents: Iterable[Agent], scope: str, report: CommandReport, *, trust: bool, **options: Any) -> list[str]:

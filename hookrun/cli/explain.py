@@ -9,7 +9,7 @@ import click
 
 from hookrun.agents.grades import measured
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, hooks_named, in_workspace, json_option
+from hookrun.cli.commands import FAILED, MAX_ANSWER, Workspace, command, hooks_named, json_options
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import Line, count, print_json, print_paragraphs, print_problems, print_table, print_wrapped
 from hookrun.config.load import Declarations
@@ -64,8 +64,7 @@ STATE_STYLES = {**{name: style for name, style, _ in STATES.values()}, UNAPPROVE
 @click.option("--arg", "args", multiple=True, metavar="K=V", help="One of its arguments; K:=V for V as JSON.")
 @click.option("--agent", metavar="NAME", help="Explain it as this agent fires it; --ctx may be its own message.")
 @click.option("--hook", metavar="NAME", help="Explain only this hook.")
-@json_option
-@in_workspace
+@json_options
 def explain_command(
     event: str,
     *,

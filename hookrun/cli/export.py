@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -41,8 +41,6 @@ HELP = {
     "hookrun_hook_duration_seconds": ("histogram", "How long a hook ran."),
 }
 LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
-
-Send = Callable[[Sequence[FireRecords]], None]
 
 
 @command(

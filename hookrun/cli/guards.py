@@ -140,11 +140,9 @@ def prove_guards(state: AgentState, guards: Iterable[Hook], root: str) -> Findin
     Only the guard runs. The calls are from its tests: those of its recipe, or those in the project.
     """
     payloads = recorded(state.agent.NAME)
-    usable = [
-        each for each in state.all_wired if why_not_started(state, each) is None and why_not_run(state, each) is None
-    ]
     native = native_event(state.agent, "pre_tool_use")
-    wired = [each for each in usable if each.event == native and native in payloads]
+    wired = [each for each in state.all_wired if each.event == native and native in payloads]
+    wired = [each for each in wired if why_not_started(state, each) is None and why_not_run(state, each) is None]
     for guard in guards if wired else ():
         cases = [*_cases_of(guard, root)]
         blocked = [each for each in cases if each.expect.get("action") == ["block"]]
@@ -153,18 +151,16 @@ def prove_guards(state: AgentState, guards: Iterable[Hook], root: str) -> Findin
         stopped = next(filter(None, map(proof.ends, blocked)), None)
         if stopped is None:
             cause = "it has no test that blocks a call, needs no files, and fits this agent and its options"
-            yield Finding(
-                "guards", NOTE, f"{guard.name}: not proved", cause, "write one, in a file that ends in .hooktest.yaml"
-            )
+            remedy = "write one, in a file that ends in .hooktest.yaml"
+            yield Finding("guards", NOTE, f"{guard.name}: not proved", cause, remedy)
             continue
         passed = [*islice(filter(None, map(proof.ends, passing)), MOST_PASSING)]
         wrong = [f"did not block {stopped.call}"] if not stopped.refused else []
         wrong += [f"blocked {each.call}, which must pass" for each in passed if each.refused is not False]
         if wrong:
             cause = f"{state.title} was answered so; the tests of the guard expect otherwise"
-            yield Finding(
-                "guards", PROBLEM, f"{guard.name}: {'; '.join(wrong)}", cause, "`hookrun test` runs its tests"
-            )
+            remedy = "`hookrun test` runs its tests"
+            yield Finding("guards", PROBLEM, f"{guard.name}: {'; '.join(wrong)}", cause, remedy)
         else:
             harmless = count(len(passed), "harmless call")
             yield Finding("guards", OK, f"{guard.name}: blocked {stopped.call}; {harmless} passed")
@@ -224,15 +220,11 @@ class GuardProof(NamedTuple):
         found = (each for each in audit_reader.newest_first(home) if each.get("session_id") == session)
         record = next((each for each in found if each.get("kind") == audit_reader.FIRE), None)
         shown = f"{case.context.get('tool_name')} {next(iter(as_object(case.context.get('tool_args')).values()), '')}"
-        call = quote(shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}...")
+        call = quote(shown)
         if record is None or done is None:
             return ProofEnd(call, None)
         answered = record.get("answered") or record.get("action")
         return ProofEnd(call, answered in BINDING_ACTIONS and bool(done.stdout or done.returncode))
-
-
-# Characters of a call in a finding.
-MOST_SHOWN = 60
 
 
 def _with_call(value: object, tool: str | None, new: str | None, args: object) -> object:

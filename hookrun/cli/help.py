@@ -312,22 +312,18 @@ def _help() -> Iterable[tuple[str, str]]:
     yield from ((name, "") for name in topics() if name not in COMMANDS)
 
 
-EVENT, DECLARED_RECIPE = OneOf(_events), OneOf(_declared_recipes)
-RECIPE = OneOf(lambda: ((name.replace("_", "-"), "") for name in (*RECIPES, GUARDS)))
-AGENT = OneOf(lambda: ((name, "") for name in AGENTS))
-HOOK = OneOf(_hooks)
-FILE, DIRECTORY = click.Path(dir_okay=False), click.Path(file_okay=False)
 # A parameter of any command -> what is offered for it.
 BY_NAME: dict[str, click.ParamType[Any]] = {
-    **dict.fromkeys(("agent", "agents"), AGENT),
-    **dict.fromkeys(("config", "ctx", "source"), FILE),
-    **dict.fromkeys(("probe", "project"), DIRECTORY),
-    **dict.fromkeys(("hook", "hooks"), HOOK),
-    **dict.fromkeys(("recipe", "recipes"), RECIPE),
-    **dict.fromkeys(("declared_recipe", "declared_recipes"), DECLARED_RECIPE),
-    "event": EVENT,
+    **dict.fromkeys(("agent", "agents"), OneOf(lambda: ((name, "") for name in AGENTS))),
+    **dict.fromkeys(("config", "ctx", "source"), click.Path(dir_okay=False)),
+    **dict.fromkeys(("project", "what"), click.Path(file_okay=False)),
+    **dict.fromkeys(("hook", "hooks"), OneOf(_hooks)),
+    **dict.fromkeys(
+        ("recipe", "recipes"), OneOf(lambda: ((name.replace("_", "-"), "") for name in (*RECIPES, GUARDS)))
+    ),
+    "declared_recipe": OneOf(_declared_recipes),
+    "event": OneOf(_events),
     "topic": OneOf(_help),
-    "what": DIRECTORY,
 }
 
 

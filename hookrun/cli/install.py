@@ -144,8 +144,7 @@ def review_hooks(report: CommandReport) -> bool:
         names = ", ".join(found.hook.name for found in undecided)
         blocking = ", ".join(found.hook.name for found in undecided if found.hook.on_failure == "block")
         note = f"\nnote: until then, these block every matching call: {blocking}" if blocking else ""
-        approving = "hookrun trust"
-        report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `{approving}`")
+        report.warn(f"not approved yet, so agents do not run them: {names}{note}\nhint: run `hookrun trust`")
     return not undecided
 
 
@@ -265,13 +264,11 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
         shared = [*launchers.plan_removal(request, ledger, changes), *committed.plan_removal(request, changing=True)]
         report.show_diff([*changes, *shared], f"{name}: nothing to change")
         return changes
-    changed = []
     with ledger.locked():
         changes = plan.plan_uninstall(request, ledger)
         for each in reversed(changes):  # last file first, so that our directory is empty by then
             file_change.apply(each)
             plan.forget_original(each, ledger)
-            changed += [each] if each.has_effect else []
         # once no settings name it
         launcher: list[launchers.LauncherChange | committed.CommittedChange] = [
             *launchers.plan_removal(request, ledger, changes),
@@ -279,6 +276,7 @@ def _uninstall(request: InstallRequest, report: CommandReport) -> list[InstallCh
         ]
         for file in launcher:
             file.write()
+    changed = [each for each in reversed(changes) if each.has_effect]
     files = ", ".join(relative_path(each.path) for each in changed or launcher)
     report.add_files([*changed, *launcher])
     done = f"removed from {files}" if changed else f"not in its settings, removed the leftover {files}"

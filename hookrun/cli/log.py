@@ -14,10 +14,11 @@ from operator import ne
 import click
 import orjson
 
-from hookrun.cli.commands import MAX_ANSWER, Workspace, command, explain_call, in_workspace, json_option
+from hookrun.cli.commands import MAX_ANSWER, Workspace, command, explain_call, json_options
 from hookrun.cli.log_filter import NOT_LOGGED, RunFilter, log_options
 from hookrun.cli.parquet import write_days
 from hookrun.cli.printing import (
+    DIFF_STYLES,
     Line,
     count,
     print_json,
@@ -139,7 +140,7 @@ def log_command(
     for run in found:
         _show(run, as_json=as_json, oneline=oneline)
     _note_gaps(runs, found)
-    for note in () if as_json else runs.missing_notes():
+    for note in () if as_json else runs.at.project().missing_notes():
         print_message(note, "note")
     seen = {run.request_id for run in found}
     for run in _ended_runs(runs.home, last) if follow else ():
@@ -192,7 +193,7 @@ def _write_parquet(runs: RunFilter, limit: int | None, directory: str, *, as_jso
 
 def _note_gaps(runs: RunFilter, found: Sequence[FireRecords]) -> None:
     """Report records that were lost, and that later runs are not logged; if none was found, another message says so."""
-    if found and runs.is_off:
+    if found and runs.setting is False:
         print_message(NOT_LOGGED, "note")
     if gaps := audit_reader.gaps(runs.home):
         print_message("{}: {}\nhint: {}".format(*gaps), "note")
@@ -274,7 +275,7 @@ def _changes(record: Record) -> Iterator[Line]:
             yield f"    changed {name}:", "warning"
             for line in diff(*(str(each) if each is not None else "" for each in value)):
                 if not line.startswith("@@"):
-                    yield f"      {line}", {"-": "error", "+": "ok"}.get(line[:1], "")
+                    yield f"      {line}", DIFF_STYLES.get(line[:1], "")
     others = [str(path) for path in changed if str(path) not in values] if isinstance(changed, list) else []
     if others:
         yield f"    changed {', '.join(others)}", "warning"
@@ -322,8 +323,7 @@ def _ended_runs(home: str, last: Record | None) -> Iterator[FireRecords]:
     note="The request id is in every verdict, in every hook's context, and in `hookrun log`.",
 )
 @click.argument("request_id", required=False, metavar="[REQUEST_ID|last]")
-@in_workspace
-@json_option
+@json_options
 def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None:
     """Show the result of a run and which hook decided it: of the last one with hooks, or of the one with this id.
 
@@ -332,8 +332,7 @@ def why_command(request_id: str | None, at: Workspace, *, as_json: bool) -> None
     runs = RunFilter(at, {})
     run = _find(runs, request_id or "last")
     if as_json:
-        report = {"answer": _answer(run), "fire": run.fire, "start": run.start, "hooks": run.hooks}
-        print_json(report)
+        print_json({"answer": _answer(run), "fire": run.fire, "start": run.start, "hooks": run.hooks})
     else:
         print_paragraphs(_details(run))
     _note_gaps(runs, [run] if request_id in (None, "last") else [])
@@ -352,9 +351,8 @@ def _find(runs: RunFilter, name: str) -> FireRecords:
         runs.home, lambda run: run.request_id.startswith(name) and runs.selects(run, any_project=True), 1
     )
     if not found:
-        raise click.ClickException(
-            f"no run {quote(name)} in the audit log\n{runs.why_nothing('log', any_project=True)}"
-        )
+        hint = runs.why_nothing("log", any_project=True)
+        raise click.ClickException(f"no run {quote(name)} in the audit log\n{hint}")
     return found[-1]
 
 
@@ -407,7 +405,8 @@ def _details(run: FireRecords) -> Iterator[Line]:
             yield f"  {label:<8} {value}", ""
     for record in run.hooks:
         (first, style), *more = _hook_lines(record, audit.MAX_TEXT + 100)
-        yield f"{first} ({_source(record)})", style
+        path, _, number = str(record.get("source")).rpartition(":")
+        yield f"{first} ({f'{relative_path(path)}:{number}' if path else number})", style
         yield from more
     yield from ((f"  {problem}", "warning") for problem in _problems(header))
     reasons = as_object(header.get("not_run"))
@@ -428,8 +427,3 @@ def _why_not(recorded: str) -> str:
     """Return why a hook did not run, as recorded then: the condition that did not match, or other words."""
     condition, _, path = recorded.partition(" ")
     return UNMET[condition].format(path) if condition in UNMET and (path or condition != "when") else recorded
-
-
-def _source(record: Record) -> str:
-    path, _, line = str(record.get("source")).rpartition(":")
-    return f"{relative_path(path)}:{line}" if path else line

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from itertools import islice
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,9 +21,6 @@ from hookrun.core.audit_reader import CHECKS, FireRecords, is_in, matches, real
 from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.text import quote
-
-if TYPE_CHECKING:
-    from hookrun.core.model import Hook
 
 CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 # The first part of a record's UTC time.
@@ -105,6 +102,8 @@ WHERE = ("project", "all_projects")
 class RunFilter:
     """The options' selection: `given` are the options by name, `home` is where the audit is.
 
+    `project` is the directory of the project whose runs are selected, None for all.
+
     Raises click.UsageError and UserError.
     """
 
@@ -113,6 +112,7 @@ class RunFilter:
         self.at = at
         resolve_names(at, filters)
         self.given = {name: str(value) for name, value in filters.items() if value not in (None, False)}
+        self._filters = {name: value for name, value in self.given.items() if name not in WHERE}
         if "project" in self.given and "all_projects" in self.given:
             raise click.UsageError("--project and --all-projects exclude each other")
         times = {name: utc_text(self.given.get(name, ""), f"--{name}") for name in ("since", "until")}
@@ -121,12 +121,7 @@ class RunFilter:
         self.wanted = {name: values[name] for name in CHECKS if name in values}
         self._checks = [partial(CHECKS[name], value) for name, value in self.wanted.items()]
         self._run_checks = [partial(check, values[name]) for name, check in RUN_CHECKS.items() if name in values]
-        self._project = None if "all_projects" in self.given else self._project_root()
-
-    @property
-    def project(self) -> str | None:
-        """The directory of the project whose runs are selected, None for all."""
-        return self._project
+        self.project = None if "all_projects" in self.given else self._project_root()
 
     def selected(self, *, any_project: bool = False) -> Iterator[FireRecords]:
         """Yield the selected runs, the newest first. Raises OSError."""
@@ -158,20 +153,14 @@ class RunFilter:
     @property
     def described(self) -> str:
         """What is selected, in words."""
-        filters = {name: value for name, value in self.given.items() if name not in WHERE}
-        where = f"project {self._project}" if self._project is not None else "all projects"
-        return ", ".join([where, *(f"{name} {value}" for name, value in filters.items())])
-
-    @property
-    def configured(self) -> Sequence[Hook]:
-        """The hooks that are configured here."""
-        return self.at.load().declarations.hooks
+        where = f"project {self.project}" if self.project is not None else "all projects"
+        return ", ".join([where, *(f"{name} {value}" for name, value in self._filters.items())])
 
     def selects(self, run: FireRecords, *, any_project: bool = False) -> bool:
         """Return whether a run is selected; with `any_project`, in whatever project, and even if it is a proof."""
         header = run.header
         if not any_project and (
-            header.get("proof") or (self._project is not None and not is_in(header.get("project"), self._project))
+            header.get("proof") or (self.project is not None and not is_in(header.get("project"), self.project))
         ):
             return False
         for check in self._checks:
@@ -183,31 +172,20 @@ class RunFilter:
         return True
 
     @property
-    def is_off(self) -> bool:
-        """Whether new runs are not logged: the log's latest may not be the last."""
-        return self.setting is False
-
-    @property
     def setting(self) -> object:
-        """The setting `audit`."""
+        """The setting `audit`: if it is False new runs are not logged, so the log's latest may not be the last."""
         return self.at.load().declarations.settings.get("audit")
-
-    def missing_notes(self) -> list[str]:
-        """Return a line for each guard that was approved here and is no longer configured."""
-        return self.at.project().missing_notes()
 
     def why_nothing(self, command: str, *, any_project: bool = False) -> str:
         """Return the hints if no run is shown: a command that shows some, or why none."""
-        if self.is_off:
+        if self.setting is False:
             return f"hint: {NOT_LOGGED}"
         if not audit_reader.paths(self.home):
             return "hint: nothing is recorded yet; `hookrun doctor` checks whether agents call hookrun"
-        if not any_project and self._project is not None and self.latest(1, any_project=True):
-            options = ""
-            for name, value in self.given.items():
-                if name not in WHERE:
-                    options += f" --{name} {'' if name == 'failures' else shlex.quote(value)}"
-            there = f"hookrun {command}{options} --all-projects"
+        if not any_project and self.project is not None and self.latest(1, any_project=True):
+            given = self._filters.items()
+            filters = (f" --{name} {'' if name == 'failures' else shlex.quote(value)}" for name, value in given)
+            there = f"hookrun {command}{''.join(filters)} --all-projects"
             return f"hint: other projects have some: `{there}`"
         if not any_project and RunFilter(self.at, {}).latest(1):
             return "hint: `hookrun log` shows the latest runs"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from hookrun.cli.commands import Workspace, command, in_workspace, json_option
+from hookrun.cli.commands import Workspace, command, json_options
 from hookrun.cli.printing import json_text, print_json, warn
 from hookrun.config import claude_settings
 from hookrun.config.claude_migrate import Migrated, migrate
@@ -15,7 +15,7 @@ from hookrun.config.config_file import ConfigFile, included_path, load_file
 from hookrun.config.discovery import CLAUDE_DIRECTORY, CLAUDE_FILES, LAYER_FILES
 from hookrun.config.document import errors_in
 from hookrun.config.parse import ParseError
-from hookrun.core.files import relative_path
+from hookrun.core.files import is_within, relative_path
 from hookrun.core.state import CONFIG_DIR
 from hookrun.core.text import escape
 from hookrun.edit import editor_for
@@ -39,8 +39,7 @@ REST = "claude-hooks.json"
 )
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff, and write nothing.")
-@json_option
-@in_workspace
+@json_options
 def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: bool) -> None:
     """Convert the hooks in FILE into hookrun's own form, in the config file at the project's root.
 
@@ -56,10 +55,7 @@ def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: 
         raise click.ClickException("no Claude Code settings here\nhint: name the file: `hookrun migrate FILE`")
     manager = git_hooks.manager_of(path)
     settings = _read(path) if not manager else None
-    if settings is None or not (settings.plugin or claude_settings.is_settings(path)):
-        target = _in_project(at)
-    else:
-        target = _target(path, at.home) if settings.plugin is None else _beside_project(settings.plugin, at)
+    target = _target(path, settings.plugin if settings is not None else None, at)
     now = existing(target)
     text = _parsed(now, path)
     declared = text.at(("hooks",))
@@ -75,15 +71,8 @@ def migrate_command(file: str | None, at: Workspace, *, dry_run: bool, as_json: 
         apply_all(changes)
     written = [change.path for change in changes if not dry_run]
     if as_json:
-        report = {
-            "target": target,
-            "hooks": migrated.hooks,
-            "rest": migrated.rest,
-            "env": migrated.env,
-            "notes": migrated.notes,
-            "written": written,
-        }
-        print_json(report)
+        made = {name: getattr(migrated, name) for name in ("hooks", "rest", "env", "notes")}
+        print_json({"target": target, **made, "written": written})
         return
     if dry_run or not changes:
         click.echo("\n".join(change.diff() for change in changes) or "no hooks to convert")
@@ -101,9 +90,8 @@ def _read(path: str) -> ConfigFile:
         raise click.ClickException(str(errors[0]))
     if file.handlers is None:
         where = relative_path(path)
-        raise click.ClickException(
-            f"{where}: no hooks in Claude Code's format\nhint: name a settings file that has some"
-        )
+        hint = "name a settings file that has some"
+        raise click.ClickException(f"{where}: no hooks in Claude Code's format\nhint: {hint}")
     for mark in (claude_settings.PLUGIN_FILE, f"/{claude_settings.PLUGIN_MARK}"):
         if path.endswith(mark):  # a plugin needs no manifest
             file.plugin = path.removesuffix(mark)
@@ -113,28 +101,18 @@ def _read(path: str) -> ConfigFile:
     return file
 
 
-def _target(path: str, home: str) -> str:
-    """Return the config file for the hooks of a settings file, in its layer."""
-    if claude_settings.is_settings(path):
-        base = claude_settings.project_of(path)
-        if os.path.realpath(base) == os.path.realpath(home):
-            return config_in(f"{home}{CONFIG_DIR}", LAYER_FILES)
-        return config_in(base) if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
-    return config_in(os.path.dirname(path))
+def _target(path: str, plugin: str | None, at: Workspace) -> str:
+    """Return the config file for a file's hooks: of a settings file in its layer, else of the project here.
 
-
-def _in_project(at: Workspace) -> str:
-    return config_in(at.load(for_agents=True).project)
-
-
-def _beside_project(plugin: str, at: Workspace) -> str:
-    """Return the config file for a plugin's hooks: that of the project around the working directory.
-
-    Raises click.ClickException if that is the plugin itself, whose files belong to Claude Code.
+    Raises click.ClickException if that is in the `plugin` itself, whose files belong to Claude Code.
     """
+    if plugin is None and claude_settings.is_settings(path):
+        base = claude_settings.project_of(path)
+        if os.path.realpath(base) == os.path.realpath(at.home):
+            return config_in(f"{at.home}{CONFIG_DIR}", LAYER_FILES)
+        return config_in(base) if path.endswith(f"/{CLAUDE_FILES[0]}") else f"{base}/coder.local.json"
     root = at.load(for_agents=True).project
-    real, inside = os.path.realpath(root), os.path.realpath(plugin)
-    if real == inside or real.startswith(f"{inside}/"):
+    if plugin is not None and is_within(os.path.realpath(root), os.path.realpath(plugin)):
         msg = f"{relative_path(plugin)}: a plugin's hooks are not written into the plugin"
         raise click.ClickException(f"{msg}\nhint: run this in the project that is to have them")
     return config_in(root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,6 +33,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "title": {"fg": "green", "bold": True},
     "name": {"fg": "cyan", "bold": True},
 }
+# First character of a diff's line -> its style.
+DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 
 
 def localized(text: str) -> str:
@@ -47,6 +50,17 @@ def is_interactive() -> bool:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def percentile(values: Iterable[float], share: float) -> float | None:
+    """Return the value that a share of them, as 0.95, does not exceed: one of them (nearest rank), None without any."""
+    times = Counter(values)
+    rank, seen = share * times.total(), 0
+    for value in sorted(times):
+        seen += times[value]
+        if seen >= rank:
+            return value
+    return None
 
 
 def shortened(text: object, limit: int) -> str:
@@ -336,18 +350,16 @@ class CommandReport:
         if not self.as_json:
             print_wrapped(text)
 
-    def warn(self, message: str) -> None:
+    def warn(self, message: str, label: str = "warning") -> None:
         """Report a possible mistake on stderr."""
         self._lists["notes"].append(one_line(message))
         if not self.as_json:
-            warn(message)
+            print_message(message, label)
 
     def fail(self, message: str) -> None:
         """Report an error on stderr; the command continues and exits with 1."""
         self.ok = False
-        self._lists["notes"].append(one_line(message))
-        if not self.as_json:
-            print_message(message)
+        self.warn(message, "error")
 
     def show_written(self, changes: Collection[FileChange]) -> None:
         """Report the files written and removed."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from hookrun.cli.commands import Workspace, color_option, command, epilog, in_workspace, json_option, report_options
+from hookrun.cli.commands import Workspace, color_option, command, epilog, json_options, report_options
 from hookrun.cli.connecting import connect_missing, events_of
 from hookrun.cli.printing import CommandReport, json_text, print_json, print_line, print_table, print_wrapped
 from hookrun.cli.user_decisions import APPROVE_IT, APPROVE_THEM, approve_written, note_reach
@@ -41,8 +41,7 @@ user_option = click.option("--user", is_flag=True, help="In your own config, for
 
 
 @command("list", "recipes list", "recipes list --json", short_help="List all recipes.")
-@json_option
-@in_workspace
+@json_options
 def list_recipes_command(at: Workspace, *, as_json: bool) -> None:
     """List all recipes, and where each is declared already."""
     declared = layers_of_recipes(at)
@@ -87,8 +86,7 @@ def _to_json(recipe: Recipe, declared: list[str]) -> dict[str, object]:
 
 @command("show", "recipes show protect-hooks", "recipes show no-force-push --json", short_help="Describe a recipe.")
 @click.argument("recipe", metavar="NAME")
-@json_option
-@in_workspace
+@json_options
 def show_recipe_command(recipe: str, at: Workspace, *, as_json: bool) -> None:
     """Describe the recipe NAME: what it does, its options, what it does not catch, and what it declares.
 

@@ -27,7 +27,7 @@ from hookrun.cli.commands import (
     parse_duration,
     report_options,
 )
-from hookrun.cli.log_filter import TIME_FORMAT, RunFilter, call_options, seconds
+from hookrun.cli.log_filter import NOT_LOGGED, TIME_FORMAT, RunFilter, call_options, seconds
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -122,20 +122,22 @@ def replay_command(*, as_json: bool, **given: object) -> int:
 
 
 def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStack) -> Report:
-    """Return the report. Raises click.ClickException without hooks or calls."""
+    """Return the report. Raises click.ClickException if the config has errors, and without hooks or calls."""
     loaded = at.load()
-    hooks, before = _hooks(at, options), None
-    if options.against is not None:
-        before = _hooks_at(at, options, loaded.project, scratch)
+    hooks, problems = loaded.declarations.hooks, loaded.declarations.problems
+    if problems:
+        raise click.ClickException(f"{problems[0]}\nhint: {CONFIG_ERRORS}")
+    if options.hook is not None:
+        hooks = hooks_named(options.hook, hooks)
+    before = None if options.against is None else _hooks_at(at, options, loaded.project, scratch)
     if not hooks and not before:
         raise click.ClickException("no hooks are configured here\nhint: `hookrun init` sets some up")
     runs = options.runs
     try:
         parts = list(_parts(at, options, scratch))
     except OSError as error:
-        raise click.ClickException(
-            f"cannot read {error.filename or error}: {error.strerror or 'no transcript'}"
-        ) from None
+        why = error.strerror or "no transcript"
+        raise click.ClickException(f"cannot read {error.filename or error}: {why}") from None
     plan = work.Plan(
         hooks,
         before,
@@ -160,15 +162,6 @@ def _replay(at: Workspace, options: ReplayOptions, scratch: str, stack: ExitStac
     if not report.events:
         raise click.ClickException(_no_calls(options, report))
     return report
-
-
-def _hooks(at: Workspace, options: ReplayOptions, directory: str | None = None) -> list[Hook]:
-    """Return the hooks to judge by. Raises click.ClickException if the config has errors."""
-    declarations = at.load(directory).declarations
-    if declarations.problems:
-        raise click.ClickException(f"{declarations.problems[0]}\nhint: {CONFIG_ERRORS}")
-    hooks = declarations.hooks
-    return hooks if options.hook is None else hooks_named(options.hook, hooks)
 
 
 def _hooks_at(at: Workspace, options: ReplayOptions, project: str, scratch: str) -> list[Hook]:
@@ -210,15 +203,15 @@ def _parts(at: Workspace, options: ReplayOptions, scratch: str) -> Iterator[Rang
             if source is not None:
                 yield from traffic.file_ranges(source, each, scratch)
             elif not directory:
-                raise click.ClickException(
-                    f"{each} is no transcript that hookrun can read\n"
-                    f"hint: it reads those of {', '.join(transcripts.FORMATS)}, and its own log"
-                )
+                hint = f"it reads those of {', '.join(transcripts.FORMATS)}, and its own log"
+                raise click.ClickException(f"{each} is no transcript that hookrun can read\nhint: {hint}")
 
 
 def _executor(options: ReplayOptions, parts: Sequence[Range], stack: ExitStack) -> Executor | None:
     if options.dask is None:
-        return stack.enter_context(work.processes(_width(options, parts)))
+        small = not options.run and sum(part.end - part.begin for part in parts) < LITTLE
+        width = 1 if small else max(1, min(len(os.sched_getaffinity(0)), len(parts)))
+        return stack.enter_context(work.processes(width))
     try:
         return stack.enter_context(work.cluster(options.dask))
     except ImportError:
@@ -226,12 +219,6 @@ def _executor(options: ReplayOptions, parts: Sequence[Range], stack: ExitStack) 
         raise click.ClickException(f"--dask needs the package distributed\nhint: {hint}") from None
     except (OSError, ValueError) as error:
         raise click.ClickException(f"no Dask scheduler at {quote(options.dask)}: {error}") from None
-
-
-def _width(options: ReplayOptions, parts: Sequence[Range]) -> int:
-    """Return how many processes to use."""
-    small = not options.run and sum(part.end - part.begin for part in parts) < LITTLE
-    return 1 if small else max(1, min(len(os.sched_getaffinity(0)), len(parts)))
 
 
 def _no_calls(options: ReplayOptions, report: Report) -> str:
@@ -259,10 +246,8 @@ def _lines(report: Report, options: ReplayOptions) -> Iterator[Line]:
         if found.calls > len(found.examples) > 0:
             yield f"  and {count(found.calls - len(found.examples), 'other')}: `--examples` shows more", "dim"
     if not report.differences:
-        yield (
-            f"no differences: every call would end as {'at ' + options.against if options.against else 'it did'}",
-            "ok",
-        )
+        then = f"at {options.against}" if options.against else "it did"
+        yield f"no differences: every call would end as {then}", "ok"
     for hook, calls in sorted(report.unjudged.items()):
         yield f"not judged: {hook}, for {count(calls, 'call')}", "dim"
     if report.unjudged and not options.run:
@@ -284,7 +269,7 @@ def record_command(*, duration: str | None, report: CommandReport) -> None:
     Without an argument, show what is kept.
     """
     if report.at.load().declarations.settings.get("audit") is False:
-        raise click.ClickException("runs are not logged: the setting `audit` is false")
+        raise click.ClickException(NOT_LOGGED)
     ends = None
     if duration is not None:
         refuse_if_run_by_agent("change what the log keeps")

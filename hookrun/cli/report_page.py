@@ -18,6 +18,7 @@ from hookrun.cli.printing import count, print_json, print_line, print_message
 from hookrun.cli.stats import AllHookStats, HookStats, metrics_of
 from hookrun.core.audit_reader import FireRecords, Record
 from hookrun.core.files import atomic_write, relative_path
+from hookrun.core.model import BINDING_ACTIONS
 from hookrun.core.state import STATE_DIR, make_private_dir
 
 PAGE = os.path.join(os.path.dirname(__file__), "report_page.html")
@@ -29,7 +30,6 @@ MAX_TEXT = 300
 MOST_BARS, STEPS = 240, (60, 300, 900, 3600, 21_600, 86_400, 604_800)
 # Milliseconds: the upper bounds of the histograms' bars, but for the last.
 BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
-OBJECTIONS = frozenset({"block", "skip", "stop", "ask"})
 
 
 @command("report", "report", "report --since 7d --all-projects --html report.html", "report --json")
@@ -97,7 +97,7 @@ class PageData:
         header, finished = run.header, run.finished
         moment = seconds(header.get("time"))
         failed = [each for each in finished if each.get("failure")]
-        stopped = run.answer in OBJECTIONS
+        stopped = run.answer in BINDING_ACTIONS
         if run.fire is not None:
             self._table.add(run.fire)
             self.totals["events"] += 1
@@ -112,7 +112,7 @@ class PageData:
             name, ms = str(each.get("hook")), each.get("ms")
             self.totals["hooks"] += not each.get("interrupted")
             self._ran[name] += 1
-            self._objected[name] += each.get("action") in OBJECTIONS
+            self._objected[name] += each.get("action") in BINDING_ACTIONS
             if isinstance(ms, int | float):
                 self._slow.append((ms, str(each.get("time")), {**about, "hook": name, "ms": ms}))
         self._slow = nlargest(MOST_SLOW, self._slow, key=lambda slow: slow[:2])
@@ -179,7 +179,7 @@ class PageData:
 
     def _silent(self) -> list[dict[str, object]]:
         """Return the hooks that are configured here and never objected or failed."""
-        hooks = {each.name: each for each in self._runs.configured}
+        hooks = {each.name: each for each in self._runs.at.load().declarations.hooks}
         return [
             {"name": name, "events": list(hook.events), "runs": self._ran[name], "guard": hook.on_failure == "block"}
             for name, hook in hooks.items()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import astuple
 from functools import lru_cache
+from itertools import islice
 
 import click
 
 from hookrun.cli.commands import command, json_option
 from hookrun.cli.log_filter import RunFilter, filter_options
-from hookrun.cli.printing import print_json, print_table, shortened
+from hookrun.cli.printing import percentile, print_json, print_table, shortened
 from hookrun.core import audit_reader
 from hookrun.core.audit_reader import matches
 from hookrun.core.files import relative_path
@@ -29,6 +31,7 @@ Section = tuple[str, Row, list[Row]]
 
 # Limit on the sessions and errors shown; --json has all.
 LATEST = 10
+SESSION = ("SESSION", "STARTED", "TIME", "CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR", "QUALITY", "PROJECT")
 SPENDING = ("INFERENCES", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST")
 # Limit on an error message's characters in the table.
 MAX_MESSAGE = 60
@@ -62,7 +65,7 @@ def stats_command(*, runs: RunFilter, as_json: bool) -> None:
                 click.echo()
             print_table(columns, rows, title=title)
         if own.times:
-            half, most = (_ms(own.percentile(share)) for share in (0.5, 0.95))
+            half, most = (_ms(percentile(own.times, share)) for share in (0.5, 0.95))
             failed = f", {sum(own.failures.values())} failed" if own.failures else ""
             click.echo(f"\n{own.runs} runs{failed}; hookrun itself took {half} (P50), {most} (P95)")
     else:
@@ -121,16 +124,6 @@ class HookStats:
         """The number of runs."""
         return self.times.total()
 
-    def percentile(self, share: float) -> float | None:
-        """Return the time that a share of the runs, as 0.95, does not exceed: one of the times (nearest rank)."""
-        rank = share * self.runs
-        seen = 0
-        for ms in sorted(self.times):
-            seen += self.times[ms]
-            if seen >= rank:
-                return ms
-        return None
-
     def to_dict(self) -> dict[str, object]:
         """Return the figures as a JSON object."""
         return {
@@ -138,8 +131,8 @@ class HookStats:
             "source": self.source,
             "runs": self.runs,
             "failures": dict(self.failures),
-            "p50_ms": self.percentile(0.5),
-            "p95_ms": self.percentile(0.95),
+            "p50_ms": percentile(self.times, 0.5),
+            "p95_ms": percentile(self.times, 0.95),
             "max_ms": max(self.times, default=None),
         }
 
@@ -188,7 +181,7 @@ def _hooks_section(hooks: Iterable[HookStats]) -> Section:
     for each in hooks:
         failed = ", ".join(f"{count} {kind}" for kind, count in each.failures.items()) or "0"
         where = relative_path(each.source) if each.source else "-"
-        times = (each.percentile(0.5), each.percentile(0.95), max(each.times, default=None))
+        times = (percentile(each.times, 0.5), percentile(each.times, 0.95), max(each.times, default=None))
         rows.append((each.name, str(each.runs), failed, *map(_ms, times), where))
     return "HOOKS", ("HOOK", "RUNS", "FAILED", "P50", "P95", "MAX", "FILE"), rows
 
@@ -201,34 +194,25 @@ def _metrics(report: MetricsReport) -> Iterator[Section]:
     if it.sessions or report.patterns:
         busiest = sorted(sorted(it.hours, key=lambda hour: (-it.hours[hour], hour))[:3])
         checkpoints, calls = _number(it.checkpoints_per_hour), _number(it.tool_calls_per_hour)
-        yield (
-            "SUMMARY",
-            ("WHAT", "VALUE"),
-            [
-                ("sessions", str(it.sessions)),
-                ("time", _time(it.seconds)),
-                ("tool calls", f"{it.tool_calls}, {it.failures} failed"),
-                ("files changed", str(it.files)),
-                ("checkpoints", str(it.checkpoints)),
-                ("velocity", f"{checkpoints} checkpoints and {calls} calls an hour"),
-                ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
-                ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in busiest) or "-"),
-                ("patterns learned", str(report.patterns)),
-            ],
-        )
-    sessions = report.sessions[:LATEST]
-    yield (
-        _title("SESSIONS", len(sessions), len(report.sessions)),
-        ("SESSION", "STARTED", "TIME", "CALLS", "FAILED", "FILES", "CHECKPOINTS", "PER HOUR", "QUALITY", "PROJECT"),
-        list(map(_session, sessions)),
-    )
+        rows: list[Row] = [
+            ("sessions", str(it.sessions)),
+            ("time", _time(it.seconds)),
+            ("tool calls", f"{it.tool_calls}, {it.failures} failed"),
+            ("files changed", str(it.files)),
+            ("checkpoints", str(it.checkpoints)),
+            ("velocity", f"{checkpoints} checkpoints and {calls} calls an hour"),
+            ("quality", f"{_number(it.quality_mean)} on average, {_trend(it.quality_trend, it.quality_slope)}"),
+            ("busiest hours", ", ".join(f"{hour:02d}:00" for hour in busiest) or "-"),
+            ("patterns learned", str(report.patterns)),
+        ]
+        yield "SUMMARY", ("WHAT", "VALUE"), rows
+    yield _latest("SESSIONS", SESSION, map(_session, report.sessions), len(report.sessions))
     yield "TOOLS", ("TOOL", "CALLS", "FAILED", "TOTAL", "MEAN", "P50", "P95", "MAX"), list(map(_tool, report.tools))
     yield "COSTS BY MODEL", ("MODEL", *SPENDING), list(map(_spending, report.models))
-    costs = report.costs[:LATEST]
-    yield _title("COSTS BY SESSION", len(costs), len(report.costs)), ("SESSION", *SPENDING), list(map(_spending, costs))
-    errors = report.chains[:LATEST]
-    title = f"{_title('ERRORS', len(errors), report.errors)}, {report.fixed} fixed"
-    yield title, ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY"), list(map(_error, errors))
+    yield _latest("COSTS BY SESSION", ("SESSION", *SPENDING), map(_spending, report.costs), len(report.costs))
+    columns = ("WHEN", "ERROR", "TOOL", "TIMES", "FIXED BY")
+    title, _, errors = _latest("ERRORS", columns, map(_error, report.chains), report.errors)
+    yield f"{title}, {report.fixed} fixed", columns, errors
     lessons: list[Row] = [
         (shortened(it.fingerprint, MAX_MESSAGE), it.fix, f"{it.held} of {it.tried}") for it in report.lessons
     ]
@@ -258,8 +242,7 @@ def _tool(it: ToolTime) -> Row:
 
 
 def _spending(cost: Cost) -> Row:
-    it = cost.tokens
-    counts = (cost.inferences, it.input, it.output, it.cache_read, it.cache_creation)
+    counts = (cost.inferences, *astuple(cost.tokens))
     known = "unknown" if cost.cost is None else money(cost.cost)
     left_out = f" and {cost.unpriced} unknown" if cost.cost is not None and cost.unpriced else ""
     return (cost.name or "(no name)", *map(str, counts), known + left_out)
@@ -270,8 +253,9 @@ def _error(it: ErrorChain) -> Row:
     return iso(it.at), message, it.tool or "-", str(it.times), it.fix.description if it.fix else "-"
 
 
-def _title(name: str, shown: int, there: int) -> str:
-    return name if shown == there else f"{name} (the latest {shown} of {there})"
+def _latest(name: str, columns: Row, rows: Iterable[Row], there: int) -> Section:
+    shown = [*islice(rows, LATEST)]
+    return name if len(shown) == there else f"{name} (the latest {len(shown)} of {there})", columns, shown
 
 
 def _trend(name: str | None, slope: float | None) -> str:

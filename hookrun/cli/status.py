@@ -18,8 +18,7 @@ from hookrun.cli.commands import (
     agents_named,
     command,
     hooks_named,
-    in_workspace,
-    json_option,
+    json_options,
     undoing,
 )
 from hookrun.cli.config_command import to_json
@@ -54,7 +53,7 @@ from hookrun.doctor.agent_state import (
     states,
     where_unconnected,
 )
-from hookrun.doctor.checks import run_checks
+from hookrun.doctor.checks import CHECKS
 from hookrun.doctor.own_settings import check_managed_wiring, obstacles
 from hookrun.launch.running import describe, running_servers
 from hookrun.trust.approvals import described, is_in_force
@@ -95,8 +94,7 @@ LEVEL_STYLES = {f"  {PROBLEM}": "error", f"  {NOTE}": "warning", f"  {ALL_WELL}"
 @click.option("--hook", metavar="NAME", help="Only this hook.")
 @click.option("--event", metavar="EVENT", help="Only the hooks of this event, by any of its names.")
 @click.option("--agent", metavar="NAME", help="Only the hooks that run in this agent.")
-@in_workspace
-@json_option
+@json_options
 def list_command(at: Workspace, *, as_json: bool, **filters: str | None) -> int:
     """List the hooks that are configured here, in the order in which they run. Runs nothing.
 
@@ -218,8 +216,7 @@ def _matcher(hook: Hook) -> str:
     "status --json",
     note="Exit status: 0 shown, 1 the config or the approvals have errors.",
 )
-@json_option
-@in_workspace
+@json_options
 def status_command(at: Workspace, *, as_json: bool) -> int:
     """Show agents, hooks, approvals, what is disabled, the last run and each guard on one screen. Runs no hook."""
     runs = RunFilter(at, {})
@@ -362,8 +359,7 @@ def _inspected(at: Workspace, names: Iterable[str] = AGENTS) -> list[AgentState]
     "block, ten that must pass.",
 )
 @click.option("--measure", "measuring", is_flag=True, help="Measure what the agents do with hooks, instead.")
-@json_option
-@in_workspace
+@json_options
 def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, measuring: bool, as_json: bool) -> int:
     """Check whether the hooks declared here will run in each agent, and if not, show why and what to do.
 
@@ -383,10 +379,11 @@ def doctor_command(agents: tuple[str, ...], at: Workspace, *, proving: bool, mea
         from hookrun.cli.guards import prove_guards  # rarely needed
         from hookrun.doctor.prove import prove
     guards, root = _guards(at) if proving else ([], "")
-    examined = [
-        (agent, [*run_checks(agent), *((*prove(agent), *prove_guards(agent, guards, root)) if proving else ())])
-        for agent in shown
-    ]
+    examined = []
+    for agent in shown:
+        findings = [finding for check in CHECKS for finding in check(agent)]
+        findings += (*prove(agent), *prove_guards(agent, guards, root)) if proving else ()
+        examined.append((agent, findings))
     problems = ConfigSources(at).problems if not examined else []  # else each agent's checks have them
     wrong = bool(problems) or any(finding.level == PROBLEM for _, findings in examined for finding in findings)
     if as_json:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from hookrun.cli.commands import FAILED, Workspace, command, in_workspace, json_option
+from hookrun.cli.commands import FAILED, Workspace, command, json_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
     CommandReport,
@@ -64,8 +64,7 @@ HAS_OWN_LINE = (
 @click.option("--list", "list_all", is_flag=True, help="List every decision, for all projects.")
 @click.option("--digest", "digests", is_flag=True, help="Print the digest of each hook here; approve nothing.")
 @click.option("--forget", is_flag=True, help="Forget the decisions about the hooks of PATH, or about one DIGEST.")
-@json_option
-@in_workspace
+@json_options
 def trust_command(
     what: tuple[str, ...], at: Workspace, *, yes: bool, list_all: bool, digests: bool, forget: bool, as_json: bool
 ) -> int:
@@ -374,10 +373,8 @@ def _conditions(hook: Hook) -> str:
 
 def approved_texts(found: ProjectHook) -> Texts:
     """Return what an approval covers, by name: the hook's declaration and its files' texts."""
-    texts = {snapshots.DECLARATION: _declaration(found.hook)}
-    for file in found.inspection.files:
-        texts[file.label] = snapshots.text_of(file)
-    return texts
+    files = {file.label: snapshots.text_of(file) for file in found.inspection.files}
+    return {snapshots.DECLARATION: _declaration(found.hook), **files}
 
 
 def _declaration(hook: Hook) -> str:

@@ -7,7 +7,6 @@ import os
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from math import ceil
 from time import perf_counter
 
 import click
@@ -25,9 +24,11 @@ from hookrun.cli.commands import (
 from hookrun.cli.event_query import EventQuery
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
+    DIFF_STYLES,
     Line,
     count,
     json_text,
+    percentile,
     print_json,
     print_line,
     print_message,
@@ -63,7 +64,6 @@ STYLES = {
     **dict.fromkeys(("ask", "modify", "failed", "skipped"), "warning"),
     **dict.fromkeys(("allow", "continue"), "ok"),
 }
-DIFF_STYLES = {"+": "ok", "-": "error", "@": "dim"}
 RESULTS = {"block": "blocked", "stop": "stopped", "skip": "skipped", "ask": "asks the user", "allow": "allowed"}
 # Limit on the runs of `--repeat`.
 MAX_REPEAT = 1000
@@ -391,11 +391,6 @@ class Trial:
 
 def _identity(hook: AnyHook) -> tuple[str, str]:
     return hook.name, hook.location()
-
-
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank percentile, or None without values."""
-    return sorted(values)[max(0, ceil(share * len(values)) - 1)] if values else None
 
 
 def _reasons(run: HookResult) -> Iterator[str]:

@@ -36,16 +36,12 @@ def undo_command(snapshot: str | None, paths: tuple[str, ...], *, yes: bool, as_
         if snapshot is None:
             _list(here, as_json=as_json)
             return 0
-        return _undo(root, _named(snapshot, here), paths, yes=yes, as_json=as_json)
+        if (chosen := next((each for each in here if each.id == snapshot), None)) is None:
+            hint = "`hookrun undo` lists them"
+            raise click.ClickException(f"no snapshot {quote(snapshot)} in this work tree\nhint: {hint}")
+        return _undo(root, chosen, paths, yes=yes, as_json=as_json)
     except (SnapshotError, OSError) as error:
         raise click.ClickException(str(error)) from None
-
-
-def _named(name: str, here: list[Snapshot]) -> Snapshot:
-    found = next((each for each in here if each.id == name), None)
-    if found is None:
-        raise click.ClickException(f"no snapshot {quote(name)} in this work tree\nhint: `hookrun undo` lists them")
-    return found
 
 
 def _about(each: Snapshot) -> dict[str, object]:

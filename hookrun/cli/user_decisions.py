@@ -13,7 +13,7 @@ from hookrun.cli.commands import (
     command,
     hooks_named,
     in_workspace,
-    json_option,
+    json_options,
     parse_duration,
     undoing,
     user_is_present,
@@ -147,8 +147,7 @@ def let_removed_go(removed: Collection[str], report: CommandReport) -> None:
 @command("allow", "allow 3f2a91", "allow      (lists the calls that may still run)", "allow --forget 3f2a91")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--forget", "forgets", is_flag=True, help="Take it back: for these calls, or for all.")
-@json_option
-@in_workspace
+@json_options
 def allow_command(ids: tuple[str, ...], at: Workspace, *, as_json: bool, forgets: bool) -> None:
     """Let a refused call past the hook that refused it, once within 10 minutes. Other hooks still judge it.
 
@@ -198,9 +197,8 @@ def _refused(at: Workspace, name: str) -> dict[str, object]:
         return found.popitem()[1]
     if found:
         raise click.ClickException(f"several calls have the id {name}\nhint: give more of it: {', '.join(found)}")
-    raise click.ClickException(
-        f"no refused call {quote(name)} in the log\nhint: `hookrun log --action block` shows some"
-    )
+    hint = "`hookrun log --action block` shows some"
+    raise click.ClickException(f"no refused call {quote(name)} in the log\nhint: {hint}")
 
 
 # --- approving new hooks

@@ -90,13 +90,8 @@ def validate_command(file: str | None, *, as_json: bool, probe: bool, strict: bo
     paths = [problem.path for problem in problems]
     problems.sort(key=lambda each: (each.severity != "error", paths.index(each.path), each.line, each.column))
     if as_json:
-        report = {
-            "ok": errors == 0,
-            "hooks": hooks,
-            "files": files,
-            "problems": [problem.to_dict() for problem in problems],
-        }
-        print_json(report)
+        found = [problem.to_dict() for problem in problems]
+        print_json({"ok": errors == 0, "hooks": hooks, "files": files, "problems": found})
     elif form == "sarif":
         print_json(to_sarif(problems))
     else:
@@ -139,10 +134,8 @@ def _committed_problems(at: Workspace, examined: LoadedConfig) -> Iterator[Diagn
     agents = " ".join(committed.entries(at.location))
     if not agents:
         return
-    command, project = f"hookrun install {agents} --scope project", at.location.project
-    hint = f"run `{command}`"
-    wrong = committed.why_not_ours(project)
-    if wrong is not None:
+    hint, project = f"run `hookrun install {agents} --scope project`", at.location.project
+    if (wrong := committed.why_not_ours(project)) is not None:
         yield Diagnostic(os.path.join(project, committed.PATH), 1, 1, "", f"the script {wrong}", hint, "warning")
     path = os.path.join(project, committed.DIRECTORY, committed.SETTINGS)
     for difference in committed.differing(project, committed.configured(examined.files)):

@@ -199,9 +199,8 @@ def check_double_wiring(agent: AgentState) -> Findings:
     if agent.wired.get("user") and agent.wired.get("project"):
         files = f"{agent.wired['user'][0].path} and {agent.wired['project'][0].path}"
         if any(each.command.flags.scope == "user" for each in agent.wired["project"]):
-            yield Finding(
-                "twice", PROBLEM, f"installed in {files}", TWICE, "remove the line from the project's settings"
-            )
+            remedy = "remove the line from the project's settings"
+            yield Finding("twice", PROBLEM, f"installed in {files}", TWICE, remedy)
         else:
             cause = "events that are in your settings are skipped in the project's"
             yield Finding("twice", NOTE, f"installed in {files}", cause)
@@ -281,8 +280,3 @@ CHECKS: tuple[Check, ...] = (
     check_last_fired,
     check_callers,
 )
-
-
-def run_checks(agent: AgentState) -> list[Finding]:
-    """Return the findings of all checks about one agent."""
-    return [finding for check in CHECKS for finding in check(agent)]

@@ -112,11 +112,9 @@ def check_managed_wiring(agent: AgentState) -> Findings:
     if hooks and agent.all_wired and not agent.wired.get("managed"):
         found = f"the managed hooks are not connected in managed settings: {', '.join(hooks)}"
         cause = f"whoever changes your settings of {agent.title}, or the project's, switches them off"
-        remedy = (
-            agent.remedy("managed")
-            if "managed_hooks" in agent.spec
-            else f"{agent.title} reads no hooks of an administrator"
-        )
+        remedy = f"{agent.title} reads no hooks of an administrator"
+        if "managed_hooks" in agent.spec:
+            remedy = agent.remedy("managed")
         yield Finding("managed", NOTE, found, cause, remedy)
 
 
@@ -142,10 +140,8 @@ def obstacles(agent: AgentState) -> list[str]:
 
 def why_not_run(agent: AgentState, wired: WiredEvent) -> str | None:
     """Return why the agent does not run one of hookrun's hooks, or None."""
-    for check in (check_switched_off, check_managed_only):
-        for finding in check(agent):
-            if finding.level == PROBLEM:
-                return finding.found
+    for finding in (*check_switched_off(agent), *check_managed_only(agent)):
+        return finding.found
     form = trust_format(agent.agent)
     if form is None:
         return None

@@ -185,10 +185,7 @@ def remove_file(path: str, directories: list[str]) -> None:
                 if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
                     break
                 raise
-        above = os.path.dirname(path)
-        while not os.path.isdir(above):
-            above = os.path.dirname(above)
-        files.sync_directory(above)
+        files.sync_directory(os.path.dirname([*missing_directories(path), path][0]))
     except OSError as error:
         raise _unwritable(path, error) from error
 

@@ -222,9 +222,7 @@ class Json(SpanEditor):
 
     def _children(self, path: KeyPath) -> list[KeyPath]:
         value = self.at(path)
-        steps: list[str | int] = list(value) if isinstance(value, dict) else []
-        if isinstance(value, list):
-            steps = list(range(len(value)))
+        steps = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
         return [(*path, step) for step in steps]
 
     def _end(self, path: KeyPath) -> int:

@@ -172,10 +172,8 @@ def _quoted(value: object) -> str:
 
 def _parse_error(text: str, message: str) -> ParseError:
     """Return tomllib's error as a ParseError: it names line and column or the end of the document."""
-    place = PLACE.search(message)
-    what = message.partition(" (at ")[0]
     offset = len(text)
-    if place is not None:
-        lines = text.split("\n")
-        offset = sum(len(line) + 1 for line in lines[: int(place.group(1)) - 1]) + int(place.group(2)) - 1
-    return ParseError(offset, f"invalid TOML: {what}", "correct the line")
+    if (place := PLACE.search(message)) is not None:
+        line, column = map(int, place.groups())
+        offset += column - 1 - len(text.split("\n", line - 1)[-1])
+    return ParseError(offset, f"invalid TOML: {message.partition(' (at ')[0]}", "correct the line")

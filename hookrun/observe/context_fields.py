@@ -34,11 +34,8 @@ def quality_score(checkpoint: Mapping[str, Any]) -> float | None:
 
 def project(checkpoint: Mapping[str, Any], ctx: Mapping[str, object]) -> str:
     """Return the directory of a checkpoint's project, else the working directory, else ""."""
-    for name in DIRECTORIES:
-        if isinstance(directory := checkpoint.get(name), str) and directory:
-            return os.path.normpath(directory)
-    directory = ctx.get("working_dir")
-    return os.path.normpath(directory) if isinstance(directory, str) and directory else ""
+    named = (*map(checkpoint.get, DIRECTORIES), ctx.get("working_dir"))
+    return next((os.path.normpath(each) for each in named if isinstance(each, str) and each), "")
 
 
 def files(checkpoint: Mapping[str, Any]) -> list[str]:

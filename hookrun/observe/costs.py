@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from fnmatch import fnmatchcase
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hookrun import Verdict
 from hookrun.core.text import did_you_mean, quote
 from hookrun.observe.database import ObserverDatabase
-from hookrun.observe.spool import Clock, stored_name
+from hookrun.observe.spool import stored_name
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine
@@ -127,13 +126,10 @@ class CostTracker:
         prices: Prices,
         store: ObserverDatabase | None = None,
         budget: float | None = None,
-        *,
-        clock: Clock = time.time,
     ) -> None:
         self._prices = {model: _price(model, price) for model, price in prices.items()}
         self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
-        self._clock = clock
         self._reported: set[str] = set()
 
     def register(self, engine: Engine) -> None:
@@ -151,13 +147,17 @@ class CostTracker:
         if total is None:
             if usage is None or usage == {}:
                 return None
-            _require_token_counts(usage)
+            if all(_member(usage, name) is None for names in NAMES.values() for name in names):
+                found = quote([*map(str, usage)]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
+                raise ValueError(
+                    f"usage is {found}, expected input_tokens and output_tokens, or a provider's names of them"
+                )
         name = ctx.get("model")
         model = stored_name(name) or "unknown"
         price, tokens = price_of(model, self._prices), tokens_of(usage)
         cost = price.of(tokens) if price is not None else None
         data = {"model": model, "tokens": list(asdict(tokens).values()), "total": total}
-        self._store.keep(ctx, clock=self._clock, cost=cost, data=data)
+        self._store.keep(ctx, cost=cost, data=data)
         if cost is not None or total is not None or model in self._reported:
             return None
         self._reported.add(model)
@@ -192,7 +192,7 @@ class CostTracker:
         for each in _inferences(rows):
             if each["at"] >= since:
                 key = each[by]
-                found[key] = _sum(found.pop(key, None), key, each)
+                found[key] = _sum(found.pop(key, Cost(key, 0, Tokens(), None, 0)), each)
         return list(found.values())
 
 
@@ -213,13 +213,10 @@ def _inferences(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _sum(known: Cost | None, name: str, one: Mapping[str, Any]) -> Cost:
-    new = Cost(name, 1, Tokens(*one["tokens"]), one["cost"], int(one["cost"] is None))
-    if known is None:
-        return new
+def _sum(known: Cost, one: Mapping[str, Any]) -> Cost:
     tokens = (mine + more for mine, more in zip(astuple(known.tokens), one["tokens"], strict=True))
-    cost = known.cost if new.cost is None else (known.cost or 0.0) + new.cost
-    return Cost(name, known.inferences + 1, Tokens(*tokens), cost, known.unpriced + new.unpriced)
+    cost = known.cost if one["cost"] is None else (known.cost or 0.0) + one["cost"]
+    return Cost(known.name, known.inferences + 1, Tokens(*tokens), cost, known.unpriced + (one["cost"] is None))
 
 
 def _total(ctx: Context, usage: object) -> float | None:
@@ -251,12 +248,6 @@ def tokens_of(usage: object) -> Tokens:
 def money(amount: float) -> str:
     """Return an amount of USD for display: in cents, with more digits for small ones."""
     return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
-
-
-def _require_token_counts(usage: object) -> None:
-    if all(_member(usage, name) is None for names in NAMES.values() for name in names):
-        found = quote([str(name) for name in usage]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
-        raise ValueError(f"usage is {found}, expected input_tokens and output_tokens, or a provider's names of them")
 
 
 def _member(value: object, name: str) -> Any:

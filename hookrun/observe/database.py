@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import tempfile
@@ -100,14 +101,6 @@ class ObserverDatabase:
                 raise DatabaseError(str(error)) from error
         return self._path
 
-    @property
-    def place(self) -> str:
-        """The same as `path`, empty if the home directory is unknown."""
-        try:
-            return self.path
-        except DatabaseError:
-            return ""
-
     def keep(self, context: Mapping[str, object], *, clock: Clock = time.time, **more: object) -> Row:
         """Keep an event once, however many bundles see it, and return what is kept of it; `more` are its columns.
 
@@ -141,12 +134,14 @@ class ObserverDatabase:
         self, engine: Engine, handlers: Mapping[str, tuple[str, Callable[[Context], Verdict | None]]], **options: Any
     ) -> None:
         """Register a bundle's handlers as `register_observers` does, and one that stores what is spooled at an end."""
-        register_observers(engine, self.place, handlers, **options)
-        ends = {f"observe-store-{event.replace('_', '-')}": (event, self._on_end) for event in ("stop", "session_end")}
-        register_observers(engine, self.place, ends, priority=1000)
-
-    def _on_end(self, _: Context) -> None:
-        self.flush()
+        try:
+            place = self.path
+        except DatabaseError:  # without a home, each use of it raises that
+            place = ""
+        register_observers(engine, place, handlers, **options)
+        ends = (("observe-store-stop", "stop"), ("observe-store-session-end", "session_end"))
+        stores = {name: (event, lambda _: self.flush()) for name, event in ends}
+        register_observers(engine, place, stores, priority=1000)
 
     def flush(self) -> None:
         """Move what is in the spool to SQLite. Raises DatabaseError; then it stays where it is."""
@@ -186,7 +181,7 @@ class ObserverDatabase:
         except OSError as error:
             raise DatabaseError(f"{error.filename or self.path}: {error.strerror}") from error
         with ExitStack() as taken:
-            rows = [row for each in files for row in taken.enter_context(spool.Taken(each))]
+            rows = [row for each in files for row in taken.enter_context(_rows_in(each))]
             for row in rows:
                 _insert(connection, row)
             if rows:
@@ -213,7 +208,8 @@ class ObserverDatabase:
                 with self.write() as connection:
                     yield connection
                 return
-            with closing(_with_named_rows(sqlite3.connect(":memory:", isolation_level=None))) as empty:
+            with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
+                empty.row_factory = sqlite3.Row
                 self._migrate(empty)
                 yield empty
 
@@ -231,7 +227,8 @@ class ObserverDatabase:
             # The log goes into the file when the last connection is closed, when no other can write: SQLite before
             # 3.51.3 can corrupt a file if one process does that while another writes (sqlite.org/wal.html#walresetbug).
             connection.executescript("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0")
-            yield _with_named_rows(connection)
+            connection.row_factory = sqlite3.Row
+            yield connection
 
     def _create(self) -> None:
         if os.path.lexists(self.path):
@@ -292,6 +289,22 @@ class ObserverDatabase:
             raise DatabaseError(f"{self.path}: {REASONS[code]} ({error})") from error
 
 
+@contextmanager
+def _rows_in(path: str) -> Iterator[list[Row]]:
+    """Give the rows of a spool that was taken; the file is removed at the end unless an exception is raised."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:  # another process was first
+        yield []
+        return
+    with open(fd, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        lines = file.read().split(b"\n") if os.fstat(file.fileno()).st_nlink else []
+        yield [row for row in map(spool.row_in, lines) if row is not None]
+        if os.fstat(file.fileno()).st_nlink:
+            os.unlink(path)
+
+
 def _insert(db: sqlite3.Connection, row: Row) -> None:
     """Store a row, and of a call that ended how long it took: since it began, if it was seen to."""
     values: dict[str, Any] = {name: row.get(name) for name in COLUMNS}
@@ -318,11 +331,6 @@ def _prune(db: sqlite3.Connection, now: float) -> None:
     db.execute("DELETE FROM events WHERE event = ? AND at < ?", (BEFORE, latest - MAX_PENDING))
 
 
-def _with_named_rows(connection: sqlite3.Connection) -> sqlite3.Connection:
-    connection.row_factory = sqlite3.Row
-    return connection
-
-
 def register_observers(
     engine: Engine,
     place: str,
@@ -335,10 +343,12 @@ def register_observers(
 ) -> None:
     """Register handlers that write to `place`, by name -> event and function. Their failures block nothing."""
     for name, (event, handler) in handlers.items():
+        others = [hook.metadata or {} for hook in engine.hooks() if hook.name == name]
+        elsewhere = any(each.get(PLACE, place) != place for each in others)  # both are to run
         engine.register(  # type: ignore[call-overload]  # any event
             event,
             handler,
-            name=unique_name(engine, name, place),
+            name=f"{name}@{place}" if elsewhere else name,
             metadata={PLACE: place},
             priority=priority,
             always=always,
@@ -350,9 +360,3 @@ def register_observers(
 
 # The key in a hook's metadata for the path that it writes to.
 PLACE = "writes_to"
-
-
-def unique_name(engine: Engine, name: str, place: str) -> str:
-    """Return the name, with the place if a hook that writes elsewhere has it: both are to run."""
-    others = [hook for hook in engine.hooks() if hook.name == name]
-    return f"{name}@{place}" if any((hook.metadata or {}).get(PLACE, place) != place for hook in others) else name

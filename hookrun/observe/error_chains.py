@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hookrun import Verdict
@@ -275,7 +275,7 @@ def _add_failure(row: Mapping[str, Any], chains: dict[str, ErrorChain], there: l
             chain.times += 1
             chain.call, chain.tool = chain.call or row["call"], chain.tool or row["tool"]
             chain.failed += _steps(chain)
-            chain.attempts = [Attempt(each.at, each.tool, each.what, each.ok) for each in chain.attempts]
+            chain.attempts = [replace(each, in_fix=False) for each in chain.attempts]
             return
     about = (row["session"], row["at"], row["error"], row["mark"], row["tool"], row["project"], row["step"])
     chain = ErrorChain(f"chain-{row['id']}", *about, call=row["call"])
@@ -294,9 +294,7 @@ def _add_fix(chain: ErrorChain, fix: Fix, there: list[ErrorChain]) -> None:
     chain.fixes.append(fix)
     if fix.successful:
         steps = _steps(chain)
-        chain.attempts = [
-            Attempt(each.at, each.tool, each.what, each.ok, each.what in steps) for each in chain.attempts
-        ]
+        chain.attempts = [replace(each, in_fix=each.what in steps) for each in chain.attempts]
         chain.fixed_at = chain.fixed_at or fix.at
         if chain in there:
             there.remove(chain)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,6 @@ from hookrun.observe.durations import ToolTime, ToolTimes
 from hookrun.observe.error_chains import CauseChains, ErrorChain, Lesson
 from hookrun.observe.patterns import PatternLearning
 from hookrun.observe.sequences import Sequence, sequences
-from hookrun.observe.spool import Clock
 from hookrun.observe.workflow import Session, Summary, WorkflowMetrics, summarize
 
 if TYPE_CHECKING:
@@ -91,7 +89,6 @@ def collect(
     session_id: str | None = None,
     days: float | None = None,
     project: str | None = None,
-    clock: Clock = time.time,
 ) -> MetricsReport:
     """Return the metrics of one session or all, of the last `days` days or of all time.
 
@@ -99,8 +96,8 @@ def collect(
 
     Raises DatabaseError, and ValueError if `days` is not above 0.
     """
-    earliest = start_of_last_days(days, clock)
-    workflow = WorkflowMetrics(store, clock=clock)
+    earliest = start_of_last_days(days)
+    workflow = WorkflowMetrics(store)
     sessions = [each for each in workflow.sessions(days=days) if session_id in (None, each.id)]
     costs, causes = CostTracker({}, store), CauseChains(store)
     chains = causes.chains(session_id=session_id, since=earliest)

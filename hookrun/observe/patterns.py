@@ -92,9 +92,7 @@ class PatternLearning:
 
     def on_start(self, ctx: Context) -> Verdict | None:
         """Give the model the best patterns of this directory; None if there are none."""
-        if not ctx.working_dir:
-            return None
-        best = self.best(ctx.working_dir, MAX_SUGGESTED)
+        best = self.best(ctx.working_dir, MAX_SUGGESTED) if ctx.working_dir else []
         if not best:
             return None
         lines = [

@@ -15,7 +15,7 @@ from _collections_abc import Callable, Mapping  # not those of typing: this is o
 from hashlib import blake2b
 
 from hookrun.core.fastjson import dumps, loads
-from hookrun.core.state import STATE_DIR, home_directory, make_private_dir
+from hookrun.core.state import STATE_DIR, home_directory, open_private
 from hookrun.core.text import UserError
 from hookrun.observe import steps
 
@@ -70,27 +70,24 @@ def row_of(context: Mapping[str, object], at: float, now: float, project: str = 
         row["use"] = stored_name(context.get("tool_use_id")) or row["call"]
     if event in AFTER:
         row["ok"] = int(event == AFTER[0] and not error)
-        row["ms"] = _reported_ms(context)
+        ms = context.get("duration_ms")  # which the agent measured, without waiting for the user
+        row["ms"] = float(ms) if type(ms) in (int, float) and 0 <= ms <= MAX_MS else None  # type: ignore[arg-type,operator]
         row["step"] = steps.label(tool, given)
         row["what"] = steps.change(tool, given, context.get("working_dir"))
         if not row["ok"]:
-            _add_error(row, error or context.get("tool_result_output"))
+            error_row(row, error or context.get("tool_result_output"))
     if event == "file_changed" or (tool in CHANGING and row.get("ok")):
         row["path"] = stored_name(file_path(context)) or None
     return row
 
 
-def _add_error(row: Row, message: object) -> None:
+def error_row(row: Row, message: object) -> Row:
+    """Add an error to a row, and return it."""
     from hookrun.observe import stored_texts  # most calls succeed
 
     text = message if isinstance(message, str) and message else "Unknown error"
     row["error"] = stored_texts.clean_text(text, MAX_ERROR)
     row["mark"] = stored_texts.mark(str(row["error"]), str(row["project"]))
-
-
-def error_row(row: Row, message: object) -> Row:
-    """Return a row with an error that no tool reported."""
-    _add_error(row, message)
     return row
 
 
@@ -110,12 +107,6 @@ def digest(*parts: object) -> str:
     except (TypeError, ValueError, RecursionError):
         text = repr(parts)
     return blake2b(text.encode("utf-8", "replace"), digest_size=10).hexdigest()
-
-
-def _reported_ms(context: Mapping[str, object]) -> float | None:
-    """Return the duration that the agent measured: it does not include waiting for the user."""
-    ms = context.get("duration_ms")
-    return float(ms) if type(ms) in (int, float) and 0 <= ms <= MAX_MS else None  # type: ignore[arg-type,operator]
 
 
 def default_path(home: str | None = None) -> str:
@@ -156,36 +147,21 @@ def append(path: str, row: Row) -> int:
 
 def _appended(path: str, data: bytes) -> int | None:
     """Append to a spool; return its bytes before, or None if it is being taken."""
-    fd = _opened(path)
+    fd = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
-        if _is_taken(fd):
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)  # against being read in the middle of a line
+        if (status := os.fstat(fd)).st_nlink == 0:
             return None
-        size = os.fstat(fd).st_size
+        size = status.st_size
         if size > MAX_BYTES:
             raise OSError(errno.EFBIG, "it was not emptied for too long; move it away")
         if os.write(fd, data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return size
+    except BlockingIOError:
+        return None
     finally:
         os.close(fd)
-
-
-def _opened(path: str) -> int:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        make_private_dir(os.path.dirname(path))
-        return os.open(path, flags, 0o600)
-
-
-def _is_taken(fd: int) -> bool:
-    """Lock a spool against being read in the middle of a line; return whether it has been taken meanwhile."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return os.fstat(fd).st_nlink == 0
 
 
 def take(path: str) -> list[str]:
@@ -201,33 +177,7 @@ def take(path: str) -> list[str]:
         return []
 
 
-class Taken:
-    """The rows of a file that was taken, in a `with`; it is removed at the end unless an exception is raised."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> list[Row]:
-        try:
-            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileNotFoundError:  # another process was first
-            self._fd = -1
-            return []
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
-        with open(self._fd, "rb", closefd=False) as file:
-            lines = file.read().split(b"\n") if os.fstat(self._fd).st_nlink else []
-        return [row for row in map(_row, lines) if row is not None]
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if self._fd >= 0:
-            try:
-                if kind is None and os.fstat(self._fd).st_nlink:
-                    os.unlink(self._path)
-            finally:
-                os.close(self._fd)
-
-
-def _row(line: bytes) -> Row | None:
+def row_in(line: bytes) -> Row | None:
     """Return a line's row; None for an empty or a torn one."""
     try:
         row = loads(line.decode()) if line else None

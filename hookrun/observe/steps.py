@@ -97,7 +97,7 @@ def change(tool: str, args: Mapping[str, object], directory: object) -> str | No
     """
     if tool == "bash":
         command = str(args.get("command", ""))
-        found = [whole for bare, whole in _pieces(command).items() if _changes(bare)]
+        found = [whole for bare, whole in _pieces(command).items() if CHANGES.match(bare) and not READS.match(bare)]
         if not found and WRITES.search(command) and len(command) < MAX_COMMAND:
             found = [" ".join(command.split())]
         return f"running `{_line(' && '.join(found), MAX_CHANGE)}`" if found else None
@@ -111,10 +111,6 @@ def change(tool: str, args: Mapping[str, object], directory: object) -> str | No
         return f"editing {name}" + (f" ({_snippet(str(old))} -> {_snippet(str(new))})" if both else "")
     verb = {"write": "writing", "delete": "deleting"}.get(tool)
     return f"{verb} {_line(name, MAX_CHANGE)}" if verb else None
-
-
-def _changes(command: str) -> bool:
-    return bool(CHANGES.match(command)) and not READS.match(command)
 
 
 def _snippet(text: str) -> str:

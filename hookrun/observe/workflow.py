@@ -194,9 +194,7 @@ class WorkflowMetrics:
 
         `zone` is the time zone of the hours of the day, by default the local one.
         """
-        sessions = self.sessions(days=days)
-        with self._store.as_store_errors():
-            return summarize(sessions, zone)
+        return summarize(self.sessions(days=days), zone)
 
     def _select(self, earliest: float, session_id: str | None) -> list[Session]:
         with self._store.read() as db:

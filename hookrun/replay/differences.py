@@ -17,29 +17,18 @@ from hookrun.testing.report import xml_element
 # How a verdict's action shows in a transcript.
 SHOWN = {"continue": RAN, "allow": RAN, "modify": CHANGED, "block": REFUSED, "skip": REFUSED, "stop": REFUSED}
 
-# The results of calls, and those they would have, in words.
-WAS = {
-    "continue": "ran",
-    RAN: "ran",
-    UNKNOWN: "have no known end",
-    CHANGED: "{were} changed",
-    REFUSED: "{were} refused",
-    "modify": "{were} changed",
-    "allow": "{were} allowed",
-    "ask": "{were} asked about",
-    "block": "{were} blocked",
-    "skip": "{were} skipped",
-    "stop": "{were} stopped",
+# The results of calls in words: what was, or would be, done to them; what they did if that is nothing.
+DONE = {
+    CHANGED: "changed",
+    REFUSED: "refused",
+    "modify": "changed",
+    "allow": "allowed",
+    "ask": "asked about",
+    "block": "blocked",
+    "skip": "skipped",
+    "stop": "stopped",
 }
-WOULD = {
-    "continue": "run",
-    "modify": "be changed",
-    "allow": "be allowed",
-    "ask": "be asked about",
-    "block": "be blocked",
-    "skip": "be skipped",
-    "stop": "be stopped",
-}
+DID = {"continue": "ran", RAN: "ran", UNKNOWN: "have no known end"}
 
 
 class Example(NamedTuple):
@@ -85,8 +74,11 @@ class Report:
         if key is not None:
             self._put(key, CallGroup(1, [_example(past, now)]))
 
-    def merge(self, other: Report) -> None:
-        """Add what another part found."""
+    def merge(self, other: Report | None) -> None:
+        """Add what another part found, None if its file was changed or removed meanwhile."""
+        if other is None:
+            self.unreadable += 1
+            return
         self.events += other.events
         self.unjudged += other.unjudged
         self.unreadable += other.unreadable
@@ -132,11 +124,11 @@ class Report:
 def sentence(key: tuple[str, str, str], count: int) -> str:
     """Return a difference in words: `3 calls that ran would be blocked by no-force-push`."""
     hook, was, now = key
-    were = WAS[was].format(were="was" if count == 1 else "were")
-    calls = f"{count:,} call{'' if count == 1 else 's'} that {were}"
+    did = DID.get(was) or f"{'was' if count == 1 else 'were'} {DONE[was]}"
+    calls = f"{count:,} call{'' if count == 1 else 's'} that {did}"
     if now == "continue":
         return f"{calls}{f' by {hook}' if hook else ''} would run"
-    return f"{calls} would {WOULD[now]} by {hook or 'hookrun'}"
+    return f"{calls} would be {DONE[now]} by {hook or 'hookrun'}"
 
 
 def difference(past: Past, now: Judged, before: Judged | None, hook: str | None) -> tuple[str, str, str] | None:

@@ -7,32 +7,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, local
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hookrun.core import context as contexts
 from hookrun.core.conditions import ConditionEvaluator
 from hookrun.core.engine import HookChain
 from hookrun.core.fastjson import dumps
 from hookrun.core.globs import matcher_of_any
-from hookrun.core.model import LAYERS, Hook, Outcome
+from hookrun.core.model import LAYERS, AnyHook, Hook, Outcome
+from hookrun.library.tables import TableCandidates
 from hookrun.process import git_query
 from hookrun.process.prepare import HookEnvironment
 from hookrun.process.python_hook import answer
 from hookrun.process.recipe_calls import Variables, functions_of, is_usual
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Check = tuple[Callable[[Mapping[str, object]], bool], Callable[[Mapping[str, object]], object]]
-
 # Sets of hooks that are kept: the names of tools come from outside.
 MOST_KEPT = 1024
 # One recipe at a time has this process's environment: a worker of a cluster judges in several threads.
 ENVIRONMENT = Lock()
+# Return the functions of a recipe, imported once.
+FUNCTIONS = cache(functions_of)
 # What git says about the settings in a directory.
 ANSWERS: dict[tuple[str, ...], str | None] = {}
 
@@ -53,18 +51,14 @@ class Judged(NamedTuple):
 NOTHING = Judged()
 
 
-class HooksOfTool:
+class HooksOfTool(TableCandidates):
     """The hooks of an event that may be for a tool, in the engine's form.
 
     The globs of each path are one pattern, which most contexts do not match: then no hook with that path is looked at.
     """
 
-    def __init__(self, hooks: Sequence[Hook]) -> None:
-        self.count = len(hooks)
-        self._hooks = hooks
-        self.layers = [LAYERS.index(hook.layer) for hook in hooks]
-        self.always = [hook.always for hook in hooks]
-        self.enforcing = [hook.enforcing for hook in hooks]
+    def __init__(self, hooks: list[AnyHook]) -> None:
+        super().__init__(hooks)
         globs: dict[str, list[str]] = {}
         for hook in hooks:
             for path, patterns in (hook.when or {}).items():
@@ -80,9 +74,8 @@ class HooksOfTool:
     def selects(self, index: int, context: Mapping[str, object]) -> bool:
         """Return whether the hook matches this context."""
         hook, (view, met) = self._hooks[index], self._at(context)
-        return (
-            met >= self._needed[index] and view.mismatch(when=hook.when, unless=hook.unless, claude=hook.claude) is None
-        )
+        claude = getattr(hook, "claude", None)
+        return met >= self._needed[index] and view.mismatch(when=hook.when, unless=hook.unless, claude=claude) is None
 
     def _at(self, context: Mapping[str, object]) -> tuple[ConditionEvaluator, set[str]]:
         """Return a context's evaluator, and the paths at which one of the globs matches."""
@@ -91,10 +84,6 @@ class HooksOfTool:
             met = {path for path, matches in self._paths.items() if any(map(matches, view.texts(path)))}
             self._view = context, view, met
         return self._view[1:]
-
-    def hook(self, index: int) -> Hook:
-        """Return the hook."""
-        return self._hooks[index]
 
 
 class Judge:
@@ -105,7 +94,6 @@ class Judge:
         self._hooks = [hook for hook in ordered if hook.mode != "off" and not hook.background]
         self._project, self._home, self._settings = project, home, settings
         self._kept: dict[tuple[object, ...], HooksOfTool] = {}
-        self._checks: dict[str, Check | None] = {}
         _refuse_changes()
 
     def verdict(self, event: str, data: Mapping[str, object]) -> Judged:
@@ -148,8 +136,8 @@ class Judge:
 
     def outcome(self, hook: Hook, context: Mapping[str, object]) -> Outcome | None:
         """Return what a recipe says of a context, None where it is not judged."""
-        check = self._check(hook)
-        if check is None:
+        functions = FUNCTIONS(str(hook.target)) if is_usual(hook, b"") else None
+        if functions is None:
             return None
         seen = {name: value for name, value in context.items() if name != "payload" or hook.payload}
         environment = HookEnvironment(
@@ -157,7 +145,7 @@ class Judge:
         )
         try:
             with _as_in_a_run(environment.variables(hook, b"")):
-                concerns, function = check
+                concerns, function, _ = functions
                 text = answer(function, {"hook": hook.name, **seen}, dumps) if concerns(context) else None
         except (Exception, SystemExit):  # a wrong option, a bug, or it wants to ask git
             return None
@@ -166,15 +154,6 @@ class Judge:
         outcome = _silent()
         outcome.stdout = (text or "").encode()
         return outcome
-
-    def _check(self, hook: Hook) -> Check | None:
-        target = str(hook.target)
-        if not is_usual(hook, b""):
-            return None
-        if target not in self._checks:
-            functions = functions_of(target)
-            self._checks[target] = functions[:2] if functions is not None else None
-        return self._checks[target]
 
 
 def _silent() -> Outcome:

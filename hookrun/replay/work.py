@@ -129,7 +129,7 @@ def replay(
     packed, whole = pickle.dumps(plan), Report(plan.examples)
     if executor is None:
         for part in parts:
-            whole.merge(replay_range(packed, part) or _gone())
+            whole.merge(replay_range(packed, part))
             on_done(part.end - part.begin)
         return whole
     waiting: dict[Future[Report | None], Range] = {executor.submit(replay_range, packed, each): each for each in parts}
@@ -138,26 +138,17 @@ def replay(
             for future in as_completed(list(waiting)):
                 part = waiting.pop(future)
                 report = future.result()
-                if report is not None:
-                    whole.merge(report)
-                    on_done(part.end - part.begin)
-                elif part.data is None and (data := part.read()) is not None:
+                if report is None and part.data is None and (data := part.read()) is not None:
                     sent = part._replace(data=data)
                     waiting[executor.submit(replay_range, packed, sent)] = sent
-                else:
-                    whole.merge(_gone())
+                    continue
+                whole.merge(report)
+                on_done(part.end - part.begin)
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
     return whole
-
-
-def _gone() -> Report:
-    """Return the report on a file that was changed or removed meanwhile."""
-    report = Report(0)
-    report.unreadable = 1
-    return report
 
 
 @contextmanager

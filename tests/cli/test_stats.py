@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hookrun.cli.printing import percentile
 from hookrun.cli.stats import AllHookStats
-from hookrun.cli.try_command import percentile
 from hookrun.events import (
     AfterInference,
     PostCheckpoint,
