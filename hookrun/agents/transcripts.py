@@ -236,14 +236,11 @@ def _plugin_style(native: str, entry: Entry) -> Json:
     return {**message, "output": {"args": entry.args}}
 
 
-STYLES: dict[str, Callable[[str, Entry], Json]] = {"opencode": _plugin_style}
-
-
 def messages(agent: str, entry: Entry) -> Iterator[tuple[str, Message]]:
     """Yield the messages with which the agent fires an entry, each with hookrun's name of its event."""
     module = load(agent)
     native = {ours: theirs for theirs, ours in reversed(module.EVENTS.items())}
-    style = STYLES.get(agent, _claude_style)
+    style = _plugin_style if agent == "opencode" else _claude_style
     before = "pre_tool_use" if entry.tool else "user_prompt_submit"
     payload = style(native[before], entry)
     yield before, _read(agent, payload, native[before])
