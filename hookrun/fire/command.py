@@ -239,7 +239,7 @@ class ProgramFire:
         """Print the verdict; return the exit status, FAILED if one other than `continue` was not written."""
         chain = self.fire.chain
         data = contexts.answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
-        error = _print_line(dumps(data).encode("ascii") + b"\n")
+        error = write_all(1, dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status
         print_message(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
@@ -285,15 +285,6 @@ class ProgramFire:
             print_message(f"the audit could not be written: {report_bug(failed, self.invocation.home)}")
         for warning in self.invocation.warnings:
             print_message(warning, "warning")
-
-
-def _print_line(line: bytes) -> str | None:
-    """Write a line to stdout and return None, or the error's text."""
-    try:
-        rest = line[os.write(1, line) :]  # usually all at once
-    except OSError:
-        rest = line
-    return write_all(1, rest) if rest else None
 
 
 def _open_standard_streams() -> None:

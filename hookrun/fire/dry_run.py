@@ -20,7 +20,7 @@ from hookrun.trust.approvals import UserDecisions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 # The states of a prediction; with DEPENDS the hook runs if unknown fields match.
@@ -231,21 +231,10 @@ def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> 
 
 def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
     """Return the agents whose name for hookrun's `tool` the matcher matches."""
-    names = _tool_names_of_agents()
-    return list(dict.fromkeys(agent for agent, own, ours in names if ours == tool and _matches(matcher, own)))
-
-
-def _tool_names_of_agents() -> Iterator[tuple[str, str, str]]:
-    """Yield each agent, its own name of a tool, and hookrun's."""
     from hookrun.agents import AGENTS, load  # rarely needed
 
-    for agent in AGENTS:
-        for own, ours in load(agent).TOOLS.items():
-            yield agent, own, ours
-
-
-def _matches(matcher: Sequence[str], name: str) -> bool:
-    return any(glob(pattern, name) for pattern in matcher)
+    names = {agent: [own for own, ours in load(agent).TOOLS.items() if ours == tool] for agent in AGENTS}
+    return [agent for agent, own in names.items() if any(glob(pattern, name) for name in own for pattern in matcher)]
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:

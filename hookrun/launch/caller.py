@@ -216,7 +216,8 @@ def _of(pid: int) -> dict[str, object]:
             os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK,
             os.sched_getparam(pid).sched_priority,
             _read(f"{directory}oom_score_adj"),
-            _io_priority(pid),
+            # what ionice(1) sets, 0 if the system call's number is unknown
+            _system_call()(IOPRIO_GET, IOPRIO_WHO_PROCESS, pid) if IOPRIO_GET is not None else 0,
         ),
     }
 
@@ -227,11 +228,6 @@ def _system_call() -> Callable[[int, int, int], int]:
 
     call: Callable[[int, int, int], int] = ctypes.CDLL(None).syscall
     return call
-
-
-def _io_priority(pid: int) -> int:
-    """Return what ionice(1) sets, 0 if the system call's number is unknown."""
-    return _system_call()(IOPRIO_GET, IOPRIO_WHO_PROCESS, pid) if IOPRIO_GET is not None else 0
 
 
 def _read(path: str) -> bytes:

@@ -10,6 +10,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from hookrun.agents import AGENTS, load
+from hookrun.core.files import remove_if_there
 from hookrun.core.state import make_private_dir
 from hookrun.edit.file_change import FileError
 from hookrun.launch import launcher_file, server_socket
@@ -108,10 +109,7 @@ def answers(path: str) -> bool:
                 return True
         except OSError:
             pass
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+    remove_if_there(path)
     return False
 
 

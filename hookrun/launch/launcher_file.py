@@ -75,17 +75,15 @@ def read(path: str) -> LauncherFile | None:
     """Return the file's settings, None if missing, damaged, or writable by another account."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            status = os.fstat(fd)
+            if status.st_uid != os.geteuid() or status.st_mode != PRIVATE_FILE or status.st_size > MAX_BYTES:
+                return None
+            return parse(os.fsdecode(os.read(fd, MAX_BYTES)))
+        finally:
+            os.close(fd)
     except OSError:
         return None
-    try:
-        status = os.fstat(fd)
-        if status.st_uid != os.geteuid() or status.st_mode != PRIVATE_FILE or status.st_size > MAX_BYTES:
-            return None
-        return parse(os.fsdecode(os.read(fd, MAX_BYTES)))
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
 
 
 def note_change(home: str) -> None:

@@ -50,11 +50,6 @@ def setting(home: str, name: str) -> object:
     return compiled.settings.get(name) if compiled is not None else None
 
 
-def warm_setting(home: str) -> str:
-    """Return the setting `warm` of a home: auto, on or off."""
-    return str(setting(home, "warm") or "auto")
-
-
 def describe(home: str) -> tuple[bool, str]:
     """Return whether a home's server is well, and its state in words, "" if no launcher uses one."""
     found = launcher_file.read(launcher_file.path_in(home))
@@ -65,7 +60,7 @@ def describe(home: str) -> tuple[bool, str]:
         return False, f"{foreign} answers at hookrun's socket and is not its server, so no launcher asks it"
     running = [each.to_json() for each in running_servers(home)]
     texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
-    if warm_setting(home) == "off":
+    if setting(home, "warm") == "off":
         still = f"; still running ({'; '.join(texts)})" if texts else ""
         return True, f"off, by the setting `warm`{still}"
     if running:

@@ -15,6 +15,7 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from hookrun.core.files import remove_if_there
 from hookrun.core.state import CurrentRun, report_bug
 from hookrun.core.text import write_stderr
 from hookrun.launch import caller
@@ -110,10 +111,7 @@ class Server:
             sign_lock(self.lock, home)
             os.rename(temporary, self.path)
         except OSError:
-            try:
-                os.unlink(temporary)
-            except FileNotFoundError:
-                pass
+            remove_if_there(temporary)
             raise
         listener.setblocking(False)  # noqa: FBT003
         self.poll.register(listener, select.POLLIN)

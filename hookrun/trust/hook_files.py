@@ -9,6 +9,7 @@ from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
 from hookrun.config.discovery import CODE_SUFFIXES
 from hookrun.core.globs import glob
+from hookrun.core.model import as_object
 from hookrun.core.state import identity_of
 from hookrun.process.prepare import expand
 
@@ -328,14 +329,12 @@ def within(path: str, root: str) -> bool:
 def _start(path: str) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        try:
+            data = os.read(fd, SHEBANG_LINE)
+        finally:
+            os.close(fd)
     except OSError:
         return b""
-    try:
-        data = os.read(fd, SHEBANG_LINE)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
     return data if data[:2] == b"#!" else b""
 
 
@@ -355,10 +354,9 @@ def _main_of(path: str) -> str | None:
     from hookrun.core.files import read_or_none
 
     try:
-        data = loads((read_or_none(path, 1 << 20) or b"").decode())
-    except (OSError, ValueError):
+        main = as_object(loads((read_or_none(path, 1 << 20) or b"").decode())).get("main")
+    except ValueError:
         return None
-    main = data.get("main") if isinstance(data, dict) else None
     return main if isinstance(main, str) and "\0" not in main else None
 
 
