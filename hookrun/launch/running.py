@@ -17,8 +17,8 @@ from hookrun.launch.server_socket import directory_of, end_server, listening, se
 from hookrun.launch.server_start import lock_path
 
 KILOBYTE = 1024
-# Bytes shown of a command line.
-MAX_COMMAND = 100
+# Bytes shown of a command line, and of the reason why the last server could not start.
+MAX_COMMAND, MAX_FAILURE = 100, 500
 
 
 class RunningServer:
@@ -67,9 +67,8 @@ def describe(home: str) -> tuple[bool, str]:
         return True, f"running ({'; '.join(texts)})"
     if _launchers_are_scripts(home):
         return True, "not used: hookrun was installed without its compiled client, so every run starts Python"
-    failure = last_failure(home)
-    text = f"cannot start: {failure}" if failure is not None else "not running; the next run of an agent starts it"
-    return failure is None, text
+    failure = (read_or_none(lock_path(home), MAX_FAILURE) or b"").decode("utf-8", "backslashreplace").strip()
+    return not failure, f"cannot start: {failure}" if failure else "not running; the next run of an agent starts it"
 
 
 def foreign_server(found: LauncherFile) -> str | None:
@@ -100,23 +99,8 @@ def foreign_server(found: LauncherFile) -> str | None:
 
 def _launchers_are_scripts(home: str) -> bool:
     """Return whether no launcher of a home is the compiled client: only that calls a server."""
-    begins = []
-    for agent in AGENTS:
-        try:
-            with open(launcher_file.path_in(home, agent), "rb") as file:
-                begins.append(file.read(2))
-        except OSError:
-            continue
-    return bool(begins) and set(begins) == {b"#!"}
-
-
-def last_failure(home: str) -> str | None:
-    """Return why the last server could not start, None if it could."""
-    try:
-        with open(lock_path(home), encoding="utf-8", errors="backslashreplace") as file:
-            return file.read(500).strip() or None
-    except OSError:
-        return None
+    begins = {read_or_none(launcher_file.path_in(home, agent), 2) for agent in AGENTS}
+    return begins - {None} == {b"#!"}
 
 
 def _children(pid: int) -> list[int]:

@@ -13,6 +13,7 @@ from stat import S_ISDIR
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from hookrun.core.files import read_or_none
 from hookrun.core.state import STATE_DIR
 
 if TYPE_CHECKING:
@@ -67,12 +68,8 @@ def directory_of(path: str) -> Iterator[str]:
 
 def socket_here(base: str) -> str:
     """Return the socket of this process's control group; without those (macOS), of its limits and priority."""
-    try:
-        with open("/proc/self/cgroup", "rb") as file:
-            shared = file.read()
-    except OSError:
-        shared = _limits()
-    return f"{base}-{fnv1a(shared):016x}.sock"
+    shared = read_or_none("/proc/self/cgroup")
+    return f"{base}-{fnv1a(_limits() if shared is None else shared):016x}.sock"
 
 
 def _limits() -> bytes:
