@@ -143,8 +143,7 @@ class Message:
     @property
     def session_id(self) -> str | None:
         """The ID of the session."""
-        session_id = self.calls[0].fields.get("session_id") if self.calls else None
-        return session_id if isinstance(session_id, str) else None
+        return string_in(self.calls[0].fields, "session_id") if self.calls else None
 
 
 # Timeout in seconds that install gives hookrun; hooks' own timeouts or the deadline end them sooner.

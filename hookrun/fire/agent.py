@@ -47,13 +47,7 @@ DIRECT = ("user_message", "user_message later")
 MARGIN = 0.5
 
 
-def run(
-    name: str,
-    options: FireOptions,
-    usage_error: str,
-    worker: HostWorker | None = None,
-    kind: type[AgentFire] | None = None,
-) -> int:
+def run(name: str, options: FireOptions, usage_error: str, worker: HostWorker | None, kind: type[AgentFire]) -> int:
     """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
     try:
         agent = agents.load(name, by_hand=True)
@@ -64,7 +58,7 @@ def run(
         return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.INSTALL.get("exit_zero_only"):
         agents.end_with_zero()
-    fire = (kind or AgentFire)(agent, options, usage_error, worker)
+    fire = kind(agent, options, usage_error, worker)
     try:
         status = fire.run()
         return options.answered if status == CONTINUE else status
@@ -398,10 +392,7 @@ class AgentFire:
 
     def first_time(self, cause: str) -> bool:
         """Return whether the user has not been notified of a cause in this session."""
-        from hookrun.core.session import mark_notice_shown
-
-        home = self.invocation.home
-        return not home or mark_notice_shown(home, self.message.session_id, cause)
+        return self.invocation.first_time(self.message.session_id, cause)
 
     def _load_settings(self) -> None:
         """Load the config despite an unreadable message or a wrong home, for `on_error`, the guards and the audit."""

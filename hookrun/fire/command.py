@@ -320,11 +320,14 @@ def main(argv: list[str], worker: HostWorker | None = None) -> int:
     except Exception as error:  # no traceback may reach an agent
         error_text = report_bug(error)
     if agent is not None:
+        from hookrun.fire.agent import AgentFire, run
+
+        kind = AgentFire
         if options is not None and options.cold == LOST:
-            from hookrun.fire.lost_run import run
-        else:
-            from hookrun.fire.agent import run
-        return run(agent, options or FireOptions(), error_text, worker)
+            from hookrun.fire.lost_run import LostFire
+
+            kind = LostFire
+        return run(agent, options or FireOptions(), error_text, worker, kind)
     contexts.drain_stdin()
     print_message(error_text)
     return FAILED

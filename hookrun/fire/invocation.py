@@ -140,6 +140,12 @@ class FireInvocation:
         fire = EventFire(self, event)
         return fire, fire.run(fields)
 
+    def first_time(self, session: object, cause: str) -> bool:
+        """Return whether the user has not been notified of a cause in this session."""
+        from hookrun.core.session import mark_notice_shown
+
+        return not self.home or mark_notice_shown(self.home, session if isinstance(session, str) else None, cause)
+
     def project_root(self) -> str:
         """Return the directory of the project's config, else the repository, else the working directory."""
         configured = self.compiled.root if self.compiled is not None else None
@@ -194,6 +200,11 @@ class EventFire:
         self.failed = False
         self.let_through: list[tuple[HookResult, Verdict]] = []
         self.trust: UserDecisions | None = None
+
+    @property
+    def runs(self) -> Sequence[HookResult]:
+        """The runs of its hooks in order."""
+        return self.chain.runs if self.chain is not None else ()
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -317,11 +328,7 @@ class EventFire:
                     chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _first_time(self, cause: str) -> bool:
-        """Return whether the user has not been notified of a cause in this session."""
-        from hookrun.core.session import mark_notice_shown
-
-        session = self.context.get("session_id")
-        return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
+        return self.invocation.first_time(self.context.get("session_id"), cause)
 
     def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
         """Report hooks nested too deeply: for an agent, as a block if the event can be blocked.
@@ -386,8 +393,7 @@ class EventFire:
 
     def decided_by(self, verdict: Verdict) -> list[str]:
         """Return the names of the hooks whose action the verdict has."""
-        runs = self.chain.runs if self.chain is not None else ()
-        return list(dict.fromkeys(run.hook.name for run in runs if run.verdict.action == verdict.action))
+        return list(dict.fromkeys(run.hook.name for run in self.runs if run.verdict.action == verdict.action))
 
     def records(self, verdict: Verdict | None, **more: Any) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, one for the event with `more` fields."""
@@ -397,7 +403,7 @@ class EventFire:
         from hookrun.core import audit
 
         return audit.fire_records(
-            self.chain.runs if self.chain is not None else [],
+            self.runs,
             {**self.context, "proof": invocation.proof},
             message=own_message,
             action=verdict.action if verdict is not None else None,

@@ -112,8 +112,7 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     if cut or fire.failed:
         found = guards(fire, only_guards=not cut)
     elif is_cut(fire.context):  # it names no tool
-        runs = fire.chain.runs if fire.chain is not None else ()
-        judged = [(run.hook.name, run.hook.location()) for run in runs if run.failure is None]
+        judged = [(run.hook.name, run.hook.location()) for run in fire.runs if run.failure is None]
         found = guards(fire, of_any_tool=True, only_guards=True, judged=judged)
         invocation.problems += ["the context names no tool"] if found else []
     else:
