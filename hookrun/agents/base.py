@@ -51,17 +51,14 @@ class NameMap:
 
         If an unknown argument already has the name that a known one is translated to, the known one wins.
         """
-        return _renamed(args, self._arguments.get(name))
+        return _renamed(args, self._arguments.get(name, {}))
 
     def to_native(self, name: str, args: Mapping[str, object]) -> dict[str, object]:
         """Return arguments under hookrun's names as the agent's tool `name` takes them."""
-        table = self._arguments.get(name)
-        return _renamed(args, {ours: theirs for theirs, ours in table.items()} if table else None)
+        return _renamed(args, {ours: theirs for theirs, ours in self._arguments.get(name, {}).items()})
 
 
-def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dict[str, object]:
-    if not table:
-        return dict(args)
+def _renamed(args: Mapping[str, object], table: Mapping[str, str]) -> dict[str, object]:
     renamed = {key: value for key, value in args.items() if key not in table}
     renamed.update({table[key]: value for key, value in args.items() if key in table})
     return renamed

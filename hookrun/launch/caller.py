@@ -15,7 +15,7 @@ from array import array
 from functools import cache
 from struct import Struct, unpack
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,14 +48,13 @@ class ProtocolError(Exception):
     """The other side breaks the protocol."""
 
 
-class RunRequest:
+class RunRequest(NamedTuple):
     """A command line to run, and the client's process state."""
 
-    def __init__(self, argv: list[str], environment: dict[bytes, bytes], umask: int, descriptors: list[int]) -> None:
-        self.argv = argv
-        self.environment = environment
-        self.umask = umask
-        self.descriptors = descriptors
+    argv: list[str]
+    environment: dict[bytes, bytes]
+    umask: int
+    descriptors: list[int]
 
 
 def cold(reason: str) -> bytes:

@@ -13,7 +13,7 @@ from hookrun.core.files import read_or_none
 from hookrun.core.nesting import parent_of
 from hookrun.launch import caller, launcher_file
 from hookrun.launch.launcher_file import LauncherFile
-from hookrun.launch.server_socket import directory_of, end_server, listening, servers, socket_here
+from hookrun.launch.server_socket import directory_of, listening, servers, socket_here
 from hookrun.launch.server_start import lock_path
 
 KILOBYTE = 1024
@@ -21,27 +21,16 @@ KILOBYTE = 1024
 MAX_COMMAND, MAX_FAILURE = 100, 500
 
 
-class RunningServer:
-    """A server that holds the lock of a socket of the home."""
+def running_servers(home: str) -> list[dict[str, object]]:
+    """Return the servers of a home, one for each version and control group, as JSON.
 
-    def __init__(self, path: str, pid: int) -> None:
-        self.path = path
-        self.pid = pid
-
-    def to_json(self) -> dict[str, object]:
-        """Return its process id, socket, workers, and memory in bytes, shared parts counted once."""
-        workers = _children(self.pid)
-        memory = sum(map(_memory, (self.pid, *workers)))
-        return {"pid": self.pid, "socket": self.path, "workers": len(workers), "memory": memory}
-
-    def stop(self) -> bool:
-        """End it; return whether it ended in time."""
-        return end_server(self.path, self.pid)
-
-
-def running_servers(home: str) -> list[RunningServer]:
-    """Return the servers of a home: one for each version and control group."""
-    return [RunningServer(path, pid) for path, pid in servers(home)]
+    Each has its process id, socket, number of workers, and memory in bytes, shared parts counted once.
+    """
+    found = [(path, pid, _children(pid)) for path, pid in servers(home)]
+    return [
+        {"pid": pid, "socket": path, "workers": len(workers), "memory": sum(map(_memory, (pid, *workers)))}
+        for path, pid, workers in found
+    ]
 
 
 def setting(home: str, name: str) -> object:
@@ -58,7 +47,7 @@ def describe(home: str) -> tuple[bool, str]:
     foreign = foreign_server(found)
     if foreign is not None:
         return False, f"{foreign} answers at hookrun's socket and is not its server, so no launcher asks it"
-    running = [each.to_json() for each in running_servers(home)]
+    running = running_servers(home)
     texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
     if setting(home, "warm") == "off":
         still = f"; still running ({'; '.join(texts)})" if texts else ""

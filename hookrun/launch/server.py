@@ -12,6 +12,7 @@ import signal
 import socket
 import stat
 from collections import deque
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -273,13 +274,8 @@ class Server:
         return True
 
     def _sockets(self) -> Iterator[socket.socket]:
-        for each in (self.listener, *(seat.control for seat in self.seats.values())):
-            if each is not None:
-                yield each
-        yield from self.waiting
-        for seat in self.seats.values():
-            if seat.connection is not None:
-                yield seat.connection
+        of_seats = (each for seat in self.seats.values() for each in (seat.control, seat.connection))
+        return (each for each in (self.listener, *self.waiting, *of_seats) if each is not None)
 
     def _accepted(self, listener: socket.socket) -> Iterator[socket.socket]:
         """Yield the connections that wait at the socket."""
@@ -340,10 +336,8 @@ class Server:
 
 
 def _say(connection: socket.socket, words: bytes) -> None:
-    try:
+    with suppress(OSError):  # gone: the worker sees that, too
         connection.send(words, socket.MSG_DONTWAIT)
-    except OSError:  # gone: the worker sees that, too
-        pass
 
 
 def _become_worker(control: socket.socket, watch: CallWatch, others: list[socket.socket]) -> None:

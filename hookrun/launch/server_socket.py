@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from stat import S_ISDIR
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -184,10 +184,8 @@ def sweep(directory: str) -> None:
         except OSError:  # no file of ours
             continue
         if fd is not None:
-            try:
+            with suppress(OSError):  # none there, or a directory
                 os.unlink(path)
-            except OSError:  # none there, or a directory
-                pass
             release_lock(path, fd)
 
 
