@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 
 from hookrun.core.conditions import ConditionEvaluator, resolve_path, tool_names
@@ -17,11 +18,6 @@ from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 from hookrun.process.spawn import exec_failure, interpreter_of
 from hookrun.trust.approvals import UserDecisions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
 
 # The states of a prediction; with DEPENDS the hook runs if unknown fields match.
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"

@@ -12,13 +12,11 @@ import os
 import socket
 import sys
 from array import array
+from collections.abc import Callable
 from functools import cache
 from struct import Struct, unpack
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import NamedTuple
 
 MAGIC = b"HKR3"
 # The magic word and the length of what follows.

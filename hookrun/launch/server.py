@@ -12,22 +12,18 @@ import signal
 import socket
 import stat
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from hookrun.core.files import remove_if_there
 from hookrun.core.state import CurrentRun, report_bug
 from hookrun.core.text import write_stderr
 from hookrun.launch import caller
 from hookrun.launch.server_socket import directory_of, release_lock, sign_lock
+from hookrun.launch.watched_package import WatchedPackage
 from hookrun.launch.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, CallWatch, Worker
 from hookrun.process.runner import catch_signals, release_signals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.launch.watched_package import WatchedPackage
 
 # Runs at once: a caller beyond them runs cold.
 MAX_WORKERS = 64

@@ -8,16 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_ISDIR
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
 from hookrun.core.files import read_or_none
 from hookrun.core.state import STATE_DIR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # The version of the protocol between clients and server.
 PROTOCOL = 1
