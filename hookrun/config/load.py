@@ -176,9 +176,8 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
 
 
 def _directory(path: str, cwd: str | None) -> str:
-    directory = path.rpartition("/")[0] or ("/" if path.startswith("/") else "")
-    if claude_settings.is_settings(path):
-        directory = claude_settings.project_of(path)
+    is_claudes = claude_settings.is_settings(path)
+    directory = claude_settings.project_of(path) if is_claudes else os.path.dirname(path)
     return directory if directory.startswith("/") else os.path.normpath(f"{cwd or '.'}/{directory}")
 
 

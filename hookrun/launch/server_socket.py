@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from glob import glob
 from stat import S_ISDIR
 from time import monotonic, sleep
 
@@ -101,16 +102,8 @@ def is_private(directory: str) -> bool:
 
 def package_files() -> list[str]:
     """Return the modules of this package, sorted."""
-    found: list[str] = []
-    directories = [os.path.dirname(os.path.dirname(__file__))]
-    for directory in directories:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    found.append(entry.path)
-                elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
-                    directories.append(entry.path)
-    return sorted(found)
+    below = os.walk(os.path.dirname(os.path.dirname(__file__)))
+    return sorted(f"{directory}/{name}" for directory, _, names in below for name in names if name.endswith(".py"))
 
 
 def package_identity() -> list[str]:
@@ -187,11 +180,7 @@ def sweep(directory: str) -> None:
 
 
 def _sockets_with_locks(directory: str) -> list[str]:
-    try:
-        names = os.listdir(directory)
-    except OSError:
-        return []
-    return sorted(f"{directory}/{name.removesuffix('.lock')}" for name in names if name.endswith(LOCK))
+    return sorted(f"{directory}/{name.removesuffix('.lock')}" for name in glob(f"*{LOCK}", root_dir=directory))
 
 
 def listening(path: str) -> tuple[int, str] | None:
