@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from hookrun.agents import load
@@ -188,10 +188,8 @@ def _call(format_: Format, now: Json, parts: Json) -> Entry | None:
     if "command" in parts:
         args = {"command": parts["command"]}
     elif isinstance(args, str):
-        try:
+        with suppress(ValueError):
             args = json.loads(args)
-        except ValueError:
-            pass
     if not isinstance(tool, str) or tool in format_.unseen:
         return None
     if isinstance(args, dict) and tool in format_.tools:

@@ -43,7 +43,6 @@ from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.gate import with_end
 from hookrun.core.model import AnyHook, Hook, HookResult, Outcome, Verdict, as_object
 from hookrun.core.text import diff
-from hookrun.fire.command import REFUSED
 from hookrun.fire.dry_run import is_unapproved, runs_here
 from hookrun.fire.explanation import (
     before_and_after,
@@ -53,7 +52,7 @@ from hookrun.fire.explanation import (
     unapproved,
     was_started,
 )
-from hookrun.fire.invocation import EventFire, FireInvocation
+from hookrun.fire.invocation import REFUSED, EventFire, FireInvocation
 from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"

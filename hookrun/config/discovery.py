@@ -244,13 +244,6 @@ def _record(home: str, root: str) -> str:
     return f"{home}{GUARDS}{root}/guards.json"
 
 
-def find_user_layer(home: str) -> ConfigFiles:
-    """Return the files of a home's user layer only."""
-    found = ConfigFiles(None, home)
-    _add_layer(found, "user", home + CONFIG_DIR)
-    return found
-
-
 def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:
     for name in LAYER_FILES:
         found.add(layer, f"{directory}/{name}")

@@ -23,7 +23,7 @@ from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, line_home, named_home, report_bug
 from hookrun.core.text import one_line, print_for_agent, quote, write_all, write_stderr
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.fire.invocation import CONTINUE, FAILED, REFUSED, EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from hookrun.fire.command import FireOptions
     from hookrun.fire.invocation import HostWorker
     from hookrun.fire.unread import PartialMessage
-
-# A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey stderr,
-# and one takes any other status for a refusal.
-# Exit statuses. REFUSED: a refusal could not be written to stdout.
-CONTINUE, FAILED, REFUSED = 0, 1, 2
 
 # What a response must be able to express for its text to reach the user without the model.
 DIRECT = ("user_message", "user_message later")
@@ -293,6 +288,8 @@ class AgentFire:
         answer, stdout = self._render()
         error = write_all(1, stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
+        # A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey
+        # stderr, and one takes any other status for a refusal.
         status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")

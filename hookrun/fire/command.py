@@ -14,16 +14,13 @@ from hookrun.core.fastjson import dumps
 from hookrun.core.model import PRECEDENCE, Verdict
 from hookrun.core.state import CurrentRun, NoHomeError, home_directory, named_home, report_bug
 from hookrun.core.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.fire.invocation import CONTINUE, FAILED, REFUSED, EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.fire.invocation import HostWorker
-
-# Exit statuses: the action may continue; hookrun failed; the action is denied.
-CONTINUE, FAILED, REFUSED = 0, 1, 2
 
 # Characters of a line with agents' names in it.
 MAX_AGENTS = 56

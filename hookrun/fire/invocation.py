@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun.config.discovery import find, find_user_layer, load_cached
+from hookrun.config.discovery import find, load_cached
 from hookrun.core import context as contexts, state
 from hookrun.core.events import GATES, can_refuse
 from hookrun.core.model import Interrupted, Verdict
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
         def answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
             """Have the launcher answer so if this process ends without an answer."""
+
+
+# Exit statuses: the action may continue; hookrun failed; the action is denied.
+CONTINUE, FAILED, REFUSED = 0, 1, 2
 
 
 class FireError(UserError):
@@ -101,7 +105,9 @@ class FireInvocation:
 
     def load_user_layer(self) -> None:
         """Load the user layer only."""
-        self._compile(find_user_layer(self.home))
+        found = find(None, self.home)
+        found.files = [each for each in found.files if each[0] == "user"]
+        self._compile(found)
 
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
