@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.core.context import FIELDS as CONTEXT_FIELDS
 from hookrun.core.events import EVENTS, REPLACEABLE
 from hookrun.core.fastjson import dumps
@@ -238,6 +240,11 @@ def fields_of(
             fields[name] = None
     fields["agent"], fields["agent_event"], fields["payload"] = agent, event, payload
     return fields
+
+
+def administrators(linux: str, mac: str) -> str:
+    """Return the directory of the administrator's settings on this system, for its names on each."""
+    return f"/Library/Application Support/{mac}" if platform == "darwin" else f"/etc/{linux}"
 
 
 # Why hooks do not get the arguments of a call.

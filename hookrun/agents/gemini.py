@@ -5,10 +5,8 @@ Source: what the CLI (0.61.0) sent and did with each answer, measured against a 
 
 from __future__ import annotations
 
-from sys import platform
-
 from hookrun.agents import formats
-from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
+from hookrun.agents.base import FIELDS, NameMap, administrators, content_text, read_claude_style, text_of
 from hookrun.agents.formats import Reply, ResponseFormat, all_in_reason, join_paragraphs, output_as_reason
 
 TYPE_CHECKING = False
@@ -162,9 +160,6 @@ HOOKS: HookForm = {
     "plain": "user",
 }
 
-# The directory of the administrator's settings, on Linux and macOS.
-MANAGED = ("/etc/gemini-cli", "/Library/Application Support/GeminiCli")
-
 INSTALL: InstallSpec = {
     "program": "gemini",
     "processes": ("/@google/gemini-cli",),
@@ -183,7 +178,7 @@ INSTALL: InstallSpec = {
     "shell_lines": {".gemini/commands/**/*.toml": r"!\{([^}]+)\}"},
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
-    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
+    "managed_hooks": f"{administrators('gemini-cli', 'GeminiCli')}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

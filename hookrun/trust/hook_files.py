@@ -340,12 +340,9 @@ def _start(path: str) -> bytes:
 
 def text_of_script(path: str) -> str:
     """Return the beginning of a text file, "" for any other."""
-    from hookrun.core.files import read_regular  # only after a change
+    from hookrun.core.files import read_or_none  # only after a change
 
-    try:
-        data = read_regular(path, LARGEST_SCRIPT)
-    except (OSError, ValueError):
-        return ""
+    data = read_or_none(path, LARGEST_SCRIPT) or b""
     return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
 
 
@@ -383,16 +380,11 @@ def _unchecked(directory: str, part: str) -> Iterator[str]:
         names = sorted(os.listdir(f"{directory}/__pycache__"))
     except (OSError, ValueError):
         return
-    for name in names:
-        if name.startswith(part + ".") and _flags(path := f"{directory}/__pycache__/{name}") == UNCHECKED:
+    for path in (f"{directory}/__pycache__/{name}" for name in names if name.startswith(part + ".")):
+        from hookrun.core.files import read_or_none  # as above
+
+        if int.from_bytes((read_or_none(path, 8) or b"")[4:8], "little") == UNCHECKED:
             yield path
-
-
-def _flags(path: str) -> int | None:
-    from hookrun.core.files import read_or_none  # as above
-
-    data = read_or_none(path, 8)
-    return None if data is None else int.from_bytes(data[4:8], "little")
 
 
 def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[str]:
