@@ -15,6 +15,7 @@ from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hookrun.agents.formats import Json
     from hookrun.agents.types import InstallSpec
 
 NAME = "opencode"
@@ -124,9 +125,7 @@ def read(payload: dict[str, object], event: str, agent: str = NAME, names: base.
     return message
 
 
-def _take_session(
-    fields: dict[str, object], payload: dict[str, object], data: dict[str, object], properties: dict[str, object]
-) -> None:
+def _take_session(fields: Json, payload: Json, data: Json, properties: Json) -> None:
     info = as_object(properties.get("info"))
     session = data.get("sessionID") or properties.get("sessionID") or info.get("id")
     parent = base.string_in(payload, "parent")
@@ -137,13 +136,7 @@ def _take_session(
     fields["working_dir"] = base.string_in(payload, "directory")
 
 
-def _take_texts(
-    call: base.CanonicalCall,
-    payload: dict[str, object],
-    output: dict[str, object],
-    properties: dict[str, object],
-    names: base.NameMap,
-) -> None:
+def _take_texts(call: base.CanonicalCall, payload: Json, output: Json, properties: Json, names: base.NameMap) -> None:
     """Add the fields of events without a tool."""
     fields, event = call.fields, call.event
     if event == "user_prompt_submit":

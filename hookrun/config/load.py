@@ -266,9 +266,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
         declarations.settings["claude_env"] = from_above
 
 
-def _check_entries(
-    file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: dict[str, dict[str, str]]
-) -> None:
+def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: claude_files.ByLayer) -> None:
     """Validate a file's entries. The scope has the events of this layer and those above.
 
     `variables` are those that Claude Code's settings give to hooks, by layer.
