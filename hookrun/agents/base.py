@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import platform
+
 from hookrun.core.context import FIELDS as CONTEXT_FIELDS
 from hookrun.core.events import EVENTS, REPLACEABLE
 from hookrun.core.fastjson import dumps
@@ -51,17 +53,14 @@ class NameMap:
 
         If an unknown argument already has the name that a known one is translated to, the known one wins.
         """
-        return _renamed(args, self._arguments.get(name))
+        return _renamed(args, self._arguments.get(name, {}))
 
     def to_native(self, name: str, args: Mapping[str, object]) -> dict[str, object]:
         """Return arguments under hookrun's names as the agent's tool `name` takes them."""
-        table = self._arguments.get(name)
-        return _renamed(args, {ours: theirs for theirs, ours in table.items()} if table else None)
+        return _renamed(args, {ours: theirs for theirs, ours in self._arguments.get(name, {}).items()})
 
 
-def _renamed(args: Mapping[str, object], table: Mapping[str, str] | None) -> dict[str, object]:
-    if not table:
-        return dict(args)
+def _renamed(args: Mapping[str, object], table: Mapping[str, str]) -> dict[str, object]:
     renamed = {key: value for key, value in args.items() if key not in table}
     renamed.update({table[key]: value for key, value in args.items() if key in table})
     return renamed
@@ -143,8 +142,7 @@ class Message:
     @property
     def session_id(self) -> str | None:
         """The ID of the session."""
-        session_id = self.calls[0].fields.get("session_id") if self.calls else None
-        return session_id if isinstance(session_id, str) else None
+        return string_in(self.calls[0].fields, "session_id") if self.calls else None
 
 
 # Timeout in seconds that install gives hookrun; hooks' own timeouts or the deadline end them sooner.
@@ -242,6 +240,11 @@ def fields_of(
             fields[name] = None
     fields["agent"], fields["agent_event"], fields["payload"] = agent, event, payload
     return fields
+
+
+def administrators(linux: str, mac: str) -> str:
+    """Return the directory of the administrator's settings on this system, for its names on each."""
+    return f"/Library/Application Support/{mac}" if platform == "darwin" else f"/etc/{linux}"
 
 
 # Why hooks do not get the arguments of a call.

@@ -271,21 +271,17 @@ def take_unknown_tool(message: Message, payload: Mapping[str, object]) -> tuple[
 
     Return the caller, or None for a newer Claude Code, and a notice for the user, if any.
     """
-    tool = str(message.tool)
+    tool, text = str(message.tool), None
     if tool in MORE_TOOLS["claude"] or tool in LEGACY_TOOLS:
         return None, None
-    if known_tools.is_mcp(tool):
-        return _fired_by_unknown(message), None
-    ours = known_tools.name_tool(message, {})
-    if ours is None:
-        return None, None
-    is_claude = "/.claude/" in str(payload.get("transcript_path"))
-    who = "Claude Code has a tool" if is_claude else "an agent runs the hooks in Claude Code's settings, with a tool"
-    text = f"{who} that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
-    return None if is_claude else _fired_by_unknown(message), text
-
-
-def _fired_by_unknown(message: Message) -> Caller:
+    if not known_tools.is_mcp(tool):
+        if (ours := known_tools.name_tool(message, {})) is None:
+            return None, None
+        is_claude = "/.claude/" in str(payload.get("transcript_path"))
+        who = "Claude Code has" if is_claude else "an agent runs the hooks in Claude Code's settings, with"
+        text = f"{who} a tool that hookrun does not know: judging by its arguments, `{tool}` is treated as `{ours}`"
+        if is_claude:
+            return None, text
     for call in message.calls:
         call.fields["agent"] = UNKNOWN.NAME
-    return UNKNOWN
+    return UNKNOWN, text

@@ -213,9 +213,8 @@ def _take_result(call: base.CanonicalCall, output: object, error: object) -> Non
         output = [output]
     parts = output if isinstance(output, list) and all(isinstance(part, dict) for part in output) else None
     failed = error is not None or any(part.get("success") is False for part in parts or ())
-    text = "\n".join(base.text_of(part.get("result", part)) for part in parts or ())
-    if parts is None:
-        text = base.text_of(output)
+    texts = [base.text_of(output)] if parts is None else [base.text_of(part.get("result", part)) for part in parts]
+    text = "\n".join(texts)
     if not failed:
         call.fields["tool_result_output"] = text
         return

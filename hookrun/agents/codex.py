@@ -29,21 +29,23 @@ NAME = "codex"
 DISPLAY_NAME = "Codex CLI"
 UNMEASURED = ("SubagentStart", "SubagentStop", "PreCompact", "PostCompact")
 
-EVENTS = {
-    "SessionStart": "session_start",
-    "SessionEnd": "session_end",
-    "UserPromptSubmit": "user_prompt_submit",
-    "PreModelRequest": "before_inference",
-    "PostModelRequest": "after_inference",
-    "PreToolUse": "pre_tool_use",
-    "PermissionRequest": "permission_request",
-    "PostToolUse": "post_tool_use",
-    "PreCompact": "pre_compact",
-    "PostCompact": "post_compact",
-    "SubagentStart": "subagent_start",
-    "SubagentStop": "subagent_stop",
-    "Stop": "stop",
+# An event -> hookrun's, and what the response can express, if there is one.
+SENT = {
+    "SessionStart": ("session_start", "context, user_message"),
+    "SessionEnd": ("session_end", ""),
+    "UserPromptSubmit": ("user_prompt_submit", "block, context, user_message"),
+    "PreModelRequest": ("before_inference", ""),
+    "PostModelRequest": ("after_inference", ""),
+    "PreToolUse": ("pre_tool_use", "modify, block, context, user_message"),
+    "PermissionRequest": ("permission_request", "allow, ask, block, user_message"),
+    "PostToolUse": ("post_tool_use", "block, output, context, user_message"),
+    "PreCompact": ("pre_compact", "user_message"),
+    "PostCompact": ("post_compact", "user_message"),
+    "SubagentStart": ("subagent_start", "context, user_message"),
+    "SubagentStop": ("subagent_stop", "block, user_message"),
+    "Stop": ("stop", "block, user_message"),
 }
+EVENTS = {native: event for native, (event, _) in SENT.items()}
 SYNTHESIZED_FROM = {"file_changed": ("PostToolUse",)}
 
 # It reports every shell as `Bash`; `exec_command` is the model's name of it.
@@ -92,23 +94,9 @@ def _render_pre_tool(reply: Reply, message: Message) -> Json:
     return render_pre_tool(reply, message)
 
 
-RESPONSE_FORMATS = claude_formats(
-    {
-        "SessionStart": "context, user_message",
-        "UserPromptSubmit": "block, context, user_message",
-        "PreToolUse": "modify, block, context, user_message",
-        "PermissionRequest": "allow, ask, block, user_message",
-        "SubagentStart": "context, user_message",
-        "SubagentStop": "block, user_message",
-        "Stop": "block, user_message",
-        "PreCompact": "user_message",
-        "PostCompact": "user_message",
-    },
-    PreToolUse=_render_pre_tool,
-)
-RESPONSE_FORMATS["PostToolUse"] = ResponseFormat(
-    "block, output, context, user_message", *output_as_reason(render_post_tool)
-)
+ABLE = {native: able for native, (_, able) in SENT.items() if able}
+RESPONSE_FORMATS = claude_formats(ABLE, PreToolUse=_render_pre_tool)
+RESPONSE_FORMATS["PostToolUse"] = ResponseFormat(ABLE["PostToolUse"], *output_as_reason(render_post_tool))
 
 
 def _dropped_if(data: object, has_bom: bool) -> Iterable[tuple[tuple[str | int, ...], str]]:  # noqa: FBT001  # see InstallSpec

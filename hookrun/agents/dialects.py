@@ -51,15 +51,13 @@ class Dialect:
         self.form: HookForm = self._agent.HOOKS
         self.install = self._agent.INSTALL
         self.variables = self._agent.PROJECT_ENV_VARS
-        self.events = {**self._agent.EVENTS, **{name: event for name, (event, _) in self._narrow().items()}}
+        self._narrow = self.form.get("narrow", {})
+        self.events = {**self._agent.EVENTS, **{name: event for name, (event, _) in self._narrow.items()}}
         self.tools: dict[str, tuple[str, ...]] = {
             **{name: (name,) for name in known_tools.MORE_TOOLS.get(name, ())},
             **{name: (ours,) for name, ours in self._agent.TOOLS.items()},
             **self.form.get("tools", {}),
         }
-
-    def _narrow(self) -> Mapping[str, tuple[str, str]]:
-        return self.form.get("narrow", {})
 
     def claudes_event(self, native: str) -> str:
         """Return Claude Code's name of one of the agent's events, by whose rules it is read."""
@@ -85,7 +83,7 @@ class Dialect:
         `grouped`: the handler is in a group, as in Claude Code's form.
         """
         event = self.claudes_event(native)
-        _, only = self._narrow().get(native, ("", ""))
+        _, only = self._narrow.get(native, ("", ""))
         found: dict[str, object] = {"agent": self.name, "native": native, "event": event}
         if matcher is not None:
             found["matcher"] = matcher

@@ -5,10 +5,8 @@ Source: what the CLI (0.61.0) sent and did with each answer, measured against a 
 
 from __future__ import annotations
 
-from sys import platform
-
 from hookrun.agents import formats
-from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style, text_of
+from hookrun.agents.base import FIELDS, NameMap, administrators, content_text, read_claude_style, text_of
 from hookrun.agents.formats import Reply, ResponseFormat, all_in_reason, join_paragraphs, output_as_reason
 
 TYPE_CHECKING = False
@@ -22,18 +20,20 @@ if TYPE_CHECKING:
 NAME = "gemini"
 DISPLAY_NAME = "Gemini CLI"
 
-EVENTS = {
-    "SessionStart": "session_start",
-    "SessionEnd": "session_end",
-    "BeforeAgent": "user_prompt_submit",
-    "AfterAgent": "stop",
-    "BeforeModel": "before_inference",
-    "AfterModel": "after_inference",
-    "BeforeTool": "pre_tool_use",
-    "AfterTool": "post_tool_use",
-    "PreCompress": "pre_compact",
-    "Notification": "notification",
+# An event -> hookrun's, and what the response can express, if there is one.
+SENT = {
+    "SessionStart": ("session_start", "context, user_message"),
+    "SessionEnd": ("session_end", "user_message"),
+    "BeforeAgent": ("user_prompt_submit", "block, stop, context, user_message"),
+    "AfterAgent": ("stop", "block, stop, user_message"),
+    "BeforeModel": ("before_inference", ""),
+    "AfterModel": ("after_inference", ""),
+    "BeforeTool": ("pre_tool_use", "modify, block, stop, context later, user_message"),
+    "AfterTool": ("post_tool_use", "block, stop, output, context, user_message"),
+    "PreCompress": ("pre_compact", "user_message"),
+    "Notification": ("notification", "user_message"),
 }
+EVENTS = {native: event for native, (event, _) in SENT.items()}
 SYNTHESIZED_FROM = {"post_tool_failure": ("AfterTool",), "file_changed": ("AfterTool",)}
 
 TOOLS = {
@@ -116,6 +116,8 @@ def _read_shell_result(call: CanonicalCall) -> None:
 
 
 def _answer(reply: Reply, message: Message) -> Json:
+    if reply.action == "block" and message.native == "BeforeTool":  # there its terminal does not show the reason
+        reply = Reply("block", reply.reason, user_message=join_paragraphs(reply.reason, reply.user_message))
     top: Json = {}
     if reply.action == "block":
         top = {"decision": "deny", "reason": reply.reason}
@@ -125,25 +127,8 @@ def _answer(reply: Reply, message: Message) -> Json:
     return formats.with_system_message(reply, {**top, **formats.hook_specific_output(message, fields)})
 
 
-def _before_tool(reply: Reply, message: Message) -> Json:
-    # Its terminal does not show a block's reason.
-    if reply.action == "block":
-        reply = Reply("block", reply.reason, user_message=join_paragraphs(reply.reason, reply.user_message))
-    return _answer(reply, message)
-
-
-RESPONSE_FORMATS = {
-    "SessionStart": ResponseFormat("context, user_message", _answer),
-    "SessionEnd": ResponseFormat("user_message", _answer),
-    "BeforeAgent": ResponseFormat("block, stop, context, user_message", _answer),
-    "AfterAgent": ResponseFormat("block, stop, user_message", _answer),
-    "BeforeTool": ResponseFormat("modify, block, stop, context later, user_message", _before_tool),
-    "AfterTool": ResponseFormat(
-        "block, stop, output, context, user_message", *output_as_reason(all_in_reason(_answer))
-    ),
-    "PreCompress": ResponseFormat("user_message", _answer),
-    "Notification": ResponseFormat("user_message", _answer),
-}
+RESPONSE_FORMATS = {native: ResponseFormat(able, _answer) for native, (_, able) in SENT.items() if able}
+RESPONSE_FORMATS["AfterTool"] = ResponseFormat(SENT["AfterTool"][1], *output_as_reason(all_in_reason(_answer)))
 
 
 def _own_message(message: Json, context: Mapping[str, object]) -> Json:
@@ -175,9 +160,6 @@ HOOKS: HookForm = {
     "plain": "user",
 }
 
-# The directory of the administrator's settings, on Linux and macOS.
-MANAGED = ("/etc/gemini-cli", "/Library/Application Support/GeminiCli")
-
 INSTALL: InstallSpec = {
     "program": "gemini",
     "processes": ("/@google/gemini-cli",),
@@ -196,7 +178,7 @@ INSTALL: InstallSpec = {
     "shell_lines": {".gemini/commands/**/*.toml": r"!\{([^}]+)\}"},
     "settings": ("/etc/gemini-cli/settings.json", ".gemini/settings.json", "{directory}/settings.json"),
     "off": {"hooksConfig.enabled": False, "hooksConfig.disabled": "hookrun"},
-    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
+    "managed_hooks": f"{administrators('gemini-cli', 'GeminiCli')}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from hookrun.agents.base import Message
 from hookrun.agents.formats import Reply
 from hookrun.agents.reply import degrade
+from hookrun.agents.types import Agent
 from hookrun.core.events import WITH_OUTPUT
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from hookrun.agents.types import Agent
 
 # What a hook's decision is worth in an agent -> what that means.
 ENFORCED, BEST_EFFORT, TOLD_ONLY, CANNOT = "enforced", "best effort", "told only", "cannot"

@@ -303,7 +303,7 @@ def name_tool(message: Message, tools: Mapping[str, str]) -> str | None:
         items = _items(args)
         calls = []
         for item in items or [args]:
-            ours, table = _tool_and_arguments(tool, item, tools.get(tool, OWN_TOOLS.get(tool)))
+            ours, table = tool_by_arguments(tool, item, tools.get(tool, OWN_TOOLS.get(tool)))
             if ours is None:
                 return None
             names = NameMap(None, {tool: table})
@@ -342,8 +342,8 @@ def is_mcp(tool: str) -> bool:
     return "__" in tool or tool.lower().startswith(("mcp_", "mcp:"))
 
 
-def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[str | None, dict[str, str]]:
-    """Return hookrun's names of a tool (`known`, if given) and of its arguments that differ."""
+def tool_by_arguments(tool: str, args: Arguments, known: str | None = None) -> tuple[str | None, dict[str, str]]:
+    """Return hookrun's names of a tool (`known`, else by its arguments; None if unclear), and of those that differ."""
     table = _table(args)
     named = NameMap(None, {tool: table}).arguments(tool, args)
     ours = known or _by_arguments(tool, named)
@@ -351,11 +351,6 @@ def _tool_and_arguments(tool: str, args: Arguments, known: str | None) -> tuple[
         new = next((theirs for theirs, name in table.items() if name == "new_string"), "new_string")
         return "write", {**table, new: "content"}
     return ours, table
-
-
-def tool_by_arguments(tool: str, args: Arguments) -> tuple[str | None, dict[str, str]]:
-    """Return hookrun's name for a tool in no table by its arguments, None if unclear, and of those that differ."""
-    return _tool_and_arguments(tool, args, None)
 
 
 def _table(args: Arguments) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hookrun.core.fastjson import loads
 from hookrun.core.files import read_or_none
+from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,11 +78,9 @@ def _known(tool: str, form: McpForm, place: str, directory: str) -> list[str]:
 def _servers(path: str, key: str) -> list[str]:
     """Return the servers' names in a settings file, none if it is unreadable (with comments)."""
     try:
-        found = loads((read_or_none(path) or b"").decode())
+        return list(as_object(as_object(loads((read_or_none(path) or b"").decode())).get(key)))
     except ValueError:
         return []
-    servers = found.get(key) if isinstance(found, dict) else None
-    return list(servers) if isinstance(servers, dict) else []
 
 
 def _readings(tool: str, form: McpForm) -> Iterator[str]:

@@ -15,25 +15,29 @@ from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hookrun.agents.formats import Json
     from hookrun.agents.types import InstallSpec
 
 NAME = "opencode"
 DISPLAY_NAME = "OpenCode"
 
-EVENTS = {
-    "session.created": "session_start",
-    "session.deleted": "session_end",
-    "session.idle": "stop",
-    "session.error": "error",
-    "session.compacted": "post_compact",
-    "experimental.session.compacting": "pre_compact",
-    "experimental.text.complete": "assistant_response",
-    "chat.message": "user_prompt_submit",
-    "tool.execute.before": "pre_tool_use",
-    "tool.execute.after": "post_tool_use",
-    "permission.asked": "permission_request",
-    "file.edited": "file_changed",
+# An event of plugins -> hookrun's, and what the response can express, if there is one.
+SENT = {
+    "session.created": ("session_start", "context, user_message"),
+    "session.deleted": ("session_end", ""),
+    "session.idle": ("stop", "block, user_message"),
+    "session.error": ("error", "user_message"),
+    "session.compacted": ("post_compact", "user_message"),
+    "experimental.session.compacting": ("pre_compact", "context, user_message"),
+    "experimental.text.complete": ("assistant_response", "user_message"),
+    "chat.message": ("user_prompt_submit", "block, prompt, context, user_message"),
+    "tool.execute.before": ("pre_tool_use", "modify, block, context, user_message"),
+    "tool.execute.after": ("post_tool_use", "output, context, user_message"),
+    "permission.asked": ("permission_request", "user_message"),
+    "file.edited": ("file_changed", ""),
 }
+EVENTS = {native: event for native, (event, _) in SENT.items()}
+RESPONSE_FORMATS = {native: ResponseFormat(able, answer) for native, (_, able) in SENT.items() if able}
 OF_A_SUBAGENT = {"session.created": "subagent_start", "session.idle": "subagent_stop"}
 SYNTHESIZED_FROM = {
     "file_changed": ("tool.execute.after",),
@@ -121,9 +125,7 @@ def read(payload: dict[str, object], event: str, agent: str = NAME, names: base.
     return message
 
 
-def _take_session(
-    fields: dict[str, object], payload: dict[str, object], data: dict[str, object], properties: dict[str, object]
-) -> None:
+def _take_session(fields: Json, payload: Json, data: Json, properties: Json) -> None:
     info = as_object(properties.get("info"))
     session = data.get("sessionID") or properties.get("sessionID") or info.get("id")
     parent = base.string_in(payload, "parent")
@@ -134,13 +136,7 @@ def _take_session(
     fields["working_dir"] = base.string_in(payload, "directory")
 
 
-def _take_texts(
-    call: base.CanonicalCall,
-    payload: dict[str, object],
-    output: dict[str, object],
-    properties: dict[str, object],
-    names: base.NameMap,
-) -> None:
+def _take_texts(call: base.CanonicalCall, payload: Json, output: Json, properties: Json, names: base.NameMap) -> None:
     """Add the fields of events without a tool."""
     fields, event = call.fields, call.event
     if event == "user_prompt_submit":
@@ -160,19 +156,6 @@ def _take_texts(
         base.tool_message(event, call, names, tool, as_object(properties.get("metadata")))
         fields["tool_use_id"] = as_object(properties.get("tool")).get("callID")
 
-
-RESPONSE_FORMATS = {
-    "session.created": ResponseFormat("context, user_message", answer),
-    "session.idle": ResponseFormat("block, user_message", answer),
-    "session.error": ResponseFormat("user_message", answer),
-    "session.compacted": ResponseFormat("user_message", answer),
-    "experimental.session.compacting": ResponseFormat("context, user_message", answer),
-    "experimental.text.complete": ResponseFormat("user_message", answer),
-    "chat.message": ResponseFormat("block, prompt, context, user_message", answer),
-    "tool.execute.before": ResponseFormat("modify, block, context, user_message", answer),
-    "tool.execute.after": ResponseFormat("output, context, user_message", answer),
-    "permission.asked": ResponseFormat("user_message", answer),
-}
 
 INSTALL: InstallSpec = {
     "program": "opencode",

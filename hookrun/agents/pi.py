@@ -19,16 +19,19 @@ NAME = "pi"
 DISPLAY_NAME = "Pi"
 UNMEASURED = ("session_before_compact", "session_compact")
 
-EVENTS = {
-    "session_start": "session_start",
-    "session_shutdown": "session_end",
-    "input": "user_prompt_submit",
-    "tool_call": "pre_tool_use",
-    "tool_result": "post_tool_use",
-    "agent_before_settle": "stop",
-    "session_before_compact": "pre_compact",
-    "session_compact": "post_compact",
+# An event of extensions -> hookrun's, and what the response can express.
+SENT = {
+    "session_start": ("session_start", "context, user_message"),
+    "session_shutdown": ("session_end", "user_message"),
+    "input": ("user_prompt_submit", "block, prompt, context, user_message"),
+    "tool_call": ("pre_tool_use", "modify, block, context, user_message"),
+    "tool_result": ("post_tool_use", "output, context, user_message"),
+    "agent_before_settle": ("stop", "block, user_message"),
+    "session_before_compact": ("pre_compact", "user_message"),
+    "session_compact": ("post_compact", "user_message"),
 }
+EVENTS = {native: event for native, (event, _) in SENT.items()}
+RESPONSE_FORMATS = {native: ResponseFormat(able, answer) for native, (_, able) in SENT.items()}
 SYNTHESIZED_FROM = {"post_tool_failure": ("tool_result",), "file_changed": ("tool_result",)}
 
 PATH = {"path": "file_path"}
@@ -100,17 +103,6 @@ def _with_edits(own: ToNativeArgs, edits: list[object]) -> ToNativeArgs:
 
     return to_native_args
 
-
-RESPONSE_FORMATS = {
-    "session_start": ResponseFormat("context, user_message", answer),
-    "session_shutdown": ResponseFormat("user_message", answer),
-    "input": ResponseFormat("block, prompt, context, user_message", answer),
-    "tool_call": ResponseFormat("modify, block, context, user_message", answer),
-    "tool_result": ResponseFormat("output, context, user_message", answer),
-    "agent_before_settle": ResponseFormat("block, user_message", answer),
-    "session_before_compact": ResponseFormat("user_message", answer),
-    "session_compact": ResponseFormat("user_message", answer),
-}
 
 INSTALL: InstallSpec = {
     "program": "pi",

@@ -6,9 +6,7 @@ model and in an interactive run of 0.24.4.
 
 from __future__ import annotations
 
-from sys import platform
-
-from hookrun.agents.base import FIELDS, NameMap, content_text, read_claude_style
+from hookrun.agents.base import FIELDS, NameMap, administrators, content_text, read_claude_style
 from hookrun.agents.formats import claude_formats, render_notification
 from hookrun.core.events import CLAUDE_EVENTS
 
@@ -89,9 +87,6 @@ HOOKS: HookForm = {
     "message": lambda message, context: {**message, "timestamp": context.get("timestamp") or ""},
 }
 
-# The directory of the administrator's settings, on Linux and macOS.
-MANAGED = ("/etc/qwen-code", "/Library/Application Support/QwenCode")
-
 INSTALL: InstallSpec = {
     "program": "qwen",
     "processes": ("/@qwen-code/qwen-code/",),
@@ -103,7 +98,7 @@ INSTALL: InstallSpec = {
     "shell_lines": {f".qwen/commands/**/*.{kind}": r"!\{([^}]+)\}" for kind in ("md", "toml")},
     "settings": ("/etc/qwen-code/settings.json", ".qwen/settings.json", "{directory}/settings.json"),
     "off": {"disableAllHooks": True},
-    "managed_hooks": f"{MANAGED[platform == 'darwin']}/settings.json",
+    "managed_hooks": f"{administrators('qwen-code', 'QwenCode')}/settings.json",
     "folder_trust": {
         "file": "trustedFolders.json",
         "levels": {"TRUST_FOLDER": "folder", "TRUST_PARENT": "parent", "DO_NOT_TRUST": "none"},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hookrun.agents.base import Message
+    from hookrun.agents.formats import Json
     from hookrun.agents.types import Agent
     from hookrun.core.model import AnyVerdict, HookResult
 
@@ -195,9 +196,7 @@ class AgentResponse:
     event of the session. If it `needs_status`, the agent takes only an exit status for a refusal.
     """
 
-    def __init__(
-        self, data: dict[str, object], reply: Reply, names: list[str], deferred: Reply, *, needs_status: bool
-    ) -> None:
+    def __init__(self, data: Json, reply: Reply, names: list[str], deferred: Reply, *, needs_status: bool) -> None:
         self.data = data
         self.needs_status = needs_status
         self.reply = reply

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from hookrun.agents import load
@@ -188,10 +188,8 @@ def _call(format_: Format, now: Json, parts: Json) -> Entry | None:
     if "command" in parts:
         args = {"command": parts["command"]}
     elif isinstance(args, str):
-        try:
+        with suppress(ValueError):
             args = json.loads(args)
-        except ValueError:
-            pass
     if not isinstance(tool, str) or tool in format_.unseen:
         return None
     if isinstance(args, dict) and tool in format_.tools:
@@ -236,14 +234,11 @@ def _plugin_style(native: str, entry: Entry) -> Json:
     return {**message, "output": {"args": entry.args}}
 
 
-STYLES: dict[str, Callable[[str, Entry], Json]] = {"opencode": _plugin_style}
-
-
 def messages(agent: str, entry: Entry) -> Iterator[tuple[str, Message]]:
     """Yield the messages with which the agent fires an entry, each with hookrun's name of its event."""
     module = load(agent)
     native = {ours: theirs for theirs, ours in reversed(module.EVENTS.items())}
-    style = STYLES.get(agent, _claude_style)
+    style = _plugin_style if agent == "opencode" else _claude_style
     before = "pre_tool_use" if entry.tool else "user_prompt_submit"
     payload = style(native[before], entry)
     yield before, _read(agent, payload, native[before])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hookrun.core.events import CLAUDE_EVENTS, CLAUDE_TOOLS, REPLACEABLE
 from hookrun.core.fastjson import dumps
+from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ def native_tools(context: Mapping[str, object]) -> list[str]:
 
 def native_arguments(context: Mapping[str, object]) -> dict[str, object]:
     """Return the arguments of the context's tool by Claude's names, with an absolute path."""
-    args = context.get("tool_args")
-    if not isinstance(args, dict):
-        return {}
+    args = as_object(context.get("tool_args"))
     if _path_is_absolute(context):
         args = {**args, "file_path": context["file_path"]}
     table = ARGUMENTS.get(native_tool(context) or "", {})
@@ -77,15 +76,13 @@ def canonical_arguments(context: Mapping[str, object], native: Mapping[str, obje
     """Return arguments by hookrun's names: the inverse of `native_arguments`."""
     table = {theirs: ours for ours, theirs in ARGUMENTS.get(native_tool(context) or "", {}).items()}
     args = {table.get(key, key): value for key, value in native.items()}
-    before = context.get("tool_args")
-    if isinstance(before, dict) and _path_is_absolute(context) and args.get("file_path") == context["file_path"]:
-        args["file_path"] = before["file_path"]
+    if _path_is_absolute(context) and args.get("file_path") == context["file_path"]:
+        args["file_path"] = as_object(context["tool_args"])["file_path"]
     return args
 
 
 def _path_is_absolute(context: Mapping[str, object]) -> bool:
-    args = context.get("tool_args")
-    named = isinstance(args, dict) and isinstance(args.get("file_path"), str)
+    named = isinstance(as_object(context.get("tool_args")).get("file_path"), str)
     return named and context.get("tool_name") in ABSOLUTE and isinstance(context.get("file_path"), str)
 
 
@@ -320,8 +317,7 @@ def _text(value: object) -> str:
 
 
 def _stop_failed(context: Context) -> Payload:
-    info = context.get("error_info")
-    text = info.get("error_message") if isinstance(info, dict) else None
+    text = as_object(context.get("error_info")).get("error_message")
     return {"error": "unknown", "error_details": text} if isinstance(text, str) else {"error": "unknown"}
 
 

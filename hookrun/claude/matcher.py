@@ -9,6 +9,7 @@ from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.core.events import CLAUDE_EVENTS
 from hookrun.core.fastjson import format_value
 from hookrun.core.globs import glob
+from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +35,8 @@ def why_not(claude: ClaudeForm, context: Mapping[str, object]) -> str | None:
         named = format_value(value) if value else "of nothing"
         says = "does not list" if event == WATCHED else _test(matcher, event)[1]
         return f"matcher: {format_value(matcher)} {says} the {what} {named}"
-    if claude.text:
-        args = context.get("tool_args")
-        command = str(args.get("command", "")) if isinstance(args, dict) else ""
-        if not fits(claude.text, event, command):
-            return f"matcher: {format_value(matcher)} does not match the command"
+    if claude.text and not fits(claude.text, event, str(as_object(context.get("tool_args")).get("command", ""))):
+        return f"matcher: {format_value(matcher)} does not match the command"
     if any(tool in tools or matches(twin, event, context) for twin, tools in claude.twins):
         return "the same handler is declared before and applies: Claude Code runs it once"
     if claude.rule is not None:

@@ -13,6 +13,7 @@ from hookrun.claude.hook_protocol import LEGACY_TOOLS, MATCHES_ALL, TOOL_EVENTS
 from hookrun.claude.split_commands import UnsupportedSyntaxError, matchable_texts, split_commands
 from hookrun.core.fastjson import format_value
 from hookrun.core.globs import glob
+from hookrun.core.model import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def rule_mismatch(rule: str, claude: ClaudeForm, context: Mapping[str, object]) 
 
 
 def _command_mismatch(rule: str, pattern: str, context: Mapping[str, object]) -> str | None:
-    args = context.get("tool_args")
-    command = args.get("command") if isinstance(args, dict) else None
+    command = as_object(context.get("tool_args")).get("command")
     if not isinstance(command, str) or runs(pattern, command):
         return None
     return f"if: {format_value(rule)} is about no command of {format_value(command)}"

@@ -12,7 +12,7 @@ from hookrun.cli.printing import print_line
 from hookrun.core.state import make_private_dir, named_home
 from hookrun.fire.command import TAKE_VALUE, WIRED, main
 from hookrun.launch import launcher_file
-from hookrun.launch.server_socket import socket_base, socket_here
+from hookrun.launch.server_socket import end_server, servers, socket_base, socket_here
 
 # --- hookrun fire
 
@@ -103,12 +103,10 @@ def _serve(home: str, socket: str | None, idle: float | None) -> None:
 
 
 def _stop(home: str) -> None:
-    from hookrun.launch.running import running_servers
-
-    servers = running_servers(home)
-    for server in servers:
-        if not server.stop():
-            raise click.ClickException(f"the server (pid {server.pid}) cannot be ended\nhint: see `ps -p {server.pid}`")
-        print_line(f"stopped the server (pid {server.pid})")
-    if not servers:
+    found = list(servers(home))
+    for path, pid in found:
+        if not end_server(path, pid):
+            raise click.ClickException(f"the server (pid {pid}) cannot be ended\nhint: see `ps -p {pid}`")
+        print_line(f"stopped the server (pid {pid})")
+    if not found:
         print_line("no server is running")

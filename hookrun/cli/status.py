@@ -256,7 +256,7 @@ def status_command(at: Workspace, *, as_json: bool) -> int:
                 "not_run": [each._asdict() for each in ConfigSources(at).not_run()],
                 "missing_guards": [each.hook.name for each, _ in project.missing()],
                 "disabled": [{"hook": each["name"], "until": each["until"]} for each in off],
-                "servers": [server.to_json() for server in running_servers(at.home)],
+                "servers": running_servers(at.home),
                 "last_run": last,
                 "problems": errors,
             }

@@ -44,18 +44,16 @@ from hookrun.core.files import read_or_none, relative_path
 from hookrun.core.gate import with_end
 from hookrun.core.model import AnyHook, Hook, HookResult, Outcome, Verdict, as_object
 from hookrun.core.text import diff
-from hookrun.fire.command import REFUSED
 from hookrun.fire.dry_run import is_unapproved, runs_here
 from hookrun.fire.explanation import (
     before_and_after,
     not_run,
     runs_in_background,
-    runs_of,
     shown_lines,
     unapproved,
     was_started,
 )
-from hookrun.fire.invocation import EventFire, FireInvocation
+from hookrun.fire.invocation import REFUSED, EventFire, FireInvocation
 from hookrun.trust.notices import unapproved_behind
 
 PROMPT_EVENT, TOOL_EVENT = "user_prompt_submit", "pre_tool_use"
@@ -202,7 +200,7 @@ class Trial:
         for fields in self._query.contexts:
             fire = EventFire(invocation, self._query.event)
             self.fires.append((fire, fire.run(dict(fields))))
-            for run in filter(was_started, runs_of(fire)):
+            for run in filter(was_started, fire.runs):
                 self._times[_identity(run.hook)].append(run.ms)
             if invocation.interrupted:
                 break
@@ -214,7 +212,7 @@ class Trial:
             self.inputs[id(outcome)] = stdin
 
     def _all_runs(self) -> list[HookResult]:
-        return [run for fire, _ in self.fires for run in runs_of(fire)]
+        return [run for fire, _ in self.fires for run in fire.runs]
 
     def _not_run(self) -> list[tuple[str, str]]:
         """Return the matching hooks that did not run and why, except those that `--hook` left out."""
@@ -257,7 +255,7 @@ class Trial:
         """Yield what each hook that was started read and wrote, and what was changed; an equal input only once."""
         last: object = None
         for fire, _ in self.fires:
-            for run in runs_of(fire):
+            for run in fire.runs:
                 if not (was_started(run) or runs_in_background(run)):
                     continue
                 yield from (("", ""), (run.name, "bold"))
@@ -337,7 +335,7 @@ class Trial:
         agent, message = self._agent, self._query.message
         if agent is None or message is None:
             return None, None, []
-        fires = [(verdict, runs_of(fire)) for fire, verdict in self.fires]
+        fires = [(verdict, fire.runs) for fire, verdict in self.fires]
         answer = build_response(agent, message, replies_to(agent, message, fires))
         status = REFUSED if answer.needs_status else 0
         return answer.stdout().decode().strip(), status, list(dict.fromkeys(answer.degraded))
@@ -353,7 +351,7 @@ class Trial:
             "calls": [
                 {
                     "context": fire.context,
-                    "hooks": [self._run_to_json(run) for run in runs_of(fire)],
+                    "hooks": [self._run_to_json(run) for run in fire.runs],
                     "arguments": dict(zip(("before", "after"), before_and_after(fire), strict=True)),
                     "verdict": verdict.to_dict(),
                     "ended_by": fire.chain.ended_by if fire.chain is not None else None,

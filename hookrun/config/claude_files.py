@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from glob import glob
 
 from hookrun.config import claude_settings
 from hookrun.config.claude_settings import PLUGIN_FILE, PLUGIN_MARK
@@ -44,10 +45,7 @@ def settings_above(found: ConfigFiles, looked_for: list[str]) -> list[ConfigFile
     base = found.claude_managed
     more = f"{base}/{MORE_MANAGED}"
     looked_for.append(more)
-    try:
-        names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))
-    except OSError:
-        names = []
+    names = sorted(glob("*.json", root_dir=more))
     managed = _there([f"{base}/{MANAGED}", *(f"{more}/{name}" for name in names)], "managed", looked_for)
     return [*managed, *_there([f"{found.claude[0]}/{CLAUDE_FILES[0]}"], "user", looked_for)]
 

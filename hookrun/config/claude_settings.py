@@ -242,7 +242,7 @@ def validate_handler(
         at.type_error(handler, "an object", 'write {"type": "command", "command": "..."}, or remove it')
         checked.for_file = [*checked.problems]
         return checked
-    handler = handler if claudes else _in_claudes_keys(handler, form)
+    handler = handler if claudes else in_claudes_keys(handler, form)
     calls = fire_calls(str(handler_line(handler)))
     if calls:  # our own installation runs what is configured here anyway
         others = sorted({other for call in calls for other in call.others})
@@ -282,7 +282,7 @@ def validate_handler(
     return checked
 
 
-def _in_claudes_keys(handler: dict[str, object], form: Dialect) -> dict[str, object]:
+def in_claudes_keys(handler: dict[str, object], form: Dialect) -> dict[str, object]:
     """Return another agent's handler with Claude Code's keys."""
     keys = form.form.get("keys", {})
     renamed = {new: handler[old] for old, new in reversed(keys.items()) if old in handler}

@@ -211,7 +211,7 @@ def worktree_of(start: str | None, roots: Iterable[str]) -> str | None:
     if start is None or directory in (None, start) or not os.path.isabs(directory):
         return start
     mine, its = _repository(start), _repository(os.path.normpath(directory))
-    if mine is None or its in (None, mine) or _git_directory(its) != _git_directory(mine):
+    if mine is None or its in (None, mine) or git_directories(its)[1] != git_directories(mine)[1]:
         return start
     place = f"{its}{start.removeprefix(mine)}"
     names = (*PROJECT_FILES, f"{CLAUDE_DIRECTORY}/{CLAUDE_FILES[0]}")
@@ -225,15 +225,14 @@ def _repository(directory: str) -> str | None:
     return found.repository
 
 
-def _git_directory(root: str) -> str:
-    """Return the directory that the worktrees of a repository share, from the root of one."""
-    try:
-        with open(f"{root}/.git", encoding="utf-8", errors="surrogateescape") as file:
-            own = os.path.join(root, file.read(LONGEST_PATH).removeprefix("gitdir: ").rstrip("\n"))
-    except OSError:  # the main checkout's is that directory
-        return os.path.realpath(f"{root}/.git")
-    worktrees, _, _ = os.path.normpath(own).rpartition("/")
-    return os.path.realpath(worktrees.removesuffix("/worktrees") if worktrees.endswith("/worktrees") else own)
+def git_directories(root: str) -> tuple[str, str]:
+    """Return git's directory for the checkout at a repository's root, and the one that it shares with its worktrees."""
+    from hookrun.core.files import read_or_none  # rarely needed
+
+    named = os.fsdecode(read_or_none(f"{root}/.git", LONGEST_PATH) or b"").removeprefix("gitdir: ").rstrip("\n")
+    own = os.path.realpath(os.path.join(root, named or ".git"))  # the main checkout's is that directory
+    worktrees, _, _ = own.rpartition("/")
+    return own, worktrees.removesuffix("/worktrees") if named and worktrees.endswith("/worktrees") else own
 
 
 def guards_file(home: str, root: str) -> str:
@@ -243,13 +242,6 @@ def guards_file(home: str, root: str) -> str:
 
 def _record(home: str, root: str) -> str:
     return f"{home}{GUARDS}{root}/guards.json"
-
-
-def find_user_layer(home: str) -> ConfigFiles:
-    """Return the files of a home's user layer only."""
-    found = ConfigFiles(None, home)
-    _add_layer(found, "user", home + CONFIG_DIR)
-    return found
 
 
 def _add_layer(found: ConfigFiles, layer: str, directory: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
+from glob import glob as files_in
 from typing import NamedTuple
 
 from hookrun.agents import AGENTS, SETTINGS_GLOBS, load_sender
@@ -230,11 +231,7 @@ def unread_files(found: ConfigFiles, read: Collection[str]) -> Iterator[Diagnost
     places = dict.fromkeys(found.searched, project)
     places |= dict.fromkeys((MANAGED_DIRECTORY, found.home + CONFIG_DIR), others)
     for directory, (mistaken, names) in places.items():
-        try:
-            listed = sorted(os.listdir(directory))
-        except OSError:
-            continue
-        for name in listed:
+        for name in sorted(files_in("*", root_dir=directory, include_hidden=True)):
             path = f"{directory.rstrip('/')}/{name}"
             if mistaken.fullmatch(name) and name not in names and path not in read and _has_hooks(path):
                 message = f"hookrun does not read a file named {quote(name)}"

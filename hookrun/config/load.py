@@ -176,9 +176,8 @@ def _project_files(found: ConfigFiles, examined: LoadedConfig, *, claudes: bool)
 
 
 def _directory(path: str, cwd: str | None) -> str:
-    directory = path.rpartition("/")[0] or ("/" if path.startswith("/") else "")
-    if claude_settings.is_settings(path):
-        directory = claude_settings.project_of(path)
+    is_claudes = claude_settings.is_settings(path)
+    directory = claude_settings.project_of(path) if is_claudes else os.path.dirname(path)
     return directory if directory.startswith("/") else os.path.normpath(f"{cwd or '.'}/{directory}")
 
 
@@ -267,9 +266,7 @@ def _combine(examined: LoadedConfig, *, warns: bool) -> None:
         declarations.settings["claude_env"] = from_above
 
 
-def _check_entries(
-    file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: dict[str, dict[str, str]]
-) -> None:
+def _check_entries(file: ConfigFile, examined: LoadedConfig, scope: Scope, variables: claude_files.ByLayer) -> None:
     """Validate a file's entries. The scope has the events of this layer and those above.
 
     `variables` are those that Claude Code's settings give to hooks, by layer.

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from glob import glob
 from typing import NamedTuple
 
 from hookrun.agents import DIALECTS, SETTINGS_GLOBS, load_sender
 from hookrun.agents.dialects import dialect
-from hookrun.config.claude_settings import is_settings
-from hookrun.config.config_file import ConfigFile, load_file
+from hookrun.config.claude_settings import in_claudes_keys, is_settings
+from hookrun.config.config_file import load_file
 from hookrun.config.load import LoadedConfig
 from hookrun.core.files import read_or_none
 from hookrun.core.model import as_object
@@ -86,14 +86,8 @@ def _handlers(path: str, agent: str, run: set[tuple[str, str]]) -> int:
     if agent == "claude" and not is_settings(path):
         return 0
     file = load_file(path, "project")
-    return sum(not fire_calls(line) and (agent, line) not in run for line in map(str, _lines(file)))
-
-
-def _lines(file: ConfigFile) -> Iterable[object]:
-    keys = dialect(file.dialect).form.get("keys", {})
-    for entry in file.handlers or ():
-        handler = as_object(entry.handler)
-        yield handler_line({**handler, **{new: handler[old] for old, new in keys.items() if old in handler}})
+    handlers = (in_claudes_keys(as_object(each.handler), dialect(file.dialect)) for each in file.handlers or ())
+    return sum(not fire_calls(line) and (agent, line) not in run for line in map(str, map(handler_line, handlers)))
 
 
 def _programs(path: str) -> int:

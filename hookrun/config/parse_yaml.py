@@ -94,7 +94,9 @@ class _YamlBuilder:
         try:
             if isinstance(node, yaml.MappingNode):
                 _check_tag(node, "map")
-                return self.mapping(node, path)
+                return {
+                    key: self.build(each, (*path, key), _offset(at)) for key, (at, each) in self.pairs(node).items()
+                }
             _check_tag(node, "seq")
             return [self.build(item, (*path, index), None) for index, item in enumerate(node.value)]
         finally:
@@ -105,12 +107,6 @@ class _YamlBuilder:
         if id(node) in self.open:
             raise ParseError(_offset(node), "an alias refers to a value that contains it", "remove the alias")
         self.open.add(id(node))
-
-    def mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
-        return {
-            key: self.build(value, (*path, key), _offset(key_node))
-            for key, (key_node, value) in self.pairs(node).items()
-        }
 
     def pairs(self, node: yaml.MappingNode) -> dict[str, Pair]:
         """Return a mapping's pairs by key; its own override merged ones (`<<`)."""

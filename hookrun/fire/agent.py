@@ -23,7 +23,7 @@ from hookrun.core.events import EVENTS, GATES, UnknownEventError, resolve_event
 from hookrun.core.model import PRECEDENCE
 from hookrun.core.state import KEPT_TEXTS_DIR, CurrentRun, NoHomeError, line_home, named_home, report_bug
 from hookrun.core.text import one_line, print_for_agent, quote, write_all, write_stderr
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.fire.invocation import CONTINUE, FAILED, REFUSED, EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from hookrun.fire.invocation import HostWorker
     from hookrun.fire.unread import PartialMessage
 
-# A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey stderr,
-# and one takes any other status for a refusal.
-# Exit statuses. REFUSED: a refusal could not be written to stdout.
-CONTINUE, FAILED, REFUSED = 0, 1, 2
-
 # What a response must be able to express for its text to reach the user without the model.
 DIRECT = ("user_message", "user_message later")
 
@@ -47,13 +42,7 @@ DIRECT = ("user_message", "user_message later")
 MARGIN = 0.5
 
 
-def run(
-    name: str,
-    options: FireOptions,
-    usage_error: str,
-    worker: HostWorker | None = None,
-    kind: type[AgentFire] | None = None,
-) -> int:
+def run(name: str, options: FireOptions, usage_error: str, worker: HostWorker | None, kind: type[AgentFire]) -> int:
     """Answer the agent and return the exit status; `usage_error` is the command line's. Raises nothing."""
     try:
         agent = agents.load(name, by_hand=True)
@@ -64,7 +53,7 @@ def run(
         return CONTINUE if agents.caller_needs_zero() else FAILED
     if agent.INSTALL.get("exit_zero_only"):
         agents.end_with_zero()
-    fire = (kind or AgentFire)(agent, options, usage_error, worker)
+    fire = kind(agent, options, usage_error, worker)
     try:
         status = fire.run()
         return options.answered if status == CONTINUE else status
@@ -299,6 +288,8 @@ class AgentFire:
         answer, stdout = self._render()
         error = write_all(1, stdout) if stdout else None
         refused = answer is not None and not answer.reply.allows
+        # A refusal is JSON on stdout with exit status 0: a status alone loses the reason in some agents, others obey
+        # stderr, and one takes any other status for a refusal.
         status = CONTINUE
         if error is not None:
             print_for_agent(f"the answer could not be written to stdout: {error}")
@@ -398,10 +389,7 @@ class AgentFire:
 
     def first_time(self, cause: str) -> bool:
         """Return whether the user has not been notified of a cause in this session."""
-        from hookrun.core.session import mark_notice_shown
-
-        home = self.invocation.home
-        return not home or mark_notice_shown(home, self.message.session_id, cause)
+        return self.invocation.first_time(self.message.session_id, cause)
 
     def _load_settings(self) -> None:
         """Load the config despite an unreadable message or a wrong home, for `on_error`, the guards and the audit."""

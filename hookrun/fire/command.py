@@ -14,16 +14,13 @@ from hookrun.core.fastjson import dumps
 from hookrun.core.model import PRECEDENCE, Verdict
 from hookrun.core.state import CurrentRun, NoHomeError, home_directory, named_home, report_bug
 from hookrun.core.text import did_you_mean, escape, one_line, print_message, quote, write_all, write_stderr
-from hookrun.fire.invocation import EventFire, FireError, FireInvocation
+from hookrun.fire.invocation import CONTINUE, FAILED, REFUSED, EventFire, FireError, FireInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hookrun.fire.invocation import HostWorker
-
-# Exit statuses: the action may continue; hookrun failed; the action is denied.
-CONTINUE, FAILED, REFUSED = 0, 1, 2
 
 # Characters of a line with agents' names in it.
 MAX_AGENTS = 56
@@ -239,7 +236,7 @@ class ProgramFire:
         """Print the verdict; return the exit status, FAILED if one other than `continue` was not written."""
         chain = self.fire.chain
         data = contexts.answer(verdict, self.fire.request_id, chain.runs if chain is not None else ())
-        error = _print_line(dumps(data).encode("ascii") + b"\n")
+        error = write_all(1, dumps(data).encode("ascii") + b"\n")
         if error is None:
             return status
         print_message(f"the verdict ({verdict.action}) could not be written to stdout: {error}")
@@ -287,15 +284,6 @@ class ProgramFire:
             print_message(warning, "warning")
 
 
-def _print_line(line: bytes) -> str | None:
-    """Write a line to stdout and return None, or the error's text."""
-    try:
-        rest = line[os.write(1, line) :]  # usually all at once
-    except OSError:
-        rest = line
-    return write_all(1, rest) if rest else None
-
-
 def _open_standard_streams() -> None:
     """Open closed standard streams, so that no file of ours takes their number.
 
@@ -329,11 +317,14 @@ def main(argv: list[str], worker: HostWorker | None = None) -> int:
     except Exception as error:  # no traceback may reach an agent
         error_text = report_bug(error)
     if agent is not None:
+        from hookrun.fire.agent import AgentFire, run
+
+        kind = AgentFire
         if options is not None and options.cold == LOST:
-            from hookrun.fire.lost_run import run
-        else:
-            from hookrun.fire.agent import run
-        return run(agent, options or FireOptions(), error_text, worker)
+            from hookrun.fire.lost_run import LostFire
+
+            kind = LostFire
+        return run(agent, options or FireOptions(), error_text, worker, kind)
     contexts.drain_stdin()
     print_message(error_text)
     return FAILED

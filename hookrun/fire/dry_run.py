@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 
 from hookrun.core.conditions import ConditionEvaluator, resolve_path, tool_names
@@ -17,11 +18,6 @@ from hookrun.process.child import cannot_enter
 from hookrun.process.prepare import HookEnvironment, prepare, resolve
 from hookrun.process.spawn import exec_failure, interpreter_of
 from hookrun.trust.approvals import UserDecisions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
 
 # The states of a prediction; with DEPENDS the hook runs if unknown fields match.
 RUNS, DEPENDS, FAILS, OFF, ENDED, NOT = "runs", "depends", "fails", "off", "ended", "does not apply"
@@ -231,21 +227,10 @@ def _hint_for_matcher(matcher: Sequence[str], context: Mapping[str, object]) -> 
 
 def _agents_using_name(matcher: Sequence[str], tool: object) -> list[str]:
     """Return the agents whose name for hookrun's `tool` the matcher matches."""
-    names = _tool_names_of_agents()
-    return list(dict.fromkeys(agent for agent, own, ours in names if ours == tool and _matches(matcher, own)))
-
-
-def _tool_names_of_agents() -> Iterator[tuple[str, str, str]]:
-    """Yield each agent, its own name of a tool, and hookrun's."""
     from hookrun.agents import AGENTS, load  # rarely needed
 
-    for agent in AGENTS:
-        for own, ours in load(agent).TOOLS.items():
-            yield agent, own, ours
-
-
-def _matches(matcher: Sequence[str], name: str) -> bool:
-    return any(glob(pattern, name) for pattern in matcher)
+    names = {agent: [own for own, ours in load(agent).TOOLS.items() if ours == tool] for agent in AGENTS}
+    return [agent for agent, own in names.items() if any(glob(pattern, name) for name in own for pattern in matcher)]
 
 
 def _hint_for_path(path: str, context: Mapping[str, object]) -> str | None:

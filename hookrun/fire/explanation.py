@@ -9,7 +9,7 @@ from hookrun.fire.dry_run import explain_mismatch, is_unapproved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from hookrun.agents.reply import AgentResponse
     from hookrun.core.model import Hook, HookResult, Verdict
@@ -35,7 +35,7 @@ def explain(fire: EventFire, verdict: Verdict) -> Iterator[Line]:
         for index in range(candidates.count):
             hook = candidates.hook(index)
             step = chain.statuses.get(index) if chain is not None else None
-            runs = [run for run in runs_of(fire) if run.hook is hook]
+            runs = [run for run in fire.runs if run.hook is hook]
             yield f"  {index + 1}. {hook.name} ({attributes(hook)}; {hook.location()})", ""
             if not runs:
                 cause = (
@@ -64,7 +64,7 @@ def explain_answer(message: AgentFire, answer: AgentResponse | None, stdout: byt
 
 def sentence(fire: EventFire, verdict: Verdict) -> str:
     """Return the result of a run in one sentence, for a terminal."""
-    ran = list(dict.fromkeys(run.name for run in runs_of(fire) if was_started(run) or runs_in_background(run)))
+    ran = list(dict.fromkeys(run.name for run in fire.runs if was_started(run) or runs_in_background(run)))
     if not ran:
         return f"{fire.event}: {verdict.action}: no hook ran; `hookrun explain {fire.event}` shows why"
     by = f" by {fire.chain.ended_by}" if fire.chain is not None and fire.chain.ended_by is not None else ""
@@ -78,7 +78,7 @@ def unapproved(fire: EventFire) -> list[str]:
     trust = fire.decisions()
     if trust is None or fire.candidates is None:
         return []
-    ran, hooks = {run.name for run in runs_of(fire)}, map(fire.candidates.hook, range(fire.candidates.count))
+    ran, hooks = {run.name for run in fire.runs}, map(fire.candidates.hook, range(fire.candidates.count))
     return [hook.name for hook in hooks if hook.name in ran and is_unapproved(trust.check_before(hook))]
 
 
@@ -95,11 +95,6 @@ def summary(verdict: Verdict) -> str:
     """Return a verdict on one line: its action and all other fields that are set."""
     fields = [f", {name} {format_value(value, 200)}" for name, value in verdict.to_dict().items() if name != "action"]
     return verdict.action + "".join(fields)
-
-
-def runs_of(fire: EventFire) -> Sequence[HookResult]:
-    """Return the runs of the event's hooks in order."""
-    return fire.chain.runs if fire.chain is not None else ()
 
 
 def not_run(fire: EventFire) -> list[tuple[str, str]]:

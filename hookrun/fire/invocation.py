@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-from hookrun.config.discovery import find, find_user_layer, load_cached
+from hookrun.config.discovery import find, load_cached
 from hookrun.core import context as contexts, state
 from hookrun.core.events import GATES, can_refuse
 from hookrun.core.model import Interrupted, Verdict
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
         def answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
             """Have the launcher answer so if this process ends without an answer."""
+
+
+# Exit statuses: the action may continue; hookrun failed; the action is denied.
+CONTINUE, FAILED, REFUSED = 0, 1, 2
 
 
 class FireError(UserError):
@@ -101,7 +105,9 @@ class FireInvocation:
 
     def load_user_layer(self) -> None:
         """Load the user layer only."""
-        self._compile(find_user_layer(self.home))
+        found = find(None, self.home)
+        found.files = [each for each in found.files if each[0] == "user"]
+        self._compile(found)
 
     def _compile(self, found: ConfigFiles) -> None:
         self.config_files = found
@@ -139,6 +145,12 @@ class FireInvocation:
         """Run the matching hooks on a context; return the fire and the combined verdict. Raises FireError."""
         fire = EventFire(self, event)
         return fire, fire.run(fields)
+
+    def first_time(self, session: object, cause: str) -> bool:
+        """Return whether the user has not been notified of a cause in this session."""
+        from hookrun.core.session import mark_notice_shown
+
+        return not self.home or mark_notice_shown(self.home, session if isinstance(session, str) else None, cause)
 
     def project_root(self) -> str:
         """Return the directory of the project's config, else the repository, else the working directory."""
@@ -194,6 +206,11 @@ class EventFire:
         self.failed = False
         self.let_through: list[tuple[HookResult, Verdict]] = []
         self.trust: UserDecisions | None = None
+
+    @property
+    def runs(self) -> Sequence[HookResult]:
+        """The runs of its hooks in order."""
+        return self.chain.runs if self.chain is not None else ()
 
     def run(self, data: Mapping[str, object]) -> Verdict:
         """Run the matching hooks on a context and return the combined verdict. Raises FireError."""
@@ -317,11 +334,7 @@ class EventFire:
                     chain.notes.append(f"hook {run.hook.name}: {each}")
 
     def _first_time(self, cause: str) -> bool:
-        """Return whether the user has not been notified of a cause in this session."""
-        from hookrun.core.session import mark_notice_shown
-
-        session = self.context.get("session_id")
-        return mark_notice_shown(self.invocation.home, session if isinstance(session, str) else None, cause)
+        return self.invocation.first_time(self.context.get("session_id"), cause)
 
     def _too_deep(self, chain: HookChain, deepest: int) -> Verdict:
         """Report hooks nested too deeply: for an agent, as a block if the event can be blocked.
@@ -386,8 +399,7 @@ class EventFire:
 
     def decided_by(self, verdict: Verdict) -> list[str]:
         """Return the names of the hooks whose action the verdict has."""
-        runs = self.chain.runs if self.chain is not None else ()
-        return list(dict.fromkeys(run.hook.name for run in runs if run.verdict.action == verdict.action))
+        return list(dict.fromkeys(run.hook.name for run in self.runs if run.verdict.action == verdict.action))
 
     def records(self, verdict: Verdict | None, **more: Any) -> list[dict[str, object]]:
         """Return the audit records: one per hook that ran, one for the event with `more` fields."""
@@ -397,7 +409,7 @@ class EventFire:
         from hookrun.core import audit
 
         return audit.fire_records(
-            self.chain.runs if self.chain is not None else [],
+            self.runs,
             audit.Call({**self.context, "proof": invocation.proof}, invocation.settings.get("audit")),
             message=own_message,
             action=verdict.action if verdict is not None else None,

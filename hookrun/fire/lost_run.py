@@ -6,24 +6,14 @@ from hookrun.agents.base import UnreadableMessageError
 from hookrun.agents.formats import Reply
 from hookrun.core import context as contexts
 from hookrun.core.events import GATES
-from hookrun.fire import agent
+from hookrun.fire.agent import AgentFire
 from hookrun.fire.lost import reason
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from hookrun.fire.command import FireOptions
-    from hookrun.fire.invocation import HostWorker
 
 # Seconds to wait for the message: the worker may have read it, and the agent may keep its end open.
 WAIT = 2.0
 
 
-def run(name: str, options: FireOptions, usage_error: str, worker: HostWorker | None = None) -> int:
-    """Answer the agent and return the exit status. Raises nothing."""
-    return agent.run(name, options, usage_error, worker, LostFire)
-
-
-class LostFire(agent.AgentFire):
+class LostFire(AgentFire):
     """The message of a lost run, as far as it can still be read."""
 
     def _fire(self) -> None:

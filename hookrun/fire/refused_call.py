@@ -48,7 +48,7 @@ def settle_message(message: AgentFire) -> list[Fired]:
     try:
         from hookrun.agents.reply import build_response, replies_to
 
-        runs = [(verdict, fire.chain.runs if fire.chain is not None else ()) for fire, verdict in message.fires]
+        runs = [(verdict, fire.runs) for fire, verdict in message.fires]
         replies = replies_to(message.agent, message.message, runs)
         decided = build_response(message.agent, message.message, replies).reply.action
     except Exception as error:  # then the hooks' refusals count
@@ -79,7 +79,7 @@ def permission_command(fires: Sequence[Fired]) -> str:
     """Return the command that lets a refused message's calls through, "" if a refusal is not the user's to lift."""
     calls: dict[str, None] = {}
     for fire, verdict in fires:
-        runs = [run for run in fire.chain.runs if run.verdict.action in BINDING_ACTIONS] if fire.chain else []
+        runs = [run for run in fire.runs if run.verdict.action in BINDING_ACTIONS]
         if verdict.action in BINDING_ACTIONS and not (runs and all(run.call for run in runs)):
             return ""
         calls |= dict.fromkeys(run.call[:SHORT_ID] for run in runs)

@@ -35,7 +35,7 @@ def response_to(message: AgentFire) -> AgentResponse:
         except OSError:  # another run has, or said once more
             pass
     others = [_kept_texts(message), message.own_failure(), Reply(user_message="\n".join(notices) or None)]
-    fires = [_with_news(message, verdict, fire.chain.runs if fire.chain else ()) for fire, verdict in message.fires]
+    fires = [_with_news(message, verdict, fire.runs) for fire, verdict in message.fires]
     replies = replies_to(message.agent, message.message, fires, others)
     for index, (fire, _) in enumerate(message.fires):
         if fire.event in STOP_EVENTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.agents.base import able_to
 from hookrun.agents.formats import Reply, join_paragraphs
 from hookrun.core import session
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 
 def was_blocked_before(agent: Agent, message: Message, home: str, event: str, call: CanonicalCall) -> bool:
     """Return whether a hook has blocked the end of this turn, for agents that do not report it."""
-    form = agent.RESPONSE_FORMATS.get(message.native)
-    if form is None or "block" not in form.capabilities:
+    if "block" not in able_to(agent, message):
         return False
     return session.stop_was_blocked(home, message.session_id, _which(event, call.fields))
 

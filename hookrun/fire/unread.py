@@ -19,7 +19,7 @@ from hookrun.core.state import report_bug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hookrun.agents.base import Message
     from hookrun.core.context import ContextError
@@ -43,7 +43,7 @@ class PartialMessage:
     def __init__(self, data: bytes, error: ContextError) -> None:
         text = data.removeprefix(BOM).removeprefix(BOM).decode("utf-8", "surrogateescape")
         try:
-            value = json.loads(text, parse_int=_integer, parse_float=_number, parse_constant=str)
+            value = json.loads(text, parse_int=_or_text(int), parse_float=_or_text(finite), parse_constant=str)
         except (ValueError, RecursionError):
             raise error from None
         if not isinstance(value, dict):
@@ -74,18 +74,14 @@ class PartialMessage:
         return [f"the message cannot be read in full: {self.cut}"] if self.cut else []
 
 
-def _integer(text: str) -> object:
-    try:
-        return int(text)
-    except ValueError:  # too many digits
-        return text
+def _or_text(convert: Callable[[str], object]) -> Callable[[str], object]:
+    def converted(text: str) -> object:
+        try:
+            return convert(text)
+        except ValueError:  # too many digits, or too large
+            return text
 
-
-def _number(text: str) -> object:
-    try:
-        return finite(text)
-    except ValueError:
-        return text
+    return converted
 
 
 def guards_of_message(
@@ -116,8 +112,7 @@ def refused_if_guarded(fire: EventFire, verdict: Verdict) -> Verdict:
     if cut or fire.failed:
         found = guards(fire, only_guards=not cut)
     elif is_cut(fire.context):  # it names no tool
-        runs = fire.chain.runs if fire.chain is not None else ()
-        judged = [(run.hook.name, run.hook.location()) for run in runs if run.failure is None]
+        judged = [(run.hook.name, run.hook.location()) for run in fire.runs if run.failure is None]
         found = guards(fire, of_any_tool=True, only_guards=True, judged=judged)
         invocation.problems += ["the context names no tool"] if found else []
     else:

@@ -12,13 +12,11 @@ import os
 import socket
 import sys
 from array import array
+from collections.abc import Callable
 from functools import cache
 from struct import Struct, unpack
 from time import monotonic
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import NamedTuple
 
 MAGIC = b"HKR3"
 # The magic word and the length of what follows.
@@ -48,14 +46,13 @@ class ProtocolError(Exception):
     """The other side breaks the protocol."""
 
 
-class RunRequest:
+class RunRequest(NamedTuple):
     """A command line to run, and the client's process state."""
 
-    def __init__(self, argv: list[str], environment: dict[bytes, bytes], umask: int, descriptors: list[int]) -> None:
-        self.argv = argv
-        self.environment = environment
-        self.umask = umask
-        self.descriptors = descriptors
+    argv: list[str]
+    environment: dict[bytes, bytes]
+    umask: int
+    descriptors: list[int]
 
 
 def cold(reason: str) -> bytes:
@@ -216,7 +213,8 @@ def _of(pid: int) -> dict[str, object]:
             os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK,
             os.sched_getparam(pid).sched_priority,
             _read(f"{directory}oom_score_adj"),
-            _io_priority(pid),
+            # what ionice(1) sets, 0 if the system call's number is unknown
+            _system_call()(IOPRIO_GET, IOPRIO_WHO_PROCESS, pid) if IOPRIO_GET is not None else 0,
         ),
     }
 
@@ -227,11 +225,6 @@ def _system_call() -> Callable[[int, int, int], int]:
 
     call: Callable[[int, int, int], int] = ctypes.CDLL(None).syscall
     return call
-
-
-def _io_priority(pid: int) -> int:
-    """Return what ionice(1) sets, 0 if the system call's number is unknown."""
-    return _system_call()(IOPRIO_GET, IOPRIO_WHO_PROCESS, pid) if IOPRIO_GET is not None else 0
 
 
 def _read(path: str) -> bytes:

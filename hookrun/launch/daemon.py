@@ -7,24 +7,21 @@ import importlib
 import os
 import signal
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hookrun.agents import AGENTS, load
+from hookrun.core.files import remove_if_there
 from hookrun.core.state import make_private_dir
 from hookrun.edit.file_change import FileError
 from hookrun.launch import launcher_file, server_socket
 from hookrun.launch.server import IDLE_LIMIT, Server
 from hookrun.launch.server_start import LOCK
+from hookrun.launch.watched_package import WatchedPackage
 from hookrun.process.spawn import restore_signals
 from hookrun.recipes import RECIPES
 from hookrun.shell.syntax_tree import parse
 from hookrun.wiring.launchers import renew_launchers
 from hookrun.wiring.wired_command import HookrunProgram
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hookrun.launch.watched_package import WatchedPackage
 
 # Why a server ends before it serves; the next run starts another.
 CHANGED = "hookrun was changed while it was loaded"
@@ -108,10 +105,7 @@ def answers(path: str) -> bool:
                 return True
         except OSError:
             pass
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+    remove_if_there(path)
     return False
 
 

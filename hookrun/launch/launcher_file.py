@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from hookrun.core.state import DATA_DIR, PENDING, open_private
+from hookrun.core.state import DATA_DIR, PENDING, open_private, read_own
 
 # The file's name, in the launchers' directory.
 NAME = "launcher.conf"
@@ -74,18 +74,11 @@ def parse(text: str) -> LauncherFile | None:
 def read(path: str) -> LauncherFile | None:
     """Return the file's settings, None if missing, damaged, or writable by another account."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+        status = os.lstat(path)
+        is_fit = status.st_mode == PRIVATE_FILE and status.st_size <= MAX_BYTES
+        return parse(os.fsdecode(read_own(path))) if is_fit else None
+    except (OSError, ValueError):
         return None
-    try:
-        status = os.fstat(fd)
-        if status.st_uid != os.geteuid() or status.st_mode != PRIVATE_FILE or status.st_size > MAX_BYTES:
-            return None
-        return parse(os.fsdecode(os.read(fd, MAX_BYTES)))
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
 
 
 def note_change(home: str) -> None:

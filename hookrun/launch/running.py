@@ -13,46 +13,30 @@ from hookrun.core.files import read_or_none
 from hookrun.core.nesting import parent_of
 from hookrun.launch import caller, launcher_file
 from hookrun.launch.launcher_file import LauncherFile
-from hookrun.launch.server_socket import directory_of, end_server, listening, servers, socket_here
+from hookrun.launch.server_socket import directory_of, listening, servers, socket_here
 from hookrun.launch.server_start import lock_path
 
 KILOBYTE = 1024
-# Bytes shown of a command line.
-MAX_COMMAND = 100
+# Bytes shown of a command line, and of the reason why the last server could not start.
+MAX_COMMAND, MAX_FAILURE = 100, 500
 
 
-class RunningServer:
-    """A server that holds the lock of a socket of the home."""
+def running_servers(home: str) -> list[dict[str, object]]:
+    """Return the servers of a home, one for each version and control group, as JSON.
 
-    def __init__(self, path: str, pid: int) -> None:
-        self.path = path
-        self.pid = pid
-
-    def to_json(self) -> dict[str, object]:
-        """Return its process id, socket, workers, and memory in bytes, shared parts counted once."""
-        workers = _children(self.pid)
-        memory = sum(map(_memory, (self.pid, *workers)))
-        return {"pid": self.pid, "socket": self.path, "workers": len(workers), "memory": memory}
-
-    def stop(self) -> bool:
-        """End it; return whether it ended in time."""
-        return end_server(self.path, self.pid)
-
-
-def running_servers(home: str) -> list[RunningServer]:
-    """Return the servers of a home: one for each version and control group."""
-    return [RunningServer(path, pid) for path, pid in servers(home)]
+    Each has its process id, socket, number of workers, and memory in bytes, shared parts counted once.
+    """
+    found = [(path, pid, _children(pid)) for path, pid in servers(home)]
+    return [
+        {"pid": pid, "socket": path, "workers": len(workers), "memory": sum(map(_memory, (pid, *workers)))}
+        for path, pid, workers in found
+    ]
 
 
 def setting(home: str, name: str) -> object:
     """Return a home's setting, projects' aside; None if unset."""
     compiled = load_compiled(find(None, home))
     return compiled.settings.get(name) if compiled is not None else None
-
-
-def warm_setting(home: str) -> str:
-    """Return the setting `warm` of a home: auto, on or off."""
-    return str(setting(home, "warm") or "auto")
 
 
 def describe(home: str) -> tuple[bool, str]:
@@ -63,18 +47,17 @@ def describe(home: str) -> tuple[bool, str]:
     foreign = foreign_server(found)
     if foreign is not None:
         return False, f"{foreign} answers at hookrun's socket and is not its server, so no launcher asks it"
-    running = [each.to_json() for each in running_servers(home)]
+    running = running_servers(home)
     texts = [f"pid {each['pid']}, {round(int(str(each['memory'])) / KILOBYTE**2)} MB" for each in running]
-    if warm_setting(home) == "off":
+    if setting(home, "warm") == "off":
         still = f"; still running ({'; '.join(texts)})" if texts else ""
         return True, f"off, by the setting `warm`{still}"
     if running:
         return True, f"running ({'; '.join(texts)})"
     if _launchers_are_scripts(home):
         return True, "not used: hookrun was installed without its compiled client, so every run starts Python"
-    failure = last_failure(home)
-    text = f"cannot start: {failure}" if failure is not None else "not running; the next run of an agent starts it"
-    return failure is None, text
+    failure = (read_or_none(lock_path(home), MAX_FAILURE) or b"").decode("utf-8", "backslashreplace").strip()
+    return not failure, f"cannot start: {failure}" if failure else "not running; the next run of an agent starts it"
 
 
 def foreign_server(found: LauncherFile) -> str | None:
@@ -105,23 +88,8 @@ def foreign_server(found: LauncherFile) -> str | None:
 
 def _launchers_are_scripts(home: str) -> bool:
     """Return whether no launcher of a home is the compiled client: only that calls a server."""
-    begins = []
-    for agent in AGENTS:
-        try:
-            with open(launcher_file.path_in(home, agent), "rb") as file:
-                begins.append(file.read(2))
-        except OSError:
-            continue
-    return bool(begins) and set(begins) == {b"#!"}
-
-
-def last_failure(home: str) -> str | None:
-    """Return why the last server could not start, None if it could."""
-    try:
-        with open(lock_path(home), encoding="utf-8", errors="backslashreplace") as file:
-            return file.read(500).strip() or None
-    except OSError:
-        return None
+    begins = {read_or_none(launcher_file.path_in(home, agent), 2) for agent in AGENTS}
+    return begins - {None} == {b"#!"}
 
 
 def _children(pid: int) -> list[int]:

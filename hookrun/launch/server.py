@@ -12,20 +12,18 @@ import signal
 import socket
 import stat
 from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING
 
+from hookrun.core.files import remove_if_there
 from hookrun.core.state import CurrentRun, report_bug
 from hookrun.core.text import write_stderr
 from hookrun.launch import caller
 from hookrun.launch.server_socket import directory_of, release_lock, sign_lock
+from hookrun.launch.watched_package import WatchedPackage
 from hookrun.launch.worker import BLOCKS, HAS_RUN, NO_ANSWER, PASSES, READY, UNWANTED, CallWatch, Worker
 from hookrun.process.runner import catch_signals, release_signals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookrun.launch.watched_package import WatchedPackage
 
 # Runs at once: a caller beyond them runs cold.
 MAX_WORKERS = 64
@@ -110,10 +108,7 @@ class Server:
             sign_lock(self.lock, home)
             os.rename(temporary, self.path)
         except OSError:
-            try:
-                os.unlink(temporary)
-            except FileNotFoundError:
-                pass
+            remove_if_there(temporary)
             raise
         listener.setblocking(False)  # noqa: FBT003
         self.poll.register(listener, select.POLLIN)
@@ -275,13 +270,8 @@ class Server:
         return True
 
     def _sockets(self) -> Iterator[socket.socket]:
-        for each in (self.listener, *(seat.control for seat in self.seats.values())):
-            if each is not None:
-                yield each
-        yield from self.waiting
-        for seat in self.seats.values():
-            if seat.connection is not None:
-                yield seat.connection
+        of_seats = (each for seat in self.seats.values() for each in (seat.control, seat.connection))
+        return (each for each in (self.listener, *self.waiting, *of_seats) if each is not None)
 
     def _accepted(self, listener: socket.socket) -> Iterator[socket.socket]:
         """Yield the connections that wait at the socket."""
@@ -342,10 +332,8 @@ class Server:
 
 
 def _say(connection: socket.socket, words: bytes) -> None:
-    try:
+    with suppress(OSError):  # gone: the worker sees that, too
         connection.send(words, socket.MSG_DONTWAIT)
-    except OSError:  # gone: the worker sees that, too
-        pass
 
 
 def _become_worker(control: socket.socket, watch: CallWatch, others: list[socket.socket]) -> None:

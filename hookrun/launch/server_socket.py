@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from glob import glob
 from stat import S_ISDIR
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
+from hookrun.core.files import read_or_none
 from hookrun.core.state import STATE_DIR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # The version of the protocol between clients and server.
 PROTOCOL = 1
@@ -67,12 +66,8 @@ def directory_of(path: str) -> Iterator[str]:
 
 def socket_here(base: str) -> str:
     """Return the socket of this process's control group; without those (macOS), of its limits and priority."""
-    try:
-        with open("/proc/self/cgroup", "rb") as file:
-            shared = file.read()
-    except OSError:
-        shared = _limits()
-    return f"{base}-{fnv1a(shared):016x}.sock"
+    shared = read_or_none("/proc/self/cgroup")
+    return f"{base}-{fnv1a(_limits() if shared is None else shared):016x}.sock"
 
 
 def _limits() -> bytes:
@@ -107,16 +102,8 @@ def is_private(directory: str) -> bool:
 
 def package_files() -> list[str]:
     """Return the modules of this package, sorted."""
-    found: list[str] = []
-    directories = [os.path.dirname(os.path.dirname(__file__))]
-    for directory in directories:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    found.append(entry.path)
-                elif entry.name != "__pycache__" and entry.is_dir(follow_symlinks=False):
-                    directories.append(entry.path)
-    return sorted(found)
+    below = os.walk(os.path.dirname(os.path.dirname(__file__)))
+    return sorted(f"{directory}/{name}" for directory, _, names in below for name in names if name.endswith(".py"))
 
 
 def package_identity() -> list[str]:
@@ -187,19 +174,13 @@ def sweep(directory: str) -> None:
         except OSError:  # no file of ours
             continue
         if fd is not None:
-            try:
+            with suppress(OSError):  # none there, or a directory
                 os.unlink(path)
-            except OSError:  # none there, or a directory
-                pass
             release_lock(path, fd)
 
 
 def _sockets_with_locks(directory: str) -> list[str]:
-    try:
-        names = os.listdir(directory)
-    except OSError:
-        return []
-    return sorted(f"{directory}/{name.removesuffix('.lock')}" for name in names if name.endswith(LOCK))
+    return sorted(f"{directory}/{name.removesuffix('.lock')}" for name in glob(f"*{LOCK}", root_dir=directory))
 
 
 def listening(path: str) -> tuple[int, str] | None:

@@ -48,7 +48,11 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
     setting = settings.get("warm")
     try:
         if setting == "off":
-            _forget_socket(home)
+            from hookrun.launch import launcher_file
+
+            path = launcher_file.path_in(home)
+            if (found := launcher_file.read(path)) is not None:
+                launcher_file.update_socket(path, found.command, None)
         elif (
             (setting == "on" or not os.environ.get(CI))
             and os.path.exists(f"{home}{DATA_DIR}/launcher.conf")
@@ -59,15 +63,6 @@ def after_cold_run(home: str, reason: str, settings: Mapping[str, object]) -> No
             _start(home, blocks=settings.get("on_error") == "block")
     except OSError:
         return
-
-
-def _forget_socket(home: str) -> None:
-    from hookrun.launch import launcher_file
-
-    path = launcher_file.path_in(home)
-    found = launcher_file.read(path)
-    if found is not None:
-        launcher_file.update_socket(path, found.command, None)
 
 
 def _mend_launcher_file(home: str) -> None:

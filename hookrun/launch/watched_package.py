@@ -6,21 +6,16 @@ Imports little: a server looks at the package before importing what it serves.
 from __future__ import annotations
 
 import os
+import select
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from hookrun.launch.server_socket import package_files, package_identity
-
-if TYPE_CHECKING:
-    import select
 
 # inotify(7): a file is written, has new attributes, is moved, made or removed, or the directory itself is.
 CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800
 # Seconds between looks at the interpreter and the installed packages.
 LOOK_EVERY = 1.0
-# POLLIN.
-READABLE = 0x1
 
 Identity = tuple[int, int, int]
 
@@ -54,7 +49,7 @@ class WatchedPackage:
     def register(self, poll: select.poll) -> None:
         """Have changes end a wait, so that no server stays longer than it is of use."""
         if self._fd >= 0:
-            poll.register(self._fd, READABLE)
+            poll.register(self._fd, select.POLLIN)
 
     def unregister(self, poll: select.poll) -> None:
         """Have changes no longer end a wait: a server waiting for its last runs ignores them."""

@@ -19,6 +19,7 @@ import socket
 import struct
 import sys
 import time
+from contextlib import suppress
 
 from hookrun.agents import end_with_zero, status_without_hooks
 from hookrun.core.nesting import CallerProcess
@@ -138,10 +139,8 @@ class Worker:
             goes_on = usual and not word & UNWANTED and self._is_clean()
             # Before the answer: the caller's next run finds this worker ready.
             goes_on = self._tell(word | READY * goes_on) and goes_on
-            try:
+            with suppress(OSError):  # killed meanwhile
                 connection.send(caller.answer(status))
-            except OSError:  # killed meanwhile
-                pass
         self.runs += 1
         if self.runs % COLLECT_EVERY == 0:
             gc.collect()
@@ -201,10 +200,8 @@ class Worker:
     def answer_if_lost(self, status: int, stdout: bytes, stderr: bytes) -> None:
         """Have the launcher answer so if this process ends without an answer."""
         if self.connection is not None:
-            try:
+            with suppress(OSError):  # killed meanwhile
                 self.connection.send(caller.answer_if_lost(status, stdout, stderr))
-            except OSError:  # killed meanwhile
-                pass
 
     def _on_input(self, _number: int, _frame: object) -> None:
         """Pass the caller's signals on to this process; exit if it was killed: the watcher ends the hooks."""

@@ -10,17 +10,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hookrun.agents import AGENTS, MARKERS_OF_OTHERS, env_markers, load
 from hookrun.core.nesting import NESTING
 from hookrun.core.terminal import is_terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 INTERPRETER = re.compile(r"bun|deno|node(?:js)?|(?:python|pypy)[\d.]*")
 # Programs that any program can put around a command.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from hookrun.config.discovery import git_directories
 from hookrun.core.files import MAX_READ, is_within, read_or_none, upwards
 
 # Ends of the names of git's settings that name programs or files with such (git-config(1)).
@@ -67,13 +68,11 @@ def of_worktree(root: str) -> tuple[str, str] | None:
 
     None where it is not the repository that says so: a link, and files in a worktree's place, may be anybody's.
     """
-    for top, own in _repositories(os.path.realpath(root))[:1]:
-        path = os.path.relpath(os.path.realpath(root), top)
-        if os.path.isdir(f"{top}/.git"):
-            return None if os.path.islink(f"{top}/.git") else (f"{top}/.git", path)
-        worktrees, _, _ = os.path.realpath(own).rpartition("/")
-        if os.path.realpath(_text(f"{own}/gitdir").strip()) == f"{top}/.git" and worktrees.endswith("/worktrees"):
-            return worktrees.removesuffix("/worktrees"), path
+    for top, _ in _repositories(os.path.realpath(root))[:1]:
+        own, shared = git_directories(top)
+        is_worktree = own != shared and os.path.realpath(_text(f"{own}/gitdir").strip()) == f"{top}/.git"
+        if is_worktree or own == f"{top}/.git":
+            return shared, os.path.relpath(os.path.realpath(root), top)
     return None
 
 

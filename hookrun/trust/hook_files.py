@@ -9,6 +9,7 @@ from stat import S_IFDIR as DIRECTORY, S_IFMT, S_IFREG as REGULAR
 
 from hookrun.config.discovery import CODE_SUFFIXES
 from hookrun.core.globs import glob
+from hookrun.core.model import as_object
 from hookrun.core.state import identity_of
 from hookrun.process.prepare import expand
 
@@ -328,25 +329,20 @@ def within(path: str, root: str) -> bool:
 def _start(path: str) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        try:
+            data = os.read(fd, SHEBANG_LINE)
+        finally:
+            os.close(fd)
     except OSError:
         return b""
-    try:
-        data = os.read(fd, SHEBANG_LINE)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
     return data if data[:2] == b"#!" else b""
 
 
 def text_of_script(path: str) -> str:
     """Return the beginning of a text file, "" for any other."""
-    from hookrun.core.files import read_regular  # only after a change
+    from hookrun.core.files import read_or_none  # only after a change
 
-    try:
-        data = read_regular(path, LARGEST_SCRIPT)
-    except (OSError, ValueError):
-        return ""
+    data = read_or_none(path, LARGEST_SCRIPT) or b""
     return "" if b"\0" in data else data.decode("utf-8", "surrogateescape")
 
 
@@ -355,10 +351,9 @@ def _main_of(path: str) -> str | None:
     from hookrun.core.files import read_or_none
 
     try:
-        data = loads((read_or_none(path, 1 << 20) or b"").decode())
-    except (OSError, ValueError):
+        main = as_object(loads((read_or_none(path, 1 << 20) or b"").decode())).get("main")
+    except ValueError:
         return None
-    main = data.get("main") if isinstance(data, dict) else None
     return main if isinstance(main, str) and "\0" not in main else None
 
 
@@ -385,16 +380,11 @@ def _unchecked(directory: str, part: str) -> Iterator[str]:
         names = sorted(os.listdir(f"{directory}/__pycache__"))
     except (OSError, ValueError):
         return
-    for name in names:
-        if name.startswith(part + ".") and _flags(path := f"{directory}/__pycache__/{name}") == UNCHECKED:
+    for path in (f"{directory}/__pycache__/{name}" for name in names if name.startswith(part + ".")):
+        from hookrun.core.files import read_or_none  # as above
+
+        if int.from_bytes((read_or_none(path, 8) or b"")[4:8], "little") == UNCHECKED:
             yield path
-
-
-def _flags(path: str) -> int | None:
-    from hookrun.core.files import read_or_none  # as above
-
-    data = read_or_none(path, 8)
-    return None if data is None else int.from_bytes(data[4:8], "little")
 
 
 def _below(directory: str, parts: list[str], looked_at: list[int]) -> Iterator[str]:

@@ -224,7 +224,7 @@ class Owners:
         rest = path.split("/")[::-1]
         at = ""
         links = 0
-        wrong = self._wrong("/")
+        wrong = None if "/" in self._fine else self._look("/")[1]
         while rest:
             name = rest.pop()
             if name in ("", "."):
@@ -253,20 +253,14 @@ class Owners:
         """Return the target if the path is a link, and the problem with the path."""
         try:
             status = os.lstat(path)
-            if not S_ISLNK(status.st_mode):
-                return None, self._wrong(path, status)
-            return os.readlink(path), self._wrong_owner(path, status)
+            if S_ISLNK(status.st_mode):
+                return os.readlink(path), self._wrong_owner(path, status)
         except OSError as error:
             return None, f"{path} cannot be inspected ({error.strerror})"
-
-    def _wrong(self, path: str, status: os.stat_result | None = None) -> str | None:
-        if path in self._fine:
-            return None
-        status = status or os.lstat(path)
         wrong = self._wrong_owner(path, status) or _wrong_mode(path, status)
         if wrong is None:
             self._fine.add(path)
-        return wrong
+        return None, wrong
 
     def _wrong_owner(self, path: str, status: os.stat_result) -> str | None:
         if status.st_uid in self._believed:

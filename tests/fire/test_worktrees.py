@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -89,3 +90,11 @@ def test_what_is_no_worktree_of_it_changes_nothing(main: Project) -> None:
     for place in (other, sub, bare):
         assert "note main" in fire(main, place), place
         assert f"note {place.name}" not in fire(main, place), place
+
+
+def test_a_pipe_in_gits_place_is_not_waited_for(main: Project, tmp_path: Path) -> None:
+    """What a call's directory holds there is anybody's: nothing may hang on it."""
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    os.mkfifo(place / ".git")
+    assert fire(main, place) == ["guard main", "note main"]
