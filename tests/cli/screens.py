@@ -156,6 +156,7 @@ def normalized(screen: str, directory: Path) -> str:
     screen = re.sub(r"\b[0-9a-f]{16}\b", "9db9ad05a220fadd", screen)
     screen = re.sub(r"(?<=  )[0-9a-f]{8}(?=  )", "9db9ad05", screen)
     screen = re.sub(r"(?<=hookrun allow )[0-9a-f]{6}", "3f2a91", screen)
+    screen = re.sub(r"(?<=  )\d{4}-\d\d-\d\d(?=  )", "2026-05-04", screen)
     screen = re.sub(r"sha256:[0-9a-f]{64}", f"sha256:{'5891b5b5' * 8}", screen)
     return re.sub(r"(?:(\d{4}-\d\d-\d\d[ T])|\b)\d\d:\d\d(:\d\d(\.\d+)?)?", _fixed_time, screen)
 
