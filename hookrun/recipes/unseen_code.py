@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, WITH_WORDS, may_read_terminal
+from hookrun.shell.prefilter import READERS, may_read_terminal
 from hookrun.shell.programs import having
 from hookrun.shell.words import STDIN, UNKNOWN, absolute
 
@@ -31,14 +31,8 @@ TERMINAL = STDIN | {"/dev/tty"}
 # Python's modules that read code.
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 
-# Those that read code after a given file.
-READING_ON = having("reads_on")
-
 # Options of other interpreters than Python that run a word, or end.
 HAS_CODE = r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)"
-
-# Interpreters, and their option to read code after running what they are given.
-INTERACTIVE_OPTION = having("interactive")
 
 SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
@@ -83,9 +77,9 @@ def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
 
 
 def _reads(command: SimpleCommand) -> bool:
-    program = command.one_of((*READERS, *INTERPRETERS, "python3")) or command.program
+    program = command.one_of((*READERS, *having("interprets"), "python3")) or command.program
     texts = command.arguments
-    if SHOWING.intersection(texts) or not WITH_WORDS.keys().isdisjoint(command.wrappers):
+    if SHOWING.intersection(texts) or not having("adds_words").keys().isdisjoint(command.wrappers):
         return False
     from hookrun.shell.wrappers import nested_line
 
@@ -94,11 +88,12 @@ def _reads(command: SimpleCommand) -> bool:
         return line.text is None and not (program == "ssh" and SSH_WITHOUT_SHELL.intersection(texts))
     if program in READERS or program in SOURCES:
         return "/dev/tty" in texts
-    if program in OPENING:  # `script FILE` starts one, too
+    if program in having("opens"):  # `script FILE` starts one, too
         return len(command.operands) <= (program == "script")
     if _is_python(program):
         return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
-    return program in INTERPRETERS and (INTERACTIVE_OPTION.get(program) in texts[:1] or not _has_code(program, texts))
+    reads_after_code = having("interactive").get(program) in texts[:1]
+    return program in having("interprets") and (reads_after_code or not _has_code(program, texts))
 
 
 def _is_python(program: str) -> bool:
@@ -134,7 +129,7 @@ def _has_code(program: str, texts: list[str]) -> bool:
         if text in TERMINAL:
             return False
         if (
-            (text[:1] != "-" and program not in READING_ON)
+            (text[:1] != "-" and program not in having("reads_on"))
             or re.match(HAS_CODE, text)
             or (program == "php" and text[:2] in {"-r", "-i", "-m"})
         ):

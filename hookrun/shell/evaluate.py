@@ -8,7 +8,6 @@ from itertools import pairwise
 from hookrun.shell.code import Code, code_of
 from hookrun.shell.code_calls import amounts
 from hookrun.shell.expand import ansi_c
-from hookrun.shell.prefilter import WITH_WORDS
 from hookrun.shell.programs import having, values
 from hookrun.shell.scripts import MAX_NESTING
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand, Streams, program_name
@@ -46,11 +45,6 @@ MAX_COMMANDS = 1000
 
 # Lines within lines that are read.
 MAX_LINE_DEPTH = 8
-
-# Wrappers and programs that run their command or line in the current shell.
-IN_THIS_SHELL = having("in_shell")
-
-ENTERING = having("enters")
 
 # What a script in the current shell leaves as it was.
 KEPT = ("positional", "script", "row", "scripts", "depth", "wrappers")
@@ -104,7 +98,7 @@ class Evaluator:
         command = SimpleCommand(words, streams, scope, assignments)
         line = nested_line(program, words, streams.stdin)
         wrapped = unwrap(program, words) if line is None else None
-        if wrapped is not None and program not in WITH_WORDS:
+        if wrapped is not None and program not in having("adds_words"):
             self._parsed.wrappers.append(command)
             return self._run_wrapped(wrapped, command, scope, streams)
         self.note(command)
@@ -171,7 +165,7 @@ class Evaluator:
     ) -> Word | None:
         """Run a wrapper's command, which reads and writes what the wrapper does."""
         program = command.program
-        inner = scope if program in IN_THIS_SHELL else scope.copy()
+        inner = scope if program in having("in_shell") else scope.copy()
         before = scope.wrappers
         inner.wrappers = (*scope.wrappers, program)
         if program in APART:
@@ -192,7 +186,7 @@ class Evaluator:
         program = command.program
         before = (scope.depth, scope.wrappers)
         inner = scope
-        if program not in IN_THIS_SHELL:
+        if program not in having("in_shell"):
             inner = scope.copy()
             inner.variables.update(command.assignments)
             inner.positional = [*line.positional]
@@ -216,7 +210,7 @@ class Evaluator:
                 command.code = Code(script.text, script.family, script.place)
                 self._run_code(command, scope)
                 continue
-            shared = command.program in IN_THIS_SHELL
+            shared = command.program in having("in_shell")
             inner = scope if shared else scope.copy()
             before = dict(scope.__dict__)
             if not shared:
@@ -317,7 +311,7 @@ def _directory_of(command: SimpleCommand, scope: ShellScope) -> Word | None:
 def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:
     """Change the scope as a command changes its shell; return whether it did."""
     texts = [word.text for word in words]
-    if program in ENTERING:
+    if program in having("enters"):
         home = scope.home if texts[0] == "cd" else None
         operand = next((text for text in texts[1:] if text[:1] != "-" or text == "-"), home)
         scope.enter(scope.previous if operand == "-" else operand)

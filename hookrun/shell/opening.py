@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # What separates commands; a redirection and a pattern make a command odd, as quotes do.
 SEPARATORS = str.maketrans(dict.fromkeys(";|&()", "\n"))
 ODD = "<>*?[~"
-KEYWORDS = frozenset(having("keyword"))
 
 # Programs that run what they find in files: scripts, or lines of their own files.
 RUNNING = frozenset(
@@ -28,7 +27,6 @@ WRAPPING = frozenset({*having("wraps"), *having("launches"), *having("line"), *h
 PLAIN = frozenset(having("data")) - WRAPPING
 # What git runs commands by.
 OF_GIT = frozenset({"-c", "bisect", "filter-branch", "rebase", "submodule"})
-ENTERING = frozenset(having("enters"))
 # Options with code.
 INLINE = frozenset({"-c", "-e", "-p", "-pe", "-r"})
 
@@ -42,10 +40,10 @@ def run_from_files(line: str, directory: str, files: ScriptFiles, depth: int = 0
     texts: list[str] = []
     for segment in bare.translate(SEPARATORS).split("\n"):
         words = segment.split()
-        while words and (words[0] in KEYWORDS or _is_assignment(words[0])):
+        while words and (words[0] in having("keyword") or _is_assignment(words[0])):
             del words[0]
         first = _name(words[0]) if words else ""
-        if first in ENTERING:
+        if first in having("enters"):
             unclear = True
         if first in PLAIN or not words or (first == "git" and OF_GIT.isdisjoint(words)):
             continue

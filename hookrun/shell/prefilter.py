@@ -18,19 +18,11 @@ READERS = frozenset(name for name, how in having("line").items() if how == "shel
 # Programs whose line is in other words than what it runs: base64, or a language that is read as if it were shell's.
 REWRITING = frozenset(name for name, how in having("line").items() if how in {"cmd", "powershell"})
 
-# Wrappers that add words they read to a command.
-WITH_WORDS = having("adds_words")
-
 # Every program that may run its input, or pass it to one: the parser gives a line to no other.
 RUN_INPUT = frozenset(having("input"))
 
-INTERPRETERS = having("interprets")
-
-# Programs that start a shell without a command.
-OPENING = having("opens")
-
 # Programs that may read commands from the terminal, besides Python's other versions.
-INTERACTIVE = RUN_INPUT.union(INTERPRETERS, OPENING, ["python3"])
+INTERACTIVE = RUN_INPUT.union(having("interprets"), having("opens"), ["python3"])
 
 # Programs with git's commands.
 GIT = (*having("git"),)
