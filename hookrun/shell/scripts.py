@@ -24,14 +24,21 @@ class OpenedScript:
     """
 
     def __init__(
-        self, text: str, place: str, directory: str | None, row: int = 1, words: list[Word] | None = None
+        self,
+        text: str,
+        place: str,
+        directory: str | None,
+        row: int = 1,
+        *,
+        words: list[Word] | None = None,
+        family: str = "",
     ) -> None:
         self.text = text
         self.place = place
         self.directory = directory
         self.row = row
         self.words = words
-        self.family = ""
+        self.family = family
 
 
 class ScriptFiles:
@@ -69,11 +76,9 @@ def script_in(
     text = files.read(path) if path is not None else None
     if text is None:
         return
-    script = OpenedScript(text, words[0].text, directory, words=words[1:])
     language = language_of(text) if family is None else family
     if language is not None:
-        script.family = language
-        yield script
+        yield OpenedScript(text, words[0].text, directory, words=words[1:], family=language)
 
 
 def language_of(text: str) -> str | None:
