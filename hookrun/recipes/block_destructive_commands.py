@@ -142,11 +142,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may be blocked or asked about. False is certain."""
-    line = line_of(context)
-    if line is None:
-        return False
-    refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
-    return refuses or may(context, may_destroy)
+    return unseen_code.may_refuse(RECIPE, context) or may(context, may_destroy)
 
 
 def may_destroy(line: str) -> bool:

@@ -76,10 +76,7 @@ HEAD = "HEAD"
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may be blocked. False is certain."""
-    line = line_of(context)
-    if line is None:
-        return False
-    refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
+    refuses = unseen_code.may_refuse(RECIPE, context)  # first: a wrong option always counts
     return refuses or may(context, lambda line: may_run(line, git_programs(PUSHING)))
 
 

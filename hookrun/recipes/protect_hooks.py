@@ -124,10 +124,6 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 
-# The entry in the user's or the machine's hooks.json.
-DECLARATION: dict[str, object] = {**RECIPE.hooks[0]}
-
-
 class Watch:
     """The protected files of one run."""
 

@@ -19,6 +19,7 @@ from hookrun.process import git_query
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
+from hookrun.recipes.package_manager import LOCKS
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
 # Bytes read of the tests' output.
@@ -36,8 +37,6 @@ MAX_BYTES = 1 << 20
 NO_TESTS = 'echo "Error: no test specified" && exit 1'
 # Where a project keeps its own Python.
 VIRTUAL = (".venv/bin", "venv/bin")
-# Lock file -> package manager; otherwise npm.
-MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 PYTEST_SECTIONS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TEST_TARGET = re.compile(r"^test[ \t]*:(?!=)", re.MULTILINE)
@@ -248,7 +247,7 @@ def _npm(root: str) -> Suite | None:
         return None
     if not isinstance(test, str) or test.strip() in ("", NO_TESTS):
         return None
-    manager = next((manager for lock, manager in MANAGERS.items() if _there(root, lock)), "npm")
+    manager = next((each for lock, each in LOCKS.items() if each != "no" and _there(root, lock)), "npm")
     return Suite(f"{manager} run test", (manager, "run", "test"))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hookrun.recipes.recipe import Option, Recipe, one_of
+from hookrun.recipes.shell_recipe import line_of
 from hookrun.shell.prefilter import READERS, may_read_terminal
 from hookrun.shell.programs import having
 from hookrun.shell.words import STDIN, UNKNOWN, absolute
@@ -40,10 +41,12 @@ SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
 VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 
 
-def may_refuse(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
-    """Return whether `refusal` may have a reason. False is certain."""
-    allowed = one_of(recipe, INTERACTIVE.name) == "allow"
-    return not allowed and may_read_terminal(line) and _hides_input(context)
+def may_refuse(recipe: Recipe, context: Mapping[str, object]) -> bool:
+    """Return whether `refusal` may have a reason, for a call with a line. False is certain. A wrong option counts."""
+    line = line_of(context)
+    if line is None or one_of(recipe, INTERACTIVE.name) == "allow":
+        return False
+    return may_read_terminal(line) and _hides_input(context)
 
 
 def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:

@@ -7,7 +7,8 @@ import re
 
 from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
-from hookrun.recipes.catalogue.target_kinds import MAX_FILE, Target, variable
+from hookrun.recipes.catalogue.target_kinds import Target, variable
+from hookrun.recipes.catalogue.tool_call import MAX_FILE
 from hookrun.recipes.protected_paths import TEMPORARY
 
 TYPE_CHECKING = False

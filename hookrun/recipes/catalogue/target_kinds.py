@@ -6,7 +6,9 @@ import os
 import re
 from importlib import import_module
 
+from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
+from hookrun.recipes.catalogue.tool_call import MAX_FILE
 from hookrun.recipes.protected_paths import TEMPORARY
 from hookrun.shell.words import UNKNOWN
 
@@ -26,8 +28,6 @@ LOCAL = (
 )  # fmt: skip
 # `target` of a row -> the module here with a function of that name, which returns a call's Target.
 MODULES = {"cloud": "target_cloud", "database": "target_database"}
-# Bytes of a file with variables that is read.
-MAX_FILE = 1 << 16
 
 
 class Target:
@@ -86,12 +86,8 @@ def env_file(directory: str, mode: str = "") -> Mapping[str, str]:
     own = f".env.{mode}"
     names = (own,) if mode and os.path.exists(os.path.join(directory, own)) else (".env", ".env.local")
     for name in names:
-        try:
-            with open(os.path.join(directory, name), "rb") as file:
-                lines = file.read(MAX_FILE).decode(errors="replace").splitlines()
-        except (OSError, ValueError):
-            continue
-        for line in lines:
+        data = read_or_none(os.path.join(directory, name), MAX_FILE) or b""
+        for line in data.decode(errors="replace").splitlines():
             key, equals, value = line.removeprefix("export ").partition("=")
             if equals and key.strip()[:1] != "#":
                 value = value.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 OFF = frozenset({"false", "no", "none", "0"})
 # Letters in one word that are read as options each: `-yf`.
 MAX_CLUSTER = 4
-# Bytes of a file with code that is read.
+# Bytes of a file with code, variables or settings that is read.
 MAX_FILE = 1 << 16
 
 
@@ -171,12 +172,8 @@ class ToolCall:
             return
         if full in self.written:
             yield self.written[full]
-            return
-        try:
-            with open(full, "rb") as file:
-                yield file.read(MAX_FILE).decode(errors="replace")
-        except (OSError, ValueError):  # a missing file runs nothing
-            return
+        elif (data := read_or_none(full, MAX_FILE)) is not None:  # a missing file runs nothing
+            yield data.decode(errors="replace")
 
     def shown(self) -> str:
         """Return the beginning of the call, for a message."""
