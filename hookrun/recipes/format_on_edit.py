@@ -19,7 +19,7 @@ from hookrun.core.text import escape, printable_lines
 from hookrun.events import FileChanged, PostToolUse
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state, turn_files
-from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
+from hookrun.recipes.paths import WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, known_words, number, yes
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ RECIPE = Recipe(
             list_of=[each.name for each in FORMATTERS],
         ),
         Option("fixes", "no", "With `yes`, ruff also applies its safe fixes, such as removing unused imports.", yes),
-        Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
-        turn_files.AT,
-        PROJECT_TOOLS,
+        *turn_files.OPTIONS,
     ),
     catches="""
         - Formats files changed by the write and edit tools, in the repository of the working directory.

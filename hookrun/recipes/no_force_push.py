@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.core.globs import glob
-from hookrun.recipes import unseen_code
+from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
@@ -161,14 +161,10 @@ def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration,
     if git.command == "push":
         configured += _of_its_remote(push, configuration, git.directory)
     mirrors = [value for name, value in configured if _key(name) == "mirror"]
-    if "mirror" in push.options or any(value.lower() not in FALSE for value in mirrors):
+    if "mirror" in push.options or any(value.lower() not in {*NO, ""} for value in mirrors):
         yield "A mirror push overwrites and deletes remote branches"
     yield from _overwriting(push, [value for name, value in configured if _key(name) == "push"], heads)
     yield from _deleting(push)
-
-
-# False values in git's configuration.
-FALSE = frozenset({"false", "no", "off", "0", ""})
 
 
 def _key(name: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.core.globs import glob
+from hookrun.recipes import NO
 from hookrun.recipes.path_prefilter import may_name
 from hookrun.recipes.recipe import Option, Recipe, option
 from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_directory, line_of, may, parse, spellings, unreadable
@@ -156,7 +157,7 @@ def _configured(git: GitCall) -> Iterator[str]:
 def _ends(git: GitCall, name: str, value: str) -> bool:
     """Return whether a setting of git has checks left out."""
     if name.lower() == "commit.gpgsign":
-        return value.lower() in {"false", "no", "off", "0"}
+        return value.lower() in NO
     if name.lower() != "core.hookspath":
         return False
     top = git.work_tree or git.directory

@@ -230,7 +230,7 @@ class Files:
             return
         if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):
             yield f"{full} contains hook settings, which only the user may remove"
-        if file.word.globs and any(sign in file.path for sign in "*?["):
+        if file.globs and any(sign in file.path for sign in "*?["):
             yield from self._of_names(full, written=file.written)
             yield from self._of_paths((full, *self._links.of(full)), written=file.written)
             return

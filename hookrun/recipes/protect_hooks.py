@@ -194,7 +194,7 @@ class Watch:
             path = absolute(file.path, directory)
             if not file.written or path is None:
                 continue
-            if file.word.globs:  # find's matches may be further down
+            if file.globs:  # find's matches may be further down
                 deep = command.program == "find" or "find" in command.wrappers
                 yield from self._of_pattern(path, deep=deep, removed=file.removed)
             else:

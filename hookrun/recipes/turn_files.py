@@ -5,7 +5,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.recipe import Option, Recipe, one_of
+from hookrun.recipes.paths import PROJECT_TOOLS
+from hookrun.recipes.recipe import Option, Recipe, number, one_of
 from hookrun.recipes.recipe_state import LockedState, session_id
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ AT = Option(
     "change",
     "When files are handled: `change`, each after it changed, or `stop`, once at the end of the turn.",
     choices=("change", "stop"),
+)
+# The options of recipes that run a program for each edited file.
+OPTIONS = (
+    Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
+    AT,
+    PROJECT_TOOLS,
 )
 
 

@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Value = str | list["Value"]
-
 # Languages, by the endings of their files, as in the fact `code` of a program -> how a comment begins, besides `#`.
 COMMENTS = {"py": "#", "js": "//", "php": "//|#", "lua": "--"}
 # In these `.` joins texts; in those a call needs no parentheses; in those a text in backticks is a shell line.

@@ -55,14 +55,16 @@ MOUNTS = r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^
 
 
 class NamedFile:
-    """A file that a command names: its `path`, its word, and whether it is `written` or read.
+    """A file that a command names: its `path`, whether the shell would take that for a pattern, and if it is `written`.
 
     `removed`: the command removes it with all its content; `restored`: it restores an earlier state.
     """
 
-    def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
+    def __init__(
+        self, path: str, *, written: bool, globs: bool = False, removed: bool = False, restored: bool = False
+    ) -> None:
         self.path = path
-        self.word = word
+        self.globs = globs
         self.written = written
         self.removed = removed
         self.restored = restored
@@ -72,13 +74,14 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that a command names, as often as it does. In `NAME=FILE` and `@FILE` the file counts too."""
     for redirection in command.redirections:
         if redirection.writes or redirection.reads:
-            yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
+            target = redirection.target
+            yield NamedFile(target.text, written=redirection.writes, globs=target.globs)
     program = command.program
     yield from _patched_by_agent(command) if program == "apply_patch" else ()
     yield from _patched(command) if program in {"git", "patch"} else ()
     yield from _of_git_call(command) if program == "git" else ()
     for word in _removed(command):
-        yield NamedFile(word.text, word, written=True, removed=True)
+        yield NamedFile(word.text, written=True, globs=word.globs, removed=True)
     launches = program in having("launches")  # its words are those of the command
     if not command.words or program in {UNKNOWN, "git"} or program in having("unseen") or launches:
         return
@@ -92,26 +95,22 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     for word in operands:
         written = in_place or program in having("changes") or (program == "dd" and word.text.startswith("of="))
         for path in _paths(word.text):
-            yield NamedFile(path, word, written=written, removed=program in having("removes"))
+            yield NamedFile(path, written=written, globs=word.globs, removed=program in having("removes"))
 
 
 def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files named in options and sed scripts."""
     program, arguments = command.program, command.arguments
     for path in option_targets(program, arguments):
-        written = f"{path}/{UNPACKED}" if program in having("unpacks") else path
-        yield NamedFile(written, Word(written), written=True)
+        yield NamedFile(f"{path}/{UNPACKED}" if program in having("unpacks") else path, written=True)
     for text in arguments if program in {"gsed", "sed"} else ():
         found = re.search(SCRIPT_FILE, text)
         if found is not None:
-            yield NamedFile(found[2], Word(found[2]), written=found[1] in "wW")
+            yield NamedFile(found[2], written=found[1] in "wW")
     for found in re.finditer(MOUNTS, " ".join(arguments)) if program in having("mounts") else ():
-        path = found[1] or found[2]
-        yield NamedFile(path, Word(path), written=False)
+        yield NamedFile(found[1] or found[2], written=False)
     for start in values(program, "attached"):
-        for text in arguments:
-            if text.startswith(start):
-                yield NamedFile(text[len(start) :], Word(text[len(start) :]), written=False)
+        yield from (NamedFile(text[len(start) :], written=False) for text in arguments if text.startswith(start))
 
 
 def _operands(command: SimpleCommand) -> Iterator[Word]:
@@ -187,15 +186,13 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
             continue
         stripped = parts[levels[-1] if levels else (1 if git is not None else -1) :]
         for start in _starts(git, command) if git is not None else [""]:
-            path = os.path.join(start, inside, "/".join(stripped))
-            yield NamedFile(path, Word(path), written=True)
+            yield NamedFile(os.path.join(start, inside, "/".join(stripped)), written=True)
 
 
 def _patched_by_agent(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that `apply_patch`, a program of some agents, changes, by its argument or input."""
     for text in [*command.arguments, command.stdin.text if command.stdin is not None else ""]:
-        for found in re.finditer(PATCHED_BY_AGENT, text):
-            yield NamedFile(found[1], Word(found[1]), written=True)
+        yield from (NamedFile(found[1], written=True) for found in re.finditer(PATCHED_BY_AGENT, text))
 
 
 def _removed(command: SimpleCommand) -> Iterator[Word]:
@@ -214,12 +211,12 @@ def _onto_last(program: str, operands: list[Word]) -> Iterator[NamedFile]:
     *sources, last = operands or [Word("")]
     is_file = "." in last.text.rpartition("/")[2].strip(".")
     for word in sources or operands:
-        yield NamedFile(word.text, word, written=program == "mv", removed=program == "mv")
+        yield NamedFile(word.text, written=program == "mv", globs=word.globs, removed=program == "mv")
         if sources and not is_file:
             target = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
-            yield NamedFile(target, Word(target, globs=word.globs), written=True)
+            yield NamedFile(target, written=True, globs=word.globs)
     if sources:
-        yield NamedFile(last.text, last, written=True)
+        yield NamedFile(last.text, written=True, globs=last.globs)
 
 
 def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
@@ -227,7 +224,7 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     effect = OF_GIT.get(git.command) if git is not None else None
     named, tree = (setting(git) if git is not None and git.command == "config" else None) or ("", "")
     if named == "core.worktree":  # what follows may change all in it
-        yield NamedFile(os.path.join(".git", tree), Word(tree), written=True, removed=True)
+        yield NamedFile(os.path.join(".git", tree), written=True, removed=True)
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):
@@ -235,7 +232,8 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
         starts = _starts(git, command)
         for start in starts[:1] if removed or restored else starts:
             path = os.path.join(start, re.sub(MAGIC, "", word.text).rpartition(":")[2])
-            yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
+            written = removed or restored
+            yield NamedFile(path, written=written, globs=word.globs, removed=removed, restored=restored)
 
 
 def _starts(git: GitCall, command: SimpleCommand) -> list[str]:

@@ -50,7 +50,7 @@ def run_from_files(line: str, directory: str, files: ScriptFiles, depth: int = 0
         for index, word in enumerate(words if first in WRAPPING else words[:1]):
             if not _runs(word, directory, first=not index, unclear=unclear):
                 continue
-            if _is_harmless_code(words[index:], bare):
+            if not INLINE.isdisjoint(words[index:]) and not _may_matter(bare):  # it gets its code in the line
                 continue
             more = None if index or unclear else _read(words, directory, files, depth)
             if more is None:
@@ -82,27 +82,24 @@ def _runs(word: str, directory: str, *, first: bool, unclear: bool) -> bool:
     return (first and unclear) or (os.path.isfile(path) and (first or os.access(path, os.X_OK)))
 
 
-def _is_harmless_code(words: list[str], bare: str) -> bool:
-    """Return whether a program gets its code in the line, which says nothing that would matter."""
+def _may_matter(code: str) -> bool:
     import re
 
     from hookrun.shell.code_calls import SIGNS
 
-    return not INLINE.isdisjoint(words) and re.search(SIGNS, bare) is None
+    return re.search(SIGNS, code) is not None
 
 
 def _read(words: list[str], directory: str, files: ScriptFiles, depth: int) -> list[str] | None:
-    import re
-
-    from hookrun.shell.code_calls import SIGNS
     from hookrun.shell.task_lines import opened
     from hookrun.shell.words import Word
 
     texts: list[str] = []
     for script in opened([Word(word) for word in words], directory, files):
-        more = None if script.family else run_from_files(script.text, script.directory or "/", files, depth + 1)
-        if script.family and re.search(SIGNS, script.text) is None:
-            more = []  # whoever judges code by other words finds them in its text
+        if not script.family:
+            more = run_from_files(script.text, script.directory or "/", files, depth + 1)
+        else:  # whoever judges code by other words finds them in its text
+            more = None if _may_matter(script.text) else []
         if more is None:
             return None
         texts += [script.text, *more]

@@ -133,9 +133,9 @@ class ToolCall:
         """Yield what the words say of the target: values of the row's `names`; `*` are the operands beside the verb."""
         names = self.row.get("names", ())
         yield from self.hosts
-        yield from (value for name, value in self.options if name in names)
+        yield from self._values(names)
         if "*" in names:
-            code = set(self._given("operand"))
+            code = self._operand()
             yield from (text for at, (text, _) in enumerate(self.operands) if at not in self._verb and text not in code)
 
     def codes(self, command: SimpleCommand | None, before: SimpleCommand | None) -> Iterator[str]:
@@ -148,8 +148,8 @@ class ToolCall:
             return
         if not any(map(self.does, code.get("verbs", [""]))) or any(map(self._is_harmless_by, code.get("unless", ()))):
             return
-        texts = [*self._given("options"), *self._given("operand")]
-        files = [value for name, value in self.options if name in code.get("files", ())]
+        texts = [*self._values(code.get("options", ())), *self._operand()]
+        files = self._values(code.get("files", ()))
         if command is not None and code.get("stdin"):
             if command.stdin is not None:
                 texts.append(command.stdin.text)
@@ -159,12 +159,13 @@ class ToolCall:
         texts += (text for each in files for text in self._content(each))
         yield from texts
 
-    def _given(self, kind: str) -> Iterator[str]:
-        given = self.row.get("code", {}).get(kind)
-        if kind == "options":
-            yield from (value for name, value in self.options if name in (given or ()))
-        elif given:
-            yield from (text for text, _ in self.operands[given - 1 : given])
+    def _values(self, names: Sequence[str]) -> list[str]:
+        return [value for name, value in self.options if name in names]
+
+    def _operand(self) -> list[str]:
+        """Return the operand that is code, if the row says that one is."""
+        place = self.row.get("code", {}).get("operand")
+        return [self.operands[place - 1][0]] if place and place <= len(self.operands) else []
 
     def _content(self, path: str) -> Iterator[str]:
         full = absolute(path, self.directory)
