@@ -16,7 +16,6 @@ import pytest
 from hookrun import agents
 from hookrun.cli.commands import COMMANDS, CONFIG
 from hookrun.recipes import RECIPES
-from hookrun.recipes.catalogue.target_kinds import MODULES as TARGETS
 from tests.rows import rows
 
 pytestmark = pytest.mark.lint
@@ -346,10 +345,9 @@ BY_NAME = {
     *agents.AGENTS.values(),
     *(str(agents.load(each).INSTALL.get("hook_trust")) for each in agents.AGENTS),
     *(f"hookrun.recipes.{each}" for each in RECIPES),
-    *(f"hookrun.recipes.catalogue.{each}" for each in TARGETS.values()),
     *(f"hookrun.cli.{module}" for module, _ in (*COMMANDS.values(), *CONFIG.values())),
 }
-"""Modules that a table names: an agent, its trust in hooks, a recipe, a kind of target, a command."""
+"""Modules that a table names: an agent, its trust in hooks, a recipe, a command."""
 
 FOR_PROGRAMS = {
     "hookrun.compat.oats",
