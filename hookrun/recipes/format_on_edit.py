@@ -305,10 +305,8 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Format the file; return a message for the model or the user, None if there is none."""
-    known = {each.name: each for each in FORMATTERS}
+    known = {each.name: each for each in (*FORMATTERS, *((RUFF_WITH_FIXES,) if yes(RECIPE, "fixes") else ()))}
     chosen = [known[name] for name in known_words(RECIPE, "formatters")]
-    if yes(RECIPE, "fixes"):
-        chosen = [RUFF_WITH_FIXES if each.name == RUFF_WITH_FIXES.name else each for each in chosen]
     project_tools = project_tools_allowed(RECIPE)
     formatting = FormatOnEdit(chosen, number(RECIPE, "seconds"), project_tools=project_tools)
     given = Context.of(dict(context))

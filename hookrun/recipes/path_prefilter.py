@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from hookrun.recipes.shell_recipe import BARE
+from hookrun.recipes.shell_recipe import BARE, names_in
 from hookrun.shell.prefilter import ENDS, QUOTES, may_run_input
 from hookrun.shell.programs import having
 
@@ -106,19 +106,12 @@ class _Lookup:
 
     def _unusual(self, directory: str) -> list[str]:
         """Return the names of several words in a directory that may be in the line."""
-        found = []
-        try:
-            with os.scandir(directory) as entries:
-                for number, entry in enumerate(entries):
-                    if number >= MAX_ENTRIES:
-                        self._left = -1
-                        break
-                    name = entry.name.translate(BARE)
-                    if name.casefold() in self._bare and name.translate(APART).split() != [entry.name]:
-                        found.append(entry.name)
-        except OSError:
-            pass
-        return found
+        names = names_in(directory, MAX_ENTRIES + 1)
+        if len(names) > MAX_ENTRIES:
+            self._left = -1
+        bare = {name: name.translate(BARE) for name in names}
+        found = [name for name in names if bare[name].casefold() in self._bare]
+        return [name for name in found if bare[name].translate(APART).split() != [name]]
 
 
 def _paths(words: Iterable[str], *, listed: bool, attached: bool) -> Iterator[str]:

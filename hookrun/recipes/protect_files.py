@@ -18,6 +18,7 @@ from hookrun.recipes.shell_recipe import (
     line_of,
     may,
     named_paths,
+    names_in,
     parse,
     reads_only,
     spellings,
@@ -253,12 +254,7 @@ class Files:
 
     def _first(self, directory: str, pattern: str) -> str | None:
         """Return a protected file that a pattern matches, to name it."""
-        try:
-            with os.scandir(directory) as entries:
-                names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
-        except (OSError, ValueError):
-            return None
-        matching = (each for each in names if glob(pattern, each))
+        matching = (each for each in names_in(directory, MAX_NAMES) if glob(pattern, each))
         return next((each for each in matching if any(self._of_paths([f"{directory}/{each}"], written=False))), None)
 
     def _of_paths(self, paths: Iterable[str], *, written: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ from hookrun.recipes.shell_recipe import (
     line_directory,
     line_of,
     may,
+    may_become,
     named_paths,
     parse,
     physical,
@@ -220,7 +221,7 @@ class Watch:
             else:
                 parts, own = pattern.split("/"), path.split("/")
                 reached = len(parts) >= len(own) or removed
-                reached = reached and all(_matches(part, each) for part, each in zip(parts, own, strict=False))
+                reached = reached and all(may_become(part, each) for part, each in zip(parts, own, strict=False))
             if reached and os.path.lexists(path):
                 yield f"{pattern} reaches {path}, which only the user may change"
         for path in self._links.of(pattern):
@@ -282,11 +283,6 @@ class Watch:
         yield from (f"{self._home}/{each}" for each in anywhere)
         here = (*(f"{self._root}/{each}" for each in anywhere), *absolute)
         yield from (each for each in here if os.path.lexists(each))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Return whether a part of a path matches a shell's pattern, which begins hidden names with a dot."""
-    return glob(pattern, name) and (name[:1] != "." or pattern[:1] == ".")
 
 
 def _names_below(path: str) -> Iterator[str]:

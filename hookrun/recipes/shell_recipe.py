@@ -181,20 +181,23 @@ class LinkedFiles:
                 yield resolved
 
     def _names(self, directory: str, pattern: str) -> list[str]:
-        found: list[str] = []
-        if self._left <= 0:
-            return found
-        try:
-            with os.scandir(directory or "/") as entries:
-                for entry in entries:
-                    self._left -= 1
-                    if glob(pattern, entry.name) and (pattern[0] == "." or entry.name[0] != "."):
-                        found.append(entry.name)
-                    if self._left <= 0:
-                        break
-        except (OSError, ValueError):  # no directory, or no name of one
-            pass
-        return found
+        names = names_in(directory or "/", self._left) if self._left > 0 else []
+        self._left -= len(names)
+        return [name for name in names if may_become(pattern, name)]
+
+
+def names_in(directory: str, most: int) -> list[str]:
+    """Return the names in a directory, at most so many; none of what is no directory, or no name of one."""
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.name for entry, _ in zip(entries, range(most), strict=False)]
+    except (OSError, ValueError):
+        return []
+
+
+def may_become(pattern: str, name: str) -> bool:
+    """Return whether a part of a path matches a shell's pattern, which begins hidden names with a dot."""
+    return glob(pattern, name) and (name[:1] != "." or pattern[:1] == ".")
 
 
 def rows_of(text: str) -> dict[str, list[list[list[str]]]]:

@@ -129,12 +129,10 @@ def _endangered(context: Mapping[str, object], line: str) -> Iterator[str]:
         loss = losses.of(command, git)
         if loss is not None and loss.directory is not None:
             yield loss.directory
-        elif any(is_within(each, project) for each in _removed(command)):
+            continue
+        removed = (absolute(each, command.directory) for each in _paths(command))
+        if any(each is not None and is_within(each, project) for each in removed):
             yield command.directory or line_directory(context)
-
-
-def _removed(command: SimpleCommand) -> list[str]:
-    return [full for each in _paths(command) if (full := absolute(each, command.directory)) is not None]
 
 
 def _paths(command: SimpleCommand) -> list[str]:

@@ -16,6 +16,11 @@ import time
 from hookrun.core.files import atomic_link, atomic_write
 from hookrun.process.git_query import ENVIRONMENT, QUIET, run
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 REFS = "refs/hookrun/"
 # Limits of a snapshot: bytes of a file and of all, files, and seconds to write it. What is beyond is left out.
 MAX_FILE, MAX_BYTES, MAX_FILES, MAX_SECONDS = 16 << 20, 128 << 20, 10_000, 10
@@ -34,20 +39,16 @@ class Snapshot:
     `files` counts what is kept, `left_out` names what is not, `unchanged` what is as in its parent.
     """
 
-    def __init__(self, name: str, commit: str, content: str, about: dict[str, object]) -> None:
+    def __init__(self, name: str, commit: str, content: str, about: Mapping[str, Any]) -> None:
         self.id = name
         self.commit = commit
-        self.time = int(str(about["time"]))
+        self.time = int(about["time"])
         self.before = str(about["before"])
         self.root = str(about["root"])
-        self.files = int(str(about["files"]))
-        self.left_out, self.unchanged = (_texts(about[name]) for name in ("left_out", "unchanged"))
+        self.files = int(about["files"])
+        self.left_out, self.unchanged = ([*map(str, about[name])] for name in ("left_out", "unchanged"))
         # One with the same key has the same: `content` is git's name for it and for its parent.
         self.key = (self.root, content, *self.left_out, "", *self.unchanged)
-
-
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def root_of(directory: str) -> str:

@@ -54,10 +54,6 @@ def written_texts(command: SimpleCommand) -> Iterator[tuple[str, str]]:
         yield from ((absolute(each, command.directory) or "", text.text) for each in files)
 
 
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
-
-
 def _program(word: str) -> str:
     """Return the program that a word names, without its version: `python3.11`, `prisma@6`."""
     name = program_name(word)
@@ -193,7 +189,8 @@ class CatalogueGuard:
         arguments = given if isinstance(given, dict) else {}
         options = [f"--server={server}"]
         for name, value in arguments.items():
-            texts = [each if isinstance(each, str) else dumps(each) for each in _listed(value)]
+            values = value if isinstance(value, list) else [value]
+            texts = [each if isinstance(each, str) else dumps(each) for each in values]
             options.append(f"--{name}={'; '.join(texts)}")
         found: list[tuple[str, str]] = []
         for row in self._catalogue.rows("mcp"):
