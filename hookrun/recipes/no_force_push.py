@@ -118,7 +118,7 @@ def _heads(git: GitCall, branches: Branches, configuration: Configuration) -> li
 
 
 class Push:
-    """A push's parsed arguments: `options`, by long names, and what else is `given`."""
+    """A push's parsed arguments: `options`, by long names, what else is `given`, and of that all but the remote."""
 
     def __init__(self, words: list[str]) -> None:
         self.options: set[str] = set()
@@ -138,6 +138,7 @@ class Push:
                     next(waiting, None)
             else:
                 self.given.append(word)
+        self.refspecs = self.given[1:]
 
     def _take_long(self, word: str) -> None:
         """Take a long, maybe abbreviated, option; `--no-` unsets it."""
@@ -145,11 +146,6 @@ class Push:
         name = word.removeprefix("--" if is_set else "--no-").partition("=")[0]
         meant = {full for full, shortest in LONG.items() if full.startswith(name) and len(name) >= shortest}
         self.options = self.options | meant if is_set else self.options - meant
-
-    @property
-    def refspecs(self) -> list[str]:
-        """The operands except the remote."""
-        return self.given[1:]
 
 
 def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration, heads: list[str]) -> Iterator[str]:

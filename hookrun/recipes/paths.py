@@ -86,20 +86,19 @@ def repository(directory: str) -> str:
 
 
 class EditedFile:
-    """A file written by the agent: `path` and repository `root` with links resolved, `shown` to the model."""
+    """A file written by the agent: `path` and repository `root` with links resolved, `shown` to the model.
+
+    `ending` is its name's extension, with dot, in lower case.
+    """
 
     def __init__(self, path: str, root: str, working_directory: str) -> None:
         inside = is_within(path, working_directory)
         self.path = path
+        self.ending = os.path.splitext(path)[1].lower()
         self.root = root
         self.shown = escape(os.path.relpath(path, working_directory if inside else root))
         around = (*upwards(os.path.dirname(path), root), *upwards(working_directory, root))
         self._directories = tuple(dict.fromkeys(around))
-
-    @property
-    def ending(self) -> str:
-        """The file name's extension, with dot, in lower case."""
-        return os.path.splitext(self.path)[1].lower()
 
     def search_path(self, *, project_tools: bool) -> str:
         """Return the PATH for programs that handle this file: the project's directories first."""

@@ -25,7 +25,8 @@ PREFIX = "HOOKRUN_OPTION_"
 class Option:
     """A recipe's setting. `check` reads it, raising WrongOptionError if invalid; None accepts any text.
 
-    The value is one of `choices`, or a list of words in `list_of`, if given.
+    The value is one of `choices`, or a list of words in `list_of`, if given. `variable` is that of the environment, set
+    in a declaration's `env`.
     """
 
     def __init__(
@@ -41,13 +42,9 @@ class Option:
         self.known = (*choices, *list_of)
         self.check = check or (one_of if choices else known_words if list_of else None)
         self.name = name
+        self.variable = PREFIX + name.upper()
         self.default = default
         self.description = description
-
-    @property
-    def variable(self) -> str:
-        """The environment variable, set in a declaration's `env`."""
-        return PREFIX + self.name.upper()
 
 
 class WrongOptionError(SystemExit):

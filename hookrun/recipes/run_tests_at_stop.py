@@ -84,11 +84,6 @@ class Suite:
     argv: tuple[str, ...]
     green: tuple[int, ...] = (0,)
 
-    @property
-    def program(self) -> str | None:
-        """The path of the program, None if it is not installed."""
-        return shutil.which(self.argv[0])
-
 
 MAKE = Suite("make test", ("make", "test"))
 CARGO = Suite("cargo test", ("cargo", "test", "--quiet"))
@@ -108,8 +103,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if not chosen:
         looked = f"no tests found in {root} (looked for {LOOKED_FOR}): set the option `command`"
         return recipe_state.once(context, f"{NAME} none", f"{NAME}: {looked}")
-    missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each.program is None]
-    answer = _run([each for each in chosen if each.program is not None], root)
+    installed = [each for each in chosen if shutil.which(each.argv[0]) is not None]
+    missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each not in installed]
+    answer = _run(installed, root)
     if answer is not None:
         return _again(context, root, answer)
     if missing:
