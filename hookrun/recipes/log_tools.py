@@ -121,12 +121,8 @@ def _is_secret(name: str) -> bool:
 def append_line(path: str, line: str) -> None:
     """Append a line in one write. Raises OSError, also if only a part fits, which is removed again."""
     data = line.encode("utf-8", "backslashreplace")  # the escape of half a surrogate pair is JSON, too
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
-    try:
-        fd = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        fd = os.open(path, flags, 0o600)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     try:
         written = os.write(fd, data)
         if written != len(data):

@@ -46,9 +46,6 @@ MAX_COMMANDS = 1000
 # Lines within lines that are read.
 MAX_LINE_DEPTH = 8
 
-# What a script in the current shell leaves as it was.
-KEPT = ("positional", "script", "row", "scripts", "depth", "wrappers")
-
 # The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
 
@@ -210,9 +207,7 @@ class Evaluator:
                 command.code = Code(script.text, script.family, script.place)
                 self._run_code(command, scope)
                 continue
-            shared = command.program in having("in_shell")
-            inner = scope if shared else scope.copy()
-            before = dict(scope.__dict__)
+            shared, inner = command.program in having("in_shell"), scope.copy()
             if not shared:
                 inner.functions, inner.directory = {}, script.directory
                 inner.variables.update(command.assignments)
@@ -225,8 +220,8 @@ class Evaluator:
             most, self._most = self._most, first + MAX_COMMANDS
             self._apart(functools.partial(self._line, source, inner, streams))
             self._most = most + len(self._parsed.commands) - first
-            for name in KEPT if shared else ():
-                setattr(scope, name, before.get(name, getattr(type(scope), name, None)))
+            if shared:
+                scope.become(inner)
 
     def _run_code(self, command: SimpleCommand, scope: ShellScope) -> None:
         """Run what a command's code amounts to in shell."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hookrun.core.files import read_or_none
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import Word, absolute
@@ -53,14 +55,12 @@ class ScriptFiles:
         before = (self.read(path) or "") if adds else ""
         self._written[path] = None if text is None or len(before + text) > MAX_SCRIPT else before + text
 
-    def is_written(self, path: str) -> bool:
-        """Return whether the line has written the file."""
-        return path in self._written
-
     def read(self, path: str) -> str | None:
         """Return the text of a small regular file; None for any other, and if it is unknown."""
         if path in self._written:
             return self._written[path]
+        if not os.path.isfile(path):
+            return None
         self._left -= 1
         data = read_or_none(path, MAX_SCRIPT + 1) if self._left >= 0 else None
         if data is None or len(data) > MAX_SCRIPT or b"\0" in data:

@@ -219,7 +219,7 @@ class ShellScope:
         self.previous, self.directory = self.directory, directory
 
     def become(self, other: ShellScope) -> None:
-        """Take over everything from another place of the same shell."""
+        """Take over what commands have changed at another place of the same shell, but for `$1`... of a script."""
         self.variables = other.variables
         self.directory = other.directory
         self.previous = other.previous

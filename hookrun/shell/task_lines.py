@@ -95,8 +95,8 @@ class Given:
             return None
         for place in upwards(start, "/") if above else [start]:
             for name in names:
-                path, files = os.path.join(place, name), self.files
-                if (files.is_written(path) or os.path.isfile(path)) and (text := files.read(path)) is not None:
+                path = os.path.join(place, name)
+                if (text := self.files.read(path)) is not None:
                     return start, path, text
         return None
 
