@@ -11,6 +11,7 @@ from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, SHELL_TOOLS, block, line_of, may, parse, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
+from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -154,7 +155,7 @@ def may_destroy(line: str) -> bool:
                 *RULES,
                 *REMOVERS,
                 *further_losses.PROGRAMS,
-                *unseen_code.DOWNLOADERS,
+                *having("downloads"),
                 *git_losses.OTHER_SYSTEMS,
                 *git_programs(git_losses.COMMANDS),
             ),

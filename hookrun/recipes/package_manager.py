@@ -8,6 +8,7 @@ from hookrun.core.files import is_within, upwards
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import BARE, parse, project_directory
 from hookrun.shell.prefilter import may_run
+from hookrun.shell.programs import having
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,10 +189,8 @@ def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:
 def _changes(command: SimpleCommand) -> list[Change]:
     import re
 
-    from hookrun.shell.wrappers import APART
-
     words = command.words
-    program = words[0].text if words and not APART.intersection(command.wrappers) else ""
+    program = words[0].text if words and having("apart").keys().isdisjoint(command.wrappers) else ""
     directory = command.directory
     if program in OF_NODE:
         manager = _manager("node", LOCKS, directory)

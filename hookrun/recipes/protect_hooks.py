@@ -6,6 +6,7 @@ What an unknown program does, or a name that only the shell knows, is not checke
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from itertools import pairwise
 
 from hookrun.core.files import is_within
@@ -132,7 +133,6 @@ class Watch:
         self._context = context
         self._home = os.environ.get("HOME", "/")
         self._root = project_directory()
-        self._found: dict[str, str] = {}
         self._links = LinkedFiles()
         self._directory = line_directory(context)
 
@@ -164,13 +164,11 @@ class Watch:
                 return what
         return None
 
-    @property
+    @cached_property
     def _guarded(self) -> dict[str, str]:
-        if not self._found:
-            from hookrun.trust.guarded import guarded_files  # loads the config: only for calls with files
+        from hookrun.trust.guarded import guarded_files  # loads the config: only for calls with files
 
-            self._found = guarded_files(self._root)
-        return self._found
+        return guarded_files(self._root)
 
     def _of_line(self, line: str) -> Iterator[str]:
         from hookrun.recipes.git_repository import Configuration, calls

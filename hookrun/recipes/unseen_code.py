@@ -144,9 +144,6 @@ def _has_code(program: str, texts: list[str]) -> bool:
 
 # --- downloads: `curl ... | sh` and similar
 
-DOWNLOADERS = (*having("downloads"),)
-# Programs that run code from a file or their input, besides Python.
-RUNNING_CODE = READERS.union(having("runs_code"))
 # Options of interpreters to run something other than their input.
 INLINE = r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)"
 
@@ -166,7 +163,7 @@ class Downloads:
 
     def runs(self, command: SimpleCommand) -> bool:
         """Return whether a command runs an earlier download of the line; record its own."""
-        program = command.one_of(DOWNLOADERS) if command.words else None
+        program = command.one_of(having("downloads")) if command.words else None
         if program is not None:
             self._seen = True
             self._remember(command, program)
@@ -201,7 +198,8 @@ class Downloads:
 
 
 def _interprets(command: SimpleCommand) -> bool:
-    return command.program in RUNNING_CODE or _is_python(command.program)
+    program = command.program
+    return program in READERS or program in having("runs_code") or _is_python(program)
 
 
 def _runs_stream(command: SimpleCommand) -> bool:

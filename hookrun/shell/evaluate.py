@@ -15,7 +15,6 @@ from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.task_lines import opened
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word, absolute, quoted
 from hookrun.shell.wrappers import (
-    APART,
     EXECUTING,
     FILTERS,
     NestedLine,
@@ -165,7 +164,7 @@ class Evaluator:
         inner = scope if program in having("in_shell") else scope.copy()
         before = scope.wrappers
         inner.wrappers = (*scope.wrappers, program)
-        if program in APART:
+        if program in having("apart"):
             inner.directory = None
         elif wrapped.directory is not None:
             inner.enter(wrapped.directory.text)
@@ -191,7 +190,7 @@ class Evaluator:
             inner.functions = {}
         inner.depth += 1
         inner.wrappers = (*scope.wrappers, program)
-        if program in APART:
+        if program in having("apart"):
             inner.directory = None
         given = Streams(stdin=command.stdin if line.text is not command.stdin else None)
         text = self._line(source_of(line.text.text, line.text.at), inner, given)

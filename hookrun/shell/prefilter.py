@@ -24,9 +24,6 @@ RUN_INPUT = frozenset(having("input"))
 # Programs that may read commands from the terminal, besides Python's other versions.
 INTERACTIVE = RUN_INPUT.union(having("interprets"), having("opens"), ["python3"])
 
-# Programs with git's commands.
-GIT = (*having("git"),)
-
 # Git commands that read or write the files they name; what others do can be restored from git.
 #
 # `shows`: files are named only after `--`; `restores`: files get the content of some commit.
@@ -62,7 +59,7 @@ def shell_line(args: object) -> str | None:
 
 def git_programs(commands: Iterable[str]) -> tuple[str, ...]:
     """Return the programs that may run one of git's commands, for `may_run`: an alias of git's may be any of them."""
-    return (*GIT, *(f"git-{name}" for name in commands))
+    return (*having("git"), *(f"git-{name}" for name in commands))
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:

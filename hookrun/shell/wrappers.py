@@ -19,9 +19,6 @@ Argv = list[Word]
 # Other options of env, besides `-S`, whose value is split into words.
 SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
 
-# Wrappers whose command may see other directories.
-APART = frozenset(having("apart"))
-
 
 class Wrapped:
     """A wrapper's command: its `words`, and the wrapper's `options` and operands before them.
