@@ -21,6 +21,7 @@ from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state, turn_files
 from hookrun.recipes.paths import WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, known_words, number, yes
+from hookrun.recipes.turn_files import JAVASCRIPT, PYTHON, SHELL, YAML
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,6 @@ class Formatter(NamedTuple):
     commands: tuple[tuple[str, ...], ...]
 
 
-PYTHON = (".py", ".pyi")
 RUFF_FORMAT = ("ruff", "format", "--force-exclude")
 
 # Also applies the fixes that ruff considers safe. That removes imports that are not used *yet*.
@@ -65,19 +65,14 @@ FORMATTERS = (
     Formatter("black", PYTHON, (("black", "--quiet"),)),
     Formatter(
         "prettier",
-        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".css", ".scss", ".less", ".html",
-         ".md", ".yaml", ".yml"),
+        (*JAVASCRIPT, ".json", ".css", ".scss", ".less", ".html", ".md", *YAML),
         (("prettier", "--write", "--log-level", "warn"),),
     ),
     Formatter("gofmt", (".go",), (("gofmt", "-w"),)),
     Formatter("rustfmt", (".rs",), (("rustfmt", "--edition", "2021"),)),  # its own default is 2015
-    Formatter("shfmt", (".sh", ".bash"), (("shfmt", "-w"),)),
+    Formatter("shfmt", SHELL, (("shfmt", "-w"),)),
     Formatter("clang-format", (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), (("clang-format", "-i"),)),
-    Formatter(
-        "biome",
-        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json"),
-        (("biome", "format", "--write"),),
-    ),
+    Formatter("biome", (*JAVASCRIPT, ".json"), (("biome", "format", "--write"),)),
     Formatter("dart", (".dart",), (("dart", "format"),)),
     Formatter("google-java-format", (".java",), (("google-java-format", "--replace"),)),
     Formatter("ktlint", (".kt", ".kts"), (("ktlint", "--format"),)),
@@ -86,7 +81,7 @@ FORMATTERS = (
     Formatter("taplo", (".toml",), (("taplo", "format"),)),
     Formatter("terraform", (".tf", ".tfvars"), (("terraform", "fmt"),)),
     Formatter("zig", (".zig",), (("zig", "fmt"),)),
-)  # fmt: skip
+)
 
 RECIPE = Recipe(
     "format-on-edit",

@@ -118,8 +118,10 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
             f"This takes away {path}, a database or a backup" for path in command.operands if re.search(DATA, path)
         )
     unset = re.search(UNSET, line) if command.program == "rm" and not command.script else None
-    if unset is not None and not _is_set(unset[1], line):
-        yield f"This removes everything in / if ${unset[1]} is not set. Write ${{{unset[1]}:?}}"
+    name = unset[1] if unset is not None else ""
+    is_set = os.environ.get(name) or re.search(rf"\b{name}=|\b(?:for|read(?:\s+-\w+)*)\s+{name}\b", line)
+    if name and not is_set:
+        yield f"This removes everything in / if ${name} is not set. Write ${{{name}:?}}"
 
 
 def searched(command: SimpleCommand) -> list[str]:
@@ -140,15 +142,6 @@ def replaced(command: SimpleCommand) -> Iterator[str]:
         yield from command.operands
     elif command.program == "cp" and "/dev/null" in command.operands[:-1]:
         yield command.operands[-1]
-
-
-def _is_set(name: str, line: str) -> bool:
-    """Return whether a line sets a variable, or the environment has it."""
-    import re
-
-    return (
-        bool(os.environ.get(name)) or re.search(rf"\b{name}=|\b(?:for|read(?:\s+-\w+)*)\s+{name}\b", line) is not None
-    )
 
 
 def moved_away(command: SimpleCommand) -> list[str]:

@@ -14,6 +14,7 @@ from hookrun.recipes import recipe_state, turn_files
 from hookrun.recipes.output_excerpt import first_lines
 from hookrun.recipes.paths import EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
+from hookrun.recipes.turn_files import JAVASCRIPT, PYTHON, SHELL, YAML
 
 # Bytes read of a linter's output.
 MAX_OUTPUT = 1 << 17
@@ -30,11 +31,6 @@ class Linter(NamedTuple):
     command: tuple[str, ...]
     found: tuple[int, ...] = (1,)
 
-
-PYTHON = (".py", ".pyi")
-JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
-SHELL = (".sh", ".bash")
-YAML = (".yaml", ".yml")
 
 # The first installed one for a file's extension is used; a language's last checks only syntax.
 LINTERS = (

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     Answer = dict[str, object] | None
     Check = Callable[[Mapping[str, object]], Answer]
 
+# Endings of the files in a language.
+PYTHON, SHELL, YAML = (".py", ".pyi"), (".sh", ".bash"), (".yaml", ".yml")
+JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 # Files kept of a turn.
 MAX_FILES = 1000
 # Seconds for all files of a turn, and of the hook's timeout.
