@@ -8,7 +8,7 @@ from itertools import pairwise
 from hookrun.agents import UNASKED
 from hookrun.core.files import is_within
 from hookrun.recipes.protected_paths import TEMPORARY
-from hookrun.recipes.shell_recipe import matching_row, rows_of
+from hookrun.recipes.shell_recipe import is_in, rows_of
 from hookrun.shell.prefilter import QUOTES
 from hookrun.shell.words import absolute
 
@@ -96,14 +96,12 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
 
     texts = [command.program, *command.operands[:2]]
     words = command.arguments
-    if (
-        not HARMLESS.isdisjoint(words) and matching_row(command, ASKING_NOTHING) is None
-    ):  # `-c` of an agent continues a session
+    if not HARMLESS.isdisjoint(words) and not is_in(command, ASKING_NOTHING):  # `-c` of an agent continues a session
         return
     everyone = command.program == "kill" and len(words) > 1 and words[-1] == "-1"
     emptied = texts == ["crontab", "-"] and command.stdin is not None and not command.stdin.text.strip()
     for rows, does in QUESTIONS:
-        if matching_row(command, rows) is not None or (rows is LOSING and (emptied or everyone)):
+        if is_in(command, rows) or (rows is LOSING and (emptied or everyone)):
             yield f"`{' '.join(texts)}` {does}"
     for path in searched(command):
         full = absolute(path, command.directory)

@@ -105,7 +105,7 @@ class QualityGate:
         return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))  # type: ignore[arg-type]
 
 
-def objection(score: object, threshold: float, source: str = "") -> str | None:
+def objection(score: object, threshold: float, source: str) -> str | None:
     """Return why a checkpoint with this score is blocked, None if it is not."""
     if score is None and source == GIVEN:
         return (

@@ -101,6 +101,4 @@ def _has_planned(session: str) -> bool:
 
 
 def _is_free(path: str, root: str) -> bool:
-    if not is_within(path, root):
-        return False
-    return any(glob(pattern, os.path.relpath(path, root)) for pattern in words(RECIPE, "free"))
+    return is_within(path, root) and any(glob(each, os.path.relpath(path, root)) for each in words(RECIPE, "free"))

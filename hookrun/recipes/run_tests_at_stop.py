@@ -12,6 +12,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from glob import glob
 from hashlib import blake2b
 
 from hookrun.core.files import read_or_none
@@ -271,15 +272,7 @@ def _has_pytest(root: str) -> bool:
             continue
         if parser.has_section(section):
             return True
-    return any(_collected(os.path.join(root, each)) for each in ("", "tests", "test"))
-
-
-def _collected(directory: str) -> bool:
-    try:
-        names = os.listdir(directory)
-    except OSError:
-        return False
-    return any(name.endswith(".py") and name.startswith("test_") for name in names)
+    return any(glob("test_*.py", root_dir=os.path.join(root, each)) for each in ("", "tests", "test"))
 
 
 def _there(root: str, name: str) -> bool:

@@ -218,16 +218,16 @@ def rows_of(text: str) -> dict[str, list[list[list[str]]]]:
     return rows
 
 
-def matching_row(command: SimpleCommand, rows: Mapping[str, list[list[list[str]]]]) -> list[list[str]] | None:
-    """Return the row of which a command has the operands, in order, and the options; None without one."""
+def is_in(command: SimpleCommand, rows: Mapping[str, list[list[list[str]]]]) -> bool:
+    """Return whether a command has the operands, in order, and the options of one of the rows."""
     for row in rows.get(command.program, ()):
         waiting = iter(command.operands)
         places = (command.arguments if word[0][0] == "-" else waiting for word in row)
         if all(
             any(glob(each, text) for text in place for each in word) for word, place in zip(row, places, strict=True)
         ):
-            return row
-    return None
+            return True
+    return False
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] | str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import time
 
-from hookrun.core.files import atomic_link, atomic_write
+from hookrun.core.files import atomic_link, atomic_write, upwards
 from hookrun.process.git_query import ENVIRONMENT, QUIET, run
 
 TYPE_CHECKING = False
@@ -237,19 +237,13 @@ def _change(root: str, path: str, mode: str, blob: str) -> Change | None:
     outside = os.path.realpath(parent) != expected or not {"..", "", ".git"}.isdisjoint(path.lower().split("/"))
     now = None if outside else _on_disk(full, MAX_FILE)
     if now is None:
-        blocked = outside or not _can_make(parent)
+        blocked = outside or not os.path.isdir(next(filter(os.path.lexists, upwards(parent, os.sep))))
         return Change(path, mode, blob, is_missing=True, problem="a file or a link is in the way" if blocked else "")
     if now[1] is None:
         return Change(path, mode, blob, is_missing=False, problem="what is there now cannot be kept")
     if (now[0], _blob(now[1], blob)) == (mode, blob):
         return None
     return Change(path, mode, blob, is_missing=False)
-
-
-def _can_make(directory: str) -> bool:
-    while not os.path.lexists(directory):
-        directory = os.path.dirname(directory)
-    return os.path.isdir(directory)
 
 
 def _blob(data: bytes, like: str) -> str:

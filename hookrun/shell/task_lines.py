@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 
 from hookrun.core.fastjson import loads
 from hookrun.core.files import upwards
@@ -179,6 +180,13 @@ class Makefile:
             return f"{DOLLAR}({rest})"
         return own.get(name.partition(":")[0], f"{DOLLAR}{{{name}}}" if name.isidentifier() else f"{DOLLAR}{{_}}")
 
+    def _of_patterns(self, target: str) -> Iterator[tuple[list[str], list[OpenedScript]]]:
+        """Yield the rules of patterns that the target matches."""
+        for pattern, rules in self._rules.items():
+            stem = re.fullmatch(re.escape(pattern).replace("%", "(.+)"), target) if "%" in pattern else None
+            if stem is not None:
+                yield from (([need.replace("%", stem[1]) for need in needs], lines) for needs, lines in rules)
+
     def run(self, target: str, seen: set[str]) -> Iterator[OpenedScript]:
         """Yield the lines of a target and of what it needs."""
         if target in seen or len(seen) > MAX_TARGETS:
@@ -186,17 +194,7 @@ class Makefile:
         seen.add(target)
         rules = self._rules.get(target, [])
         if not any(lines for _, lines in rules):
-            stems = [
-                (re.fullmatch(re.escape(each).replace("%", "(.+)"), target), each)
-                for each in self._rules
-                if "%" in each
-            ]
-            rules = [
-                ([need.replace("%", found[1]) for need in needs], lines)
-                for found, each in stems
-                if found is not None
-                for needs, lines in self._rules[each]
-            ][:1] + rules
+            rules = [*islice(self._of_patterns(target), 1), *rules]
         for needs, _ in rules:
             for need in needs:
                 yield from self.run(need, seen)

@@ -43,7 +43,8 @@ class ToolCall:
         self.program = program
         self.row = row
         self.directory = directory
-        self.variables = {**variables, **{name: value for name, equals, value in map(_parted, words) if equals}}
+        set_here = {name: value for name, _, value in (word.partition("=") for word in words if "=" in word)}
+        self.variables = {**variables, **{name: value for name, value in set_here.items() if name.isidentifier()}}
         self.options: list[tuple[str, str]] = []
         self.operands: list[tuple[str, bool]] = []
         self._verb: list[int] = []
@@ -179,8 +180,3 @@ class ToolCall:
     def shown(self) -> str:
         """Return the beginning of the call, for a message."""
         return " ".join((self.program, *(self.operands[at][0] for at in self._verb))).replace(UNKNOWN, "?")
-
-
-def _parted(word: str) -> tuple[str, str, str]:
-    name, equals, value = word.partition("=")
-    return name, equals if name.isidentifier() else "", value
