@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from hookrun import Context
 from hookrun.agents import agent_events
-from hookrun.core.model import as_object
 from hookrun.observe.costs import NAMES, Cost, CostTracker, Price, money, tokens_of
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.recipe import Recipe, fail_option, words
@@ -86,7 +85,7 @@ class Costs:
     def _read(self, path: str) -> None:
         name = self._recipe.name
         with recipe_state.LockedState(name, str(self._context.get("session_id") or ""), path) as remembered:
-            start, seen = remembered.get("read"), as_object(remembered.get("known"))
+            start, seen = remembered.get("read"), _object(remembered.get("known"))
             inferences, remembered["read"] = read_transcript(path, start if isinstance(start, int) else 0)
             last = {used.id: used for used in inferences}
             self._store(_more(used, seen.get(used.id)) for used in last.values())
@@ -147,10 +146,10 @@ def read_transcript(path: str, start: int) -> tuple[list[Inference], int]:
 
 def usage_of_event(context: Mapping[str, object]) -> Inference | None:
     """Return an `after_inference` event's inference, None without usage."""
-    response, request = as_object(context.get("llm_response")), as_object(context.get("llm_request"))
+    response, request = _object(context.get("llm_response")), _object(context.get("llm_request"))
     if response:
         candidates = response.get("candidates")
-        finished = isinstance(candidates, list) and any(as_object(each).get("finishReason") for each in candidates)
+        finished = isinstance(candidates, list) and any(_object(each).get("finishReason") for each in candidates)
         usage = response.get("usageMetadata") if finished else None  # a stream's last piece has the totals
     else:
         usage = context.get("token_usage") or context.get("usage")
@@ -163,10 +162,10 @@ def usage_of_event(context: Mapping[str, object]) -> Inference | None:
 def _of_line(line: bytes) -> Iterator[Inference]:
     """Yield a line's inference: its `message.usage` or `usageMetadata`."""
     try:
-        data = as_object(json.loads(line))
+        data = _object(json.loads(line))
     except ValueError:
         return
-    message = as_object(data.get("message"))
+    message = _object(data.get("message"))
     counts = _counts(message.get("usage")) or _counts(data.get("usageMetadata"))
     name, model = message.get("id") or data.get("uuid"), message.get("model") or data.get("model")
     if isinstance(name, str) and isinstance(model, str) and counts:
@@ -176,7 +175,11 @@ def _of_line(line: bytes) -> Iterator[Inference]:
 def _counts(usage: object) -> dict[str, int]:
     """Return a usage's tokens, under any provider's names, by Anthropic's names; empty without any."""
     try:
-        tokens = asdict(tokens_of(as_object(usage)))
+        tokens = asdict(tokens_of(_object(usage)))
     except ValueError:
         return {}
     return {NAMES[kind][0]: number for kind, number in tokens.items()} if any(tokens.values()) else {}
+
+
+def _object(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
