@@ -129,14 +129,10 @@ COPYING = frozenset({"tar", "zip", *having("onto_last")})
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may read, change or search a protected file. False is certain."""
     yes(RECIPE, "read")  # a wrong option always counts
-    line = line_of(context)
     if named_paths(context) or named_paths(context, GLOB_ARGUMENTS):
         return True
-    if line is None:
-        return False
     texts = texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings")))
-    home, directory = os.environ.get("HOME", ""), line_directory(context)
-    return may(context, lambda text: shown_secrets.may_show(text) or may_name(text, home, directory, texts))
+    return may(context, lambda line: shown_secrets.may_show(line) or may_name(context, line, texts))
 
 
 @RECIPE.hook(

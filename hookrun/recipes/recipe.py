@@ -137,10 +137,6 @@ class Recipe:
 
         return add
 
-    def configured(self, environment: Environment) -> Recipe:
-        """Return the recipe with its options from another environment."""
-        return Recipe(self.name, self.summary, options=self.options, environment=environment)
-
     def option(self, name: str) -> Option:
         """Return the declaration of an option. Raises KeyError for an unknown one."""
         for each in self.options:
@@ -153,7 +149,8 @@ class Recipe:
         try:
             found = self.option(name)
             if found.check is not None:
-                found.check(self.configured({found.variable: value}.get), name)
+                environment = {found.variable: value}.get
+                found.check(Recipe(self.name, self.summary, options=self.options, environment=environment), name)
         except KeyError:
             return None
         except WrongOptionError as error:

@@ -22,7 +22,6 @@ from hookrun.core import context as contexts
 from hookrun.core.model import Hook
 from hookrun.core.state import report_bug
 from hookrun.core.text import one_line
-from hookrun.library import Result
 from hookrun.library.engine_state import EngineState
 from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.coprocess import Coprocesses
@@ -327,8 +326,6 @@ class CaseRunner:
     ) -> CaseResult:
         contexts.check(context, "the context")
         candidates = self._table(event, config, hooks).candidates_for(context)
-        if not candidates.count:
-            return result_from_verdict(Result(), dict(context), event)
         fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
         result = result_from_verdict(fire.run_sync(), dict(context), event)
         waiting = [run for run in result.runs if getattr(run.hook, "background", False) and run.failure is None]
