@@ -66,6 +66,7 @@ WRITING = r"[rbt]*[wax+>]"
 
 VARIABLES = frozenset({"env", "environ", "ENV", "$ENV", "$_SERVER", "$_ENV", "Env"})
 LOOPING = frozenset({"forEach", "map", "each", "each_child", "each_entry"})
+# Represents a new directory, as `mktemp -d` makes one.
 TEMPORARY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
 # What may precede a value or a statement.
 _PREFIXES = "! - * & \\ @ : await const let local my new not return var yield"

@@ -6,7 +6,7 @@ import functools
 from itertools import pairwise
 
 from hookrun.shell.code import Code, code_of
-from hookrun.shell.code_calls import amounts
+from hookrun.shell.code_calls import TEMPORARY, amounts
 from hookrun.shell.expand import ansi_c
 from hookrun.shell.programs import having, values
 from hookrun.shell.scripts import MAX_NESTING
@@ -47,9 +47,6 @@ MAX_LINE_DEPTH = 8
 
 # The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
-
-# Represents the directory made by `mktemp -d`.
-NEW_DIRECTORY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
 
 # Represents a printed NUL: it also separates, and no word can hold it.
 SEPARATOR = "\n"
@@ -298,7 +295,7 @@ def _directory_of(command: SimpleCommand, scope: ShellScope) -> Word | None:
         return None if scope.directory is None else Word(scope.directory)
     line = " ".join(word.text for word in command.words)
     if line == "mktemp -d" and {"PATH", "TMPDIR"}.isdisjoint({*scope.variables, *command.assignments}):
-        return Word(NEW_DIRECTORY)
+        return Word(TEMPORARY)
     return Word(scope.variables[TOPLEVEL]) if line == TOPLEVEL and TOPLEVEL in scope.variables else None
 
 
