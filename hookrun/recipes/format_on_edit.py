@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 import tempfile
-from collections import OrderedDict
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass
 from hashlib import blake2b
@@ -143,7 +142,7 @@ class FormatOnEdit:
 
     def __post_init__(self) -> None:
         self.formatters = FORMATTERS if self.formatters is None else tuple(self.formatters)
-        self._left: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._left: dict[str, tuple[int, bytes]] = {}
         self._running: dict[str, Future[None]] = {}
         self._missing: set[str] = set()
 
@@ -165,18 +164,17 @@ class FormatOnEdit:
         """Format the file of a context; return a message for the model or the user, None if there is none."""
         if ctx.tool_result_error or (file := edited_file(ctx)) is None:
             return None
-        ending = file.ending
-        fitting = [each for each in self.formatters or () if ending in each.endings]
+        fitting = [each for each in self.formatters or () if file.ending in each.endings]
         if not fitting:
             return None
         for formatter in fitting:
             if (commands := self._commands(formatter, file)) is not None:
                 return await self._one_at_a_time(file, formatter.name, commands)
-        if ending in self._missing:
+        if file.ending in self._missing:
             return None
-        self._missing.add(ending)
+        self._missing.add(file.ending)
         names = " or ".join(each.name for each in fitting)
-        return Verdict(system_message=f"{ending} files are not formatted: {names} was not found")
+        return Verdict(system_message=f"{file.ending} files are not formatted: {names} was not found")
 
     def _commands(self, formatter: Formatter, file: EditedFile) -> list[list[str]] | None:
         """Return a formatter's command lines, None if a program is not installed."""
@@ -213,7 +211,10 @@ class FormatOnEdit:
             if problem is not None:
                 saved = _restore(file.path, before, mode)
             if saved is None and (state := _state(file.path)) is not None:
-                self._remember(file.path, state[0])
+                self._left.pop(file.path, None)
+                self._left[file.path] = state[0]  # the newest
+                if len(self._left) > MAX_REMEMBERED:
+                    del self._left[next(iter(self._left))]
         if saved is not None:
             where = escape(os.path.basename(saved))
             return Verdict.with_context(
@@ -241,12 +242,6 @@ class FormatOnEdit:
             if result.exit_code != 0:
                 return f"exit status {result.exit_code}\n{output}".rstrip()
         return None
-
-    def _remember(self, path: str, state: tuple[int, bytes]) -> None:
-        self._left[path] = state
-        self._left.move_to_end(path)
-        while len(self._left) > MAX_REMEMBERED:
-            self._left.popitem(last=False)
 
 
 def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:

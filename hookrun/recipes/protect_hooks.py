@@ -214,7 +214,8 @@ class Watch:
         directory, _, name = pattern.rpartition("/")
         for path in self._held():
             if deep:
-                names = [each for each in _names_below(path) if is_within(os.path.dirname(each) or "/", directory)]
+                below = (f"{at}/{each}" for at, _, files in os.walk(path) for each in files)
+                names = [each for each in (path, *below) if is_within(os.path.dirname(each) or "/", directory)]
                 reached = any(glob(name, each.rpartition("/")[2]) for each in names)
             else:
                 parts, own = pattern.split("/"), path.split("/")
@@ -281,13 +282,6 @@ class Watch:
         yield from (f"{self._home}/{each}" for each in anywhere)
         here = (*(f"{self._root}/{each}" for each in anywhere), *absolute)
         yield from (each for each in here if os.path.lexists(each))
-
-
-def _names_below(path: str) -> Iterator[str]:
-    """Yield a path and those of the files below it."""
-    yield path
-    for directory, _, names in os.walk(path):
-        yield from (f"{directory}/{name}" for name in names)
 
 
 def _ends(command: SimpleCommand, line: str) -> bool:

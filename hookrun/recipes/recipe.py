@@ -85,23 +85,13 @@ class Recipe:
         self.summary = summary
         self.hooks = hooks
         self.options = options
-        self._catches = catches
-        self._misses = misses
+        self.catches = _items(catches)
+        self.misses = _items(misses)
         self.environment = environment
         self.version = version
         self.until = until
         self.concerns: dict[str, Concerns] = {}
         self.python_only: set[str] = set()
-
-    @property
-    def catches(self) -> tuple[str, ...]:
-        """What the recipe does, for its documentation."""
-        return _items(self._catches)
-
-    @property
-    def misses(self) -> tuple[str, ...]:
-        """What it does not do."""
-        return _items(self._misses)
 
     def hook(
         self,
@@ -168,9 +158,8 @@ def _asked_after(concerns: Concerns, function: Function) -> Function:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    import re
-
-    return tuple(" ".join(each.split()) for each in re.split(r"(?:^|\n)\s*- ", text)[1:])
+    lines = "".join(f"\n{line.strip()}" for line in text.split("\n"))
+    return tuple(" ".join(each.split()) for each in lines.split("\n- ")[1:])
 
 
 def option(recipe: Recipe, name: str) -> str:
