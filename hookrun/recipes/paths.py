@@ -72,11 +72,7 @@ def named_file(ctx: Context) -> str | None:
         path = ctx.file_path
     if not path or "\0" in path:
         return None
-    return os.path.join(_agent_directory(ctx), path)
-
-
-def _agent_directory(ctx: Context) -> str:
-    return os.path.abspath(ctx.working_dir or os.curdir)
+    return os.path.join(os.path.abspath(ctx.working_dir or os.curdir), path)
 
 
 def repository(directory: str) -> str:
@@ -111,6 +107,6 @@ def edited_file(ctx: Context) -> EditedFile | None:
     named = named_file(ctx)
     if named is None:
         return None
-    here = os.path.realpath(_agent_directory(ctx))
+    here = os.path.realpath(ctx.working_dir or os.curdir)
     root, path = repository(here), os.path.realpath(named)
     return EditedFile(path, root, here) if is_within(path, root) else None

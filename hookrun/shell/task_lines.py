@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from hookrun.shell.scripts import ScriptFiles
 
+    Recipes = dict[str, tuple[list[str], list[str], int, list[str]]]
+    """Name -> the parameters, the recipes that it needs, its row, and its lines."""
+
 _VALUED = (
     "-C -f -d -I -o -W --directory --file --makefile --justfile --working-directory --taskfile --dir --prefix --cwd "
     "--filter --workspace -w -F --rakefile"
@@ -228,7 +231,7 @@ def _just(given: Given) -> Iterator[OpenedScript]:
     if found is None or given.dry:
         return
     _, path, text = found
-    recipes: dict[str, tuple[list[str], list[str], int, list[str]]] = {}
+    recipes: Recipes = {}
     known: dict[str, str] = {}
     body: list[str] = []
     for row, line in enumerate(text.split("\n"), 1):
@@ -247,13 +250,7 @@ def _just(given: Given) -> Iterator[OpenedScript]:
         waiting = waiting[1 + len(taken) :]
 
 
-def _of_just(
-    recipes: dict[str, tuple[list[str], list[str], int, list[str]]],
-    name: str,
-    known: dict[str, str],
-    path: str,
-    seen: set[str],
-) -> Iterator[OpenedScript]:
+def _of_just(recipes: Recipes, name: str, known: dict[str, str], path: str, seen: set[str]) -> Iterator[OpenedScript]:
     if name in seen or name not in recipes:
         return
     seen.add(name)
