@@ -307,9 +307,9 @@ COUNTED_TOGETHER = {
 """Rooms that are counted together, among them what is in none."""
 
 BUDGETS = {
-    "core": 4693, "launch": 2034, "config": 6070, "agents": 7219, "shell": 4550, "process": 3790, "trust": 2432,
+    "core": 4693, "launch": 2034, "config": 6070, "agents": 7219, "shell": 4543, "process": 3790, "trust": 2432,
     "fire": 2292, "wiring": 2238, "doctor": 1143, "scaffold": 1039, "edit": 854, "library": 3912, "cli": 8358,
-    "testing": 1927, "recipes": 9682, "compat": 4686, "rest": 70, "replay": 839,
+    "testing": 1927, "recipes": 9675, "compat": 4686, "rest": 70, "replay": 839,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""
 

@@ -223,9 +223,10 @@ class Guard:
 
     def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
         for path, directory in self._removed(command, git):
-            tree = self._protected.threatened_by(path, directory)
+            tree, full = self._protected.threatened_by(path, directory), absolute(path, directory)
             # Cleaning a project with git can be intended: ask.
-            if tree is not None and not (git is not None and self._in_project(path, directory)):
+            intended = git is not None and full is not None and is_within(full, self._project)
+            if tree is not None and not intended:
                 yield f"This would remove {tree}"
             if self._blocks_outside and (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This would remove {outside}, which is outside the project"
@@ -252,10 +253,6 @@ class Guard:
             return [(path, git.start) for path in not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
         return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []
-
-    def _in_project(self, path: str, directory: str | None) -> bool:
-        full = absolute(path, directory)
-        return full is not None and is_within(full, self._project)
 
     def moved(self, command: SimpleCommand) -> Iterator[str]:
         """Yield the disk that `mv` would overwrite, and the trees it would move away."""

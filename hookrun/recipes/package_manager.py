@@ -164,7 +164,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             # A removed word takes the spaces before it along.
             start = first.at if text else len(data[: first.at].rstrip(b" \t"))
             edits[start] = (last.at + len(last.text.encode()), text)
-    changed = _edited(data, edits)
+    for start in sorted(edits, reverse=True):
+        end, text = edits[start]
+        data = data[:start] + text.encode() + data[end:]
+    changed = data.decode("utf-8", "surrogatepass")
     if changed == line:
         return None
     used = " and ".join(sorted(USED.intersection(text.partition(" ")[0] for _, text in edits.values())))
@@ -177,13 +180,6 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 
 # Possible first words of a replacement.
 USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
-
-
-def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:
-    for start in sorted(edits, reverse=True):
-        end, text = edits[start]
-        data = data[:start] + text.encode() + data[end:]
-    return data.decode("utf-8", "surrogatepass")
 
 
 def _changes(command: SimpleCommand) -> list[Change]:

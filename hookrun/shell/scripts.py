@@ -25,21 +25,13 @@ class OpenedScript:
     `directory` is where it runs.
     """
 
-    def __init__(
-        self,
-        text: str,
-        place: str,
-        directory: str | None,
-        row: int = 1,
-        *,
-        words: list[Word] | None = None,
-        family: str = "",
-    ) -> None:
+    words: list[Word] | None = None
+
+    def __init__(self, text: str, place: str, directory: str | None, row: int = 1, *, family: str = "") -> None:
         self.text = text
         self.place = place
         self.directory = directory
         self.row = row
-        self.words = words
         self.family = family
 
 
@@ -78,7 +70,9 @@ def script_in(
         return
     language = language_of(text) if family is None else family
     if language is not None:
-        yield OpenedScript(text, words[0].text, directory, words=words[1:], family=language)
+        script = OpenedScript(text, words[0].text, directory, family=language)
+        script.words = words[1:]
+        yield script
 
 
 def language_of(text: str) -> str | None:

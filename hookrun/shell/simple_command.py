@@ -6,7 +6,7 @@ Those are the shell's state, and the input and output, at each place.
 from __future__ import annotations
 
 from hookrun.core.globs import glob
-from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, absolute
+from hookrun.shell.words import SPACES, UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -207,11 +207,6 @@ class ShellScope:
                 number = int(name)
                 return self.positional[number - 1].text if number <= len(self.positional) else ""
         return self.variables.get(name, UNKNOWN)
-
-    def substituted(self, line: str) -> Piece:
-        """Return the output of a line in backticks."""
-        printed = self.reads(line, self.copy())
-        return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), QUOTED)
 
     def enter(self, target: str | None) -> None:
         """Change the directory as `cd` does; None if unknown."""
