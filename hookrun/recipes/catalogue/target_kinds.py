@@ -122,12 +122,12 @@ _MODES = (
 )
 # Variables that say in which environment a program runs.
 MODES = _MODES.split()
+# Options that say it.
+MODE_OPTIONS = ("--env", "-e", "--environment", "--settings", "--profile", "-env", "-E")
 # Addresses and files in code.
 ADDRESS = re.compile(
     r"(?:[\w+]+://[^\s'\"`]+|:memory:|\b(?:localhost|127\.0\.0\.1)\b|(?<=['\"])[^'\"\s]+\.(?:db|sqlite3?|duckdb)(?=['\"]))"
 )
-# Options that say it.
-MODE_OPTIONS = ("--env", "-e", "--environment", "--settings", "--profile", "-env", "-E")
 
 
 def database(call: ToolCall) -> Target:
