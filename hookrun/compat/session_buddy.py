@@ -166,7 +166,7 @@ class HooksManager:
                 await hook.error_handler(failure.exception)
 
         event: Any = HookType(hook.hook_type).value
-        name = _name(hook)
+        name = f"{hook.name}@{event}"
         self.engine.register(
             event,
             run,
@@ -199,10 +199,6 @@ class HooksManager:
                         {key: getattr(hook, key) for key in ("name", "priority", "enabled", "metadata")}
                     )
         return listed if hook_type is not None else {each: hooks for each, hooks in listed.items() if hooks}
-
-
-def _name(hook: Hook) -> str:
-    return f"{hook.name}@{HookType(hook.hook_type).value}"
 
 
 def _result(run: Run, returned: HookResult | None) -> HookResult:

@@ -11,6 +11,7 @@ from hookrun.recipes.protected_paths import SYSTEM, ProtectedPaths
 from hookrun.recipes.recipe import Option, Recipe, directories, known_words, one_of
 from hookrun.recipes.shell_recipe import BARE, SHELL_TOOLS, block, line_of, may, parse, project_directory, unreadable
 from hookrun.shell.prefilter import QUOTES, git_programs, may_run
+from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -142,11 +143,7 @@ ADVICE = "Use a narrower command, or ask the user to run it."
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may be blocked or asked about. False is certain."""
-    line = line_of(context)
-    if line is None:
-        return False
-    refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
-    return refuses or may(context, may_destroy)
+    return unseen_code.may_refuse(RECIPE, context) or may(context, may_destroy)
 
 
 def may_destroy(line: str) -> bool:
@@ -158,7 +155,7 @@ def may_destroy(line: str) -> bool:
                 *RULES,
                 *REMOVERS,
                 *further_losses.PROGRAMS,
-                *unseen_code.DOWNLOADERS,
+                *having("downloads"),
                 *git_losses.OTHER_SYSTEMS,
                 *git_programs(git_losses.COMMANDS),
             ),
@@ -226,9 +223,10 @@ class Guard:
 
     def _of_trees(self, command: SimpleCommand, git: GitCall | None) -> Iterator[str]:
         for path, directory in self._removed(command, git):
-            tree = self._protected.threatened_by(path, directory)
+            tree, full = self._protected.threatened_by(path, directory), absolute(path, directory)
             # Cleaning a project with git can be intended: ask.
-            if tree is not None and not (git is not None and self._in_project(path, directory)):
+            intended = git is not None and full is not None and is_within(full, self._project)
+            if tree is not None and not intended:
                 yield f"This would remove {tree}"
             if self._blocks_outside and (outside := self._protected.outside(path, directory)) is not None:
                 yield f"This would remove {outside}, which is outside the project"
@@ -255,10 +253,6 @@ class Guard:
             return [(path, git.start) for path in not_options(git.texts) or ["."]]
         name = "rm" if command.program == UNKNOWN and _recursive(command) else command.one_of(REMOVERS)
         return [(path, command.directory) for path in REMOVERS[name](command)] if name is not None else []
-
-    def _in_project(self, path: str, directory: str | None) -> bool:
-        full = absolute(path, directory)
-        return full is not None and is_within(full, self._project)
 
     def moved(self, command: SimpleCommand) -> Iterator[str]:
         """Yield the disk that `mv` would overwrite, and the trees it would move away."""

@@ -33,9 +33,7 @@ def find(name: str) -> Recipe:
     if name not in names():
         hint = did_you_mean(name, names(), "`hookrun recipes` lists them", "`{}`".format)
         raise UnknownRecipeError(f"unknown recipe {quote(name)}\nhint: {hint}")
-    recipe = import_module(_module(name)).RECIPE
-    if not isinstance(recipe, Recipe):
-        raise TypeError(f"{_module(name)}.RECIPE is not a Recipe")
+    recipe: Recipe = import_module(_module(name)).RECIPE
     return recipe
 
 

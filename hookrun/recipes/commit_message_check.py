@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.files import read_or_none
 from hookrun.recipes.recipe import Option, Recipe, count, option, pattern
 from hookrun.recipes.shell_recipe import block, line_of, may, parse
 from hookrun.shell.prefilter import git_programs, may_run
@@ -156,11 +157,8 @@ def _read(file: Word, git: GitCall, command: SimpleCommand) -> str | None:
     if file.text in {"-", "/dev/stdin"}:
         return command.stdin.text if command.stdin is not None else None
     path = absolute(file.text, git.directory)
-    if path is None:
+    data = read_or_none(path, MAX_BYTES) if path is not None else None
+    if data is None:
         return None
-    try:
-        with open(path, encoding="utf-8", errors="replace") as opened:
-            text = opened.read(MAX_BYTES)
-    except OSError:
-        return None
-    return "\n".join(each for each in text.split("\n") if not each.startswith("#"))
+    lines = data.decode(errors="replace").replace("\r\n", "\n").split("\n")
+    return "\n".join(each for each in lines if not each.startswith("#"))

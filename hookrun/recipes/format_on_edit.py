@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 import tempfile
-from collections import OrderedDict
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass
 from hashlib import blake2b
@@ -19,8 +18,9 @@ from hookrun.core.text import escape, printable_lines
 from hookrun.events import FileChanged, PostToolUse
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state, turn_files
-from hookrun.recipes.paths import PROJECT_TOOLS, WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
+from hookrun.recipes.paths import WRITING_TOOLS, EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, known_words, number, yes
+from hookrun.recipes.turn_files import JAVASCRIPT, PYTHON, SHELL, YAML
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +53,6 @@ class Formatter(NamedTuple):
     commands: tuple[tuple[str, ...], ...]
 
 
-PYTHON = (".py", ".pyi")
 RUFF_FORMAT = ("ruff", "format", "--force-exclude")
 
 # Also applies the fixes that ruff considers safe. That removes imports that are not used *yet*.
@@ -65,19 +64,14 @@ FORMATTERS = (
     Formatter("black", PYTHON, (("black", "--quiet"),)),
     Formatter(
         "prettier",
-        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".css", ".scss", ".less", ".html",
-         ".md", ".yaml", ".yml"),
+        (*JAVASCRIPT, ".json", ".css", ".scss", ".less", ".html", ".md", *YAML),
         (("prettier", "--write", "--log-level", "warn"),),
     ),
     Formatter("gofmt", (".go",), (("gofmt", "-w"),)),
     Formatter("rustfmt", (".rs",), (("rustfmt", "--edition", "2021"),)),  # its own default is 2015
-    Formatter("shfmt", (".sh", ".bash"), (("shfmt", "-w"),)),
+    Formatter("shfmt", SHELL, (("shfmt", "-w"),)),
     Formatter("clang-format", (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), (("clang-format", "-i"),)),
-    Formatter(
-        "biome",
-        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json"),
-        (("biome", "format", "--write"),),
-    ),
+    Formatter("biome", (*JAVASCRIPT, ".json"), (("biome", "format", "--write"),)),
     Formatter("dart", (".dart",), (("dart", "format"),)),
     Formatter("google-java-format", (".java",), (("google-java-format", "--replace"),)),
     Formatter("ktlint", (".kt", ".kts"), (("ktlint", "--format"),)),
@@ -86,7 +80,7 @@ FORMATTERS = (
     Formatter("taplo", (".toml",), (("taplo", "format"),)),
     Formatter("terraform", (".tf", ".tfvars"), (("terraform", "fmt"),)),
     Formatter("zig", (".zig",), (("zig", "fmt"),)),
-)  # fmt: skip
+)
 
 RECIPE = Recipe(
     "format-on-edit",
@@ -99,9 +93,7 @@ RECIPE = Recipe(
             list_of=[each.name for each in FORMATTERS],
         ),
         Option("fixes", "no", "With `yes`, ruff also applies its safe fixes, such as removing unused imports.", yes),
-        Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
-        turn_files.AT,
-        PROJECT_TOOLS,
+        *turn_files.OPTIONS,
     ),
     catches="""
         - Formats files changed by the write and edit tools, in the repository of the working directory.
@@ -150,7 +142,7 @@ class FormatOnEdit:
 
     def __post_init__(self) -> None:
         self.formatters = FORMATTERS if self.formatters is None else tuple(self.formatters)
-        self._left: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._left: dict[str, tuple[int, bytes]] = {}
         self._running: dict[str, Future[None]] = {}
         self._missing: set[str] = set()
 
@@ -172,18 +164,17 @@ class FormatOnEdit:
         """Format the file of a context; return a message for the model or the user, None if there is none."""
         if ctx.tool_result_error or (file := edited_file(ctx)) is None:
             return None
-        ending = file.ending
-        fitting = [each for each in self.formatters or () if ending in each.endings]
+        fitting = [each for each in self.formatters or () if file.ending in each.endings]
         if not fitting:
             return None
         for formatter in fitting:
             if (commands := self._commands(formatter, file)) is not None:
                 return await self._one_at_a_time(file, formatter.name, commands)
-        if ending in self._missing:
+        if file.ending in self._missing:
             return None
-        self._missing.add(ending)
+        self._missing.add(file.ending)
         names = " or ".join(each.name for each in fitting)
-        return Verdict(system_message=f"{ending} files are not formatted: {names} was not found")
+        return Verdict(system_message=f"{file.ending} files are not formatted: {names} was not found")
 
     def _commands(self, formatter: Formatter, file: EditedFile) -> list[list[str]] | None:
         """Return a formatter's command lines, None if a program is not installed."""
@@ -220,7 +211,10 @@ class FormatOnEdit:
             if problem is not None:
                 saved = _restore(file.path, before, mode)
             if saved is None and (state := _state(file.path)) is not None:
-                self._remember(file.path, state[0])
+                self._left.pop(file.path, None)
+                self._left[file.path] = state[0]  # the newest
+                if len(self._left) > MAX_REMEMBERED:
+                    del self._left[next(iter(self._left))]
         if saved is not None:
             where = escape(os.path.basename(saved))
             return Verdict.with_context(
@@ -248,12 +242,6 @@ class FormatOnEdit:
             if result.exit_code != 0:
                 return f"exit status {result.exit_code}\n{output}".rstrip()
         return None
-
-    def _remember(self, path: str, state: tuple[int, bytes]) -> None:
-        self._left[path] = state
-        self._left.move_to_end(path)
-        while len(self._left) > MAX_REMEMBERED:
-            self._left.popitem(last=False)
 
 
 def _state(path: str) -> tuple[tuple[int, bytes], bytes] | None:
@@ -307,10 +295,8 @@ def _restore(path: str, before: bytes, mode: int) -> str | None:
 )
 def check(context: Mapping[str, object]) -> dict[str, object] | None:
     """Format the file; return a message for the model or the user, None if there is none."""
-    known = {each.name: each for each in FORMATTERS}
+    known = {each.name: each for each in (*FORMATTERS, *((RUFF_WITH_FIXES,) if yes(RECIPE, "fixes") else ()))}
     chosen = [known[name] for name in known_words(RECIPE, "formatters")]
-    if yes(RECIPE, "fixes"):
-        chosen = [RUFF_WITH_FIXES if each.name == RUFF_WITH_FIXES.name else each for each in chosen]
     project_tools = project_tools_allowed(RECIPE)
     formatting = FormatOnEdit(chosen, number(RECIPE, "seconds"), project_tools=project_tools)
     given = Context.of(dict(context))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hookrun.agents import UNASKED
 from hookrun.core.files import is_within
 from hookrun.recipes.protected_paths import TEMPORARY
-from hookrun.recipes.shell_recipe import matching_row, rows_of
+from hookrun.recipes.shell_recipe import is_in, rows_of
 from hookrun.shell.prefilter import QUOTES
 from hookrun.shell.words import absolute
 
@@ -96,14 +96,12 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
 
     texts = [command.program, *command.operands[:2]]
     words = command.arguments
-    if (
-        not HARMLESS.isdisjoint(words) and matching_row(command, ASKING_NOTHING) is None
-    ):  # `-c` of an agent continues a session
+    if not HARMLESS.isdisjoint(words) and not is_in(command, ASKING_NOTHING):  # `-c` of an agent continues a session
         return
     everyone = command.program == "kill" and len(words) > 1 and words[-1] == "-1"
     emptied = texts == ["crontab", "-"] and command.stdin is not None and not command.stdin.text.strip()
     for rows, does in QUESTIONS:
-        if matching_row(command, rows) is not None or (rows is LOSING and (emptied or everyone)):
+        if is_in(command, rows) or (rows is LOSING and (emptied or everyone)):
             yield f"`{' '.join(texts)}` {does}"
     for path in searched(command):
         full = absolute(path, command.directory)
@@ -118,8 +116,10 @@ def questions(command: SimpleCommand, line: str, protected: ProtectedPaths) -> I
             f"This takes away {path}, a database or a backup" for path in command.operands if re.search(DATA, path)
         )
     unset = re.search(UNSET, line) if command.program == "rm" and not command.script else None
-    if unset is not None and not _is_set(unset[1], line):
-        yield f"This removes everything in / if ${unset[1]} is not set. Write ${{{unset[1]}:?}}"
+    name = unset[1] if unset is not None else ""
+    is_set = os.environ.get(name) or re.search(rf"\b{name}=|\b(?:for|read(?:\s+-\w+)*)\s+{name}\b", line)
+    if name and not is_set:
+        yield f"This removes everything in / if ${name} is not set. Write ${{{name}:?}}"
 
 
 def searched(command: SimpleCommand) -> list[str]:
@@ -140,15 +140,6 @@ def replaced(command: SimpleCommand) -> Iterator[str]:
         yield from command.operands
     elif command.program == "cp" and "/dev/null" in command.operands[:-1]:
         yield command.operands[-1]
-
-
-def _is_set(name: str, line: str) -> bool:
-    """Return whether a line sets a variable, or the environment has it."""
-    import re
-
-    return (
-        bool(os.environ.get(name)) or re.search(rf"\b{name}=|\b(?:for|read(?:\s+-\w+)*)\s+{name}\b", line) is not None
-    )
 
 
 def moved_away(command: SimpleCommand) -> list[str]:

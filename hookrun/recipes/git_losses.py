@@ -88,8 +88,7 @@ class GitLosses:
             full = absolute(written[0], git.directory) if written else None
             is_spared = full is None or self._is_temporary(full) or not os.path.exists(full)
             return None if is_spared else self._of_changes(git, "restore", written)
-        found = OTHERS[git.command](self, git) if git.command in OTHERS else None
-        return Loss(*found) if found else None
+        return OTHERS[git.command](self, git) if git.command in OTHERS else None
 
     def _of_changes(self, git: GitCall, kind: str, paths: list[str]) -> Loss | None:
         if git.command == "submodule":  # changes in them are no changes here
@@ -137,7 +136,7 @@ class GitLosses:
     def _ran(self, name: str, how: Callable[[GitCall], bool] = lambda _: True) -> bool:
         return any(each.command == name and how(each) for each in self._before)
 
-    def cleaned(self, git: GitCall) -> tuple[str, ...] | None:
+    def cleaned(self, git: GitCall) -> Loss | None:
         """Return the untracked files that `git clean` would remove."""
         if not cleans(git) or _has(git.texts, "i", "--interactive"):
             return None
@@ -152,30 +151,30 @@ class GitLosses:
         if listed is not None and not names:
             return None
         kept = known and git.directory is not None and self._leaves_ignored(git)
-        return ("clean", text, git.directory or "") if kept else ("clean", text)
+        return Loss("clean", text, git.directory if kept else None)
 
-    def unstashed(self, git: GitCall) -> tuple[str, ...] | None:
+    def unstashed(self, git: GitCall) -> Loss | None:
         """Return the stashes that are dropped."""
         if git.texts[:1] not in (["drop"], ["clear"]):
             return None
         applied = git.texts[0] == "drop" and self._ran("stash", lambda each: each.texts[:1] == ["apply"])
-        return None if applied else ("stash", "what was stashed")
+        return None if applied else Loss("stash", "what was stashed")
 
-    def deleted(self, git: GitCall) -> tuple[str, ...] | None:
+    def deleted(self, git: GitCall) -> Loss | None:
         """Return the commits of deleted branches."""
         forced = _has(git.texts, "D") or (_has(git.texts, "d", "--delete") and _has(git.texts, "f", "--force"))
         if not forced or _has(git.texts, "r", "--remotes"):
             return None
         return self._of_branches(git, not_options(git.texts))
 
-    def unreferenced(self, git: GitCall) -> tuple[str, ...] | None:
+    def unreferenced(self, git: GitCall) -> Loss | None:
         """Return the commits of a deleted ref."""
         if not _has(git.texts, "d", "--delete"):
             return None
         return self._of_branches(git, [name.removeprefix("refs/heads/") for name in not_options(git.texts)[:1]])
 
     @staticmethod
-    def _of_branches(git: GitCall, names: list[str]) -> tuple[str, ...] | None:
+    def _of_branches(git: GitCall, names: list[str]) -> Loss | None:
         """Return the loss of branches with commits that no other one has, nor a tag or a remote."""
         lost = None
         if _is_known(git, names) and names:
@@ -183,18 +182,18 @@ class GitLosses:
             all_others = ("--not", *others, "--branches", "--remotes", "--tags")
             lost = run(git.directory or "", "rev-list", "-n1", *refs, *all_others)
         shown = " ".join(name for name in names if UNKNOWN not in name)
-        return None if lost == "" else ("branch", f"commits that only {shown or 'these branches'} may have")
+        return None if lost == "" else Loss("branch", f"commits that only {shown or 'these branches'} may have")
 
-    def removed(self, git: GitCall) -> tuple[str, ...] | None:
+    def removed(self, git: GitCall) -> Loss | None:
         """Return the changes in a removed worktree."""
         if git.texts[:1] != ["remove"] or not _has(git.texts, "f", "--force"):
             return None
         path = absolute((not_options(git.texts[1:]) or [UNKNOWN])[0], git.directory)
         if path is not None and (self._is_temporary(path) or run(path, "status", "--porcelain") == ""):
             return None
-        return "worktree", "changes in the worktree that are not committed"
+        return Loss("worktree", "changes in the worktree that are not committed")
 
-    def rewritten(self, git: GitCall) -> tuple[str, ...] | None:
+    def rewritten(self, git: GitCall) -> Loss | None:
         """Return the history that is rewritten or forgotten."""
         words = git.texts
         harmless = {
@@ -204,9 +203,9 @@ class GitLosses:
             "tag": not _has(words, "d", "--delete") or UNKNOWN not in "".join(not_options(words)),
         }
         what = {"reflog": "the way back to lost commits", "tag": "tags that are not named here"}
-        return (
-            None if harmless.get(git.command) else ("history", what.get(git.command, "all commits as others know them"))
-        )
+        if harmless.get(git.command):
+            return None
+        return Loss("history", what.get(git.command, "all commits as others know them"))
 
 
 def changes(git: GitCall, paths: list[str], *, untracked: bool = False) -> list[str] | None:
@@ -330,7 +329,7 @@ DISCARDING: dict[str, tuple[str, Callable[[GitCall], Paths]]] = {
 }
 
 # Other commands -> what they lose.
-OTHERS: dict[str, Callable[[GitLosses, GitCall], tuple[str, ...] | None]] = {
+OTHERS: dict[str, Callable[[GitLosses, GitCall], Loss | None]] = {
     "branch": GitLosses.deleted,
     "clean": GitLosses.cleaned,
     **dict.fromkeys(("filter-branch", "filter-repo", "reflog", "tag"), GitLosses.rewritten),

@@ -6,7 +6,7 @@ import os
 
 from hookrun.core.files import read_or_none, upwards
 from hookrun.process.git_query import run
-from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, line_directory, parse, project_directory
+from hookrun.recipes.shell_recipe import UNKNOWN_ALIAS, kept, line_directory, parse, project_directory
 from hookrun.shell.git_call import OWN, first_line, git_directory, parse_git_call, setting
 from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, absolute
@@ -37,20 +37,15 @@ LEAVING: dict[str, frozenset[str] | None] = {
     "symbolic-ref": frozenset({"HEAD"}),
 }
 
-_SETTINGS: dict[tuple[str, str], list[tuple[str, str]] | None] = {}
-
 
 def _settings(directory: str | None) -> list[tuple[str, str]] | None:
-    """Return the settings of aliases, remotes and branches, None without git; read once for all hooks of a call."""
-    request = os.environ.get("HOOKRUN_REQUEST_ID", "")
+    """Return the settings of aliases, remotes and branches, None without git."""
     where = directory if directory is not None and os.path.isdir(directory) else project_directory()
-    key = (request, where)
-    if key not in _SETTINGS or not request:
-        listed = run(where, "config", "-z", "--list")
-        entries = [each.partition("\n") for each in (listed or "").split("\0") if each.startswith(READ)]
-        found = [(name, value if is_given else "true") for name, is_given, value in entries]
-        _SETTINGS[key] = None if listed is None else found
-    return _SETTINGS[key]
+    listed = kept(("settings", where), lambda: run(where, "config", "-z", "--list"))
+    if listed is None:
+        return None
+    entries = (each.partition("\n") for each in listed.split("\0") if each.startswith(READ))
+    return [(name, value if is_given else "true") for name, is_given, value in entries]
 
 
 class Configuration:

@@ -11,11 +11,12 @@ from hookrun.recipes.recipe import Recipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
     from hookrun.observe.database import ObserverDatabase
 
+    Found = TypeVar("Found")
 
 # Events at which what was kept is stored: nobody waits for the next call.
 ENDS = ("stop", "session_end")
@@ -34,11 +35,11 @@ def keep(recipe: Recipe, context: Mapping[str, object]) -> spool.Row | None:
         event = [path, *(context.get(name) for name in ("request_id", "event", "tool_use_id", "tool_args"))]
         if event[1] is None or event != LAST.get("event"):  # another recipe has kept it, in a server's worker
             LAST.update(event=event, row=spool.keep(path, context, time.time, project(context)))
-        if event[2] in ENDS:
-            store().flush()
-        return LAST["row"]  # type: ignore[return-value]
     except (spool.DatabaseError, NoHomeError) as error:
         raise SystemExit(f"{recipe.name}: {error}") from None
+    if event[2] in ENDS:
+        of_store(recipe, lambda store: store.flush())
+    return LAST["row"]  # type: ignore[return-value]
 
 
 def project(context: Mapping[str, object]) -> str:
@@ -46,11 +47,14 @@ def project(context: Mapping[str, object]) -> str:
     return spool.stored_name(os.environ.get("HOOKRUN_PROJECT_DIR") or context.get("working_dir"))
 
 
-def store() -> ObserverDatabase:
-    """Return the account's store."""
+def of_store(recipe: Recipe, found: Callable[[ObserverDatabase], Found]) -> Found:
+    """Return what a function finds in the account's store. If that fails the hook does."""
     from hookrun.observe.database import ObserverDatabase  # SQLite is for turns' ends and failures
 
-    return ObserverDatabase()
+    try:
+        return found(ObserverDatabase())
+    except (spool.DatabaseError, NoHomeError) as error:
+        raise SystemExit(f"{recipe.name}: {error}") from None
 
 
 # The fields of a hook that keeps events: every one, whatever other hooks say, and nothing hangs on it.

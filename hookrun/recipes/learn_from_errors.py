@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hookrun.observe.spool import DatabaseError
 from hookrun.recipes import kept_events
 from hookrun.recipes.recipe import Option, Recipe, yes
 
@@ -10,10 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NAME = "learn-from-errors"
-
 RECIPE = Recipe(
-    NAME,
+    "learn-from-errors",
     "Learn which changes fixed which errors in a project, and optionally tell the model the next time.",
     options=(
         Option("tell", "no", "Whether to tell the model, when an error occurs again, what has fixed it before.", yes),
@@ -40,8 +37,5 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     from hookrun.observe.error_chains import CauseChains, told  # for failures only
 
-    try:
-        lesson = CauseChains(kept_events.store()).lesson(row)
-    except DatabaseError as error:
-        raise SystemExit(f"{NAME}: {error}") from None
+    lesson = kept_events.of_store(RECIPE, lambda store: CauseChains(store).lesson(row))
     return {"action": "continue", "additional_context": told(lesson)} if lesson is not None else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hookrun.observe.spool import DatabaseError
 from hookrun.recipes import kept_events
 from hookrun.recipes.recipe import Option, Recipe, yes
 
@@ -47,10 +46,7 @@ def begin(context: Mapping[str, object]) -> dict[str, object] | None:
         return None
     from hookrun.observe.sequences import sequences
 
-    try:
-        found = sequences(kept_events.store(), project=kept_events.project(context))
-    except DatabaseError as error:
-        raise SystemExit(f"{NAME}: {error}") from None
+    found = kept_events.of_store(RECIPE, lambda store: sequences(store, project=kept_events.project(context)))
     lines = [f"- {each.shown}" for each in found[:MAX_TOLD]]
     text = "\n".join(["What has worked in this project before:", *lines])
     return {"action": "continue", "additional_context": text} if lines else None

@@ -12,8 +12,9 @@ from hookrun import Context
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import recipe_state, turn_files
 from hookrun.recipes.output_excerpt import first_lines
-from hookrun.recipes.paths import PROJECT_TOOLS, EditedFile, edited_file, project_tools_allowed
+from hookrun.recipes.paths import EditedFile, edited_file, project_tools_allowed
 from hookrun.recipes.recipe import Option, Recipe, count, known_words, number
+from hookrun.recipes.turn_files import JAVASCRIPT, PYTHON, SHELL, YAML
 
 # Bytes read of a linter's output.
 MAX_OUTPUT = 1 << 17
@@ -30,11 +31,6 @@ class Linter(NamedTuple):
     command: tuple[str, ...]
     found: tuple[int, ...] = (1,)
 
-
-PYTHON = (".py", ".pyi")
-JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
-SHELL = (".sh", ".bash")
-YAML = (".yaml", ".yml")
 
 # The first installed one for a file's extension is used; a language's last checks only syntax.
 LINTERS = (
@@ -67,9 +63,7 @@ RECIPE = Recipe(
             list_of=[each.name for each in LINTERS],
         ),
         Option("lines", "20", "Maximum number of lines of linter output for the model.", count),
-        Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
-        turn_files.AT,
-        PROJECT_TOOLS,
+        *turn_files.OPTIONS,
     ),
     catches="""
         - Checks files changed by the write and edit tools, in the repository of the working directory. The model gets

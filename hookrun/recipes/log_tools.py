@@ -72,7 +72,7 @@ class LogSanitizer:
         a string: its JSON's beginning.
         """
         known = self._json(value, name, 0)
-        if isinstance(known, dict) and not self._fits(known):
+        if isinstance(known, dict) and len(_dumps(known)) > self._longest:
             known = {key: self._cut_json(each) for key, each in known.items()}
             return known if len(_dumps(known)) <= self._longest * MAX_MEMBERS else self._cut_json(known)
         return self._cut_json(known)
@@ -86,13 +86,9 @@ class LogSanitizer:
             kept = redact(kept)
         return kept if len(text) <= self._longest else f"{kept[: self._longest]}... ({len(text)} characters)"
 
-    def _fits(self, value: object) -> bool:
-        return len(_dumps(value)) <= self._longest
-
     def _cut_json(self, value: object) -> object:
-        if value is None or isinstance(value, (str, bool, float)) or self._fits(value):
+        if value is None or isinstance(value, (str, bool, float)) or len(text := _dumps(value)) <= self._longest:
             return value
-        text = _dumps(value)
         return f"{text[: self._longest]}... ({len(text)} characters of JSON)"
 
     def _json(self, value: object, name: str, depth: int) -> object:
@@ -121,12 +117,8 @@ def _is_secret(name: str) -> bool:
 def append_line(path: str, line: str) -> None:
     """Append a line in one write. Raises OSError, also if only a part fits, which is removed again."""
     data = line.encode("utf-8", "backslashreplace")  # the escape of half a surrogate pair is JSON, too
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
-    try:
-        fd = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        fd = os.open(path, flags, 0o600)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     try:
         written = os.write(fd, data)
         if written != len(data):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.core.globs import glob
-from hookrun.recipes import unseen_code
+from hookrun.recipes import NO, unseen_code
 from hookrun.recipes.recipe import Option, Recipe, option, yes
 from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_of, may, parse, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
@@ -76,10 +76,7 @@ HEAD = "HEAD"
 
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may be blocked. False is certain."""
-    line = line_of(context)
-    if line is None:
-        return False
-    refuses = unseen_code.may_refuse(RECIPE, context, line)  # first: a wrong option always counts
+    refuses = unseen_code.may_refuse(RECIPE, context)  # first: a wrong option always counts
     return refuses or may(context, lambda line: may_run(line, git_programs(PUSHING)))
 
 
@@ -121,7 +118,7 @@ def _heads(git: GitCall, branches: Branches, configuration: Configuration) -> li
 
 
 class Push:
-    """A push's parsed arguments: `options`, by long names, and what else is `given`."""
+    """A push's parsed arguments: `options`, by long names, what else is `given`, and of that all but the remote."""
 
     def __init__(self, words: list[str]) -> None:
         self.options: set[str] = set()
@@ -141,6 +138,7 @@ class Push:
                     next(waiting, None)
             else:
                 self.given.append(word)
+        self.refspecs = self.given[1:]
 
     def _take_long(self, word: str) -> None:
         """Take a long, maybe abbreviated, option; `--no-` unsets it."""
@@ -148,11 +146,6 @@ class Push:
         name = word.removeprefix("--" if is_set else "--no-").partition("=")[0]
         meant = {full for full, shortest in LONG.items() if full.startswith(name) and len(name) >= shortest}
         self.options = self.options | meant if is_set else self.options - meant
-
-    @property
-    def refspecs(self) -> list[str]:
-        """The operands except the remote."""
-        return self.given[1:]
 
 
 def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration, heads: list[str]) -> Iterator[str]:
@@ -164,14 +157,10 @@ def _of_push(git: GitCall, command: SimpleCommand, configuration: Configuration,
     if git.command == "push":
         configured += _of_its_remote(push, configuration, git.directory)
     mirrors = [value for name, value in configured if _key(name) == "mirror"]
-    if "mirror" in push.options or any(value.lower() not in FALSE for value in mirrors):
+    if "mirror" in push.options or any(value.lower() not in {*NO, ""} for value in mirrors):
         yield "A mirror push overwrites and deletes remote branches"
     yield from _overwriting(push, [value for name, value in configured if _key(name) == "push"], heads)
     yield from _deleting(push)
-
-
-# False values in git's configuration.
-FALSE = frozenset({"false", "no", "off", "0", ""})
 
 
 def _key(name: str) -> str | None:

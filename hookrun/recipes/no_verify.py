@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from hookrun.core.globs import glob
+from hookrun.recipes import NO
 from hookrun.recipes.path_prefilter import may_name
 from hookrun.recipes.recipe import Option, Recipe, option
-from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_directory, line_of, may, parse, spellings, unreadable
+from hookrun.recipes.shell_recipe import SHELL_TOOLS, block, line_of, may, parse, spellings, unreadable
 from hookrun.shell.prefilter import git_programs, may_run
 from hookrun.shell.simple_command import SKIPPING_HOOKS
 from hookrun.shell.words import UNKNOWN
@@ -83,8 +84,7 @@ ADVICE = "Let the checks run and fix what they report, or ask the user."
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the line may be blocked. False is certain."""
     programs = (*git_programs((*RUNNING, "commit-tree")), *UNINSTALLING)
-    home, directory = os.environ.get("HOME", ""), line_directory(context)
-    return may(context, lambda text: may_run(text, programs) or may_name(text, home, directory, ("hooks", ".husky")))
+    return may(context, lambda line: may_run(line, programs) or may_name(context, line, ("hooks", ".husky")))
 
 
 @RECIPE.hook("pre_tool_use", matcher=SHELL_TOOLS, priority=20, timeout=10, on_failure="block", concerns=concerns)
@@ -156,7 +156,7 @@ def _configured(git: GitCall) -> Iterator[str]:
 def _ends(git: GitCall, name: str, value: str) -> bool:
     """Return whether a setting of git has checks left out."""
     if name.lower() == "commit.gpgsign":
-        return value.lower() in {"false", "no", "off", "0"}
+        return value.lower() in NO
     if name.lower() != "core.hookspath":
         return False
     top = git.work_tree or git.directory

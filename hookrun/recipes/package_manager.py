@@ -8,6 +8,7 @@ from hookrun.core.files import is_within, upwards
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import BARE, parse, project_directory
 from hookrun.shell.prefilter import may_run
+from hookrun.shell.programs import having
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +164,10 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
             # A removed word takes the spaces before it along.
             start = first.at if text else len(data[: first.at].rstrip(b" \t"))
             edits[start] = (last.at + len(last.text.encode()), text)
-    changed = _edited(data, edits)
+    for start in sorted(edits, reverse=True):
+        end, text = edits[start]
+        data = data[:start] + text.encode() + data[end:]
+    changed = data.decode("utf-8", "surrogatepass")
     if changed == line:
         return None
     used = " and ".join(sorted(USED.intersection(text.partition(" ")[0] for _, text in edits.values())))
@@ -178,20 +182,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
 USED = frozenset({"bun", "bunx", "pnpm", "uv", "yarn"})
 
 
-def _edited(data: bytes, edits: dict[int, tuple[int, str]]) -> str:
-    for start in sorted(edits, reverse=True):
-        end, text = edits[start]
-        data = data[:start] + text.encode() + data[end:]
-    return data.decode("utf-8", "surrogatepass")
-
-
 def _changes(command: SimpleCommand) -> list[Change]:
     import re
 
-    from hookrun.shell.wrappers import APART
-
     words = command.words
-    program = words[0].text if words and not APART.intersection(command.wrappers) else ""
+    program = words[0].text if words and having("apart").keys().isdisjoint(command.wrappers) else ""
     directory = command.directory
     if program in OF_NODE:
         manager = _manager("node", LOCKS, directory)

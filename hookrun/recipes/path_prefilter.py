@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from hookrun.recipes.shell_recipe import BARE
+from hookrun.recipes.shell_recipe import BARE, line_directory, names_in
 from hookrun.shell.prefilter import ENDS, QUOTES, may_run_input
 from hookrun.shell.programs import having
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 # Characters of expansions, which may name files not in the line; and NUL, which a shell may omit.
 EXPANSIONS = ("$", "`", "{", "*", "?", "[", "\0")
@@ -30,18 +30,18 @@ LINK, DIRECTORY = 0o120000, 0o040000
 MAX_LOOKUPS, MAX_ENTRIES = 500, 5000
 
 
-def may_name(line: str, home: str, directory: str, texts: Iterable[str]) -> bool:
-    """Return whether a line may name a file with one of these texts in its path, in folded case.
+def may_name(context: Mapping[str, object], line: str, texts: tuple[str, ...]) -> bool:
+    """Return whether a call's line may name a file with one of these texts in its path, in folded case.
 
     The path starts from the line's directory or the home directory. Symbolic links are followed.
     """
+    home, directory = os.environ.get("HOME", ""), line_directory(context)
     if any(sign in line for sign in (*EXPANSIONS, "~")) or may_run_input(line):
         return True
     if "|" in line or "<<" in line:  # a patch names files; input may have been decoded
         bare = line.translate(BARE).lower()
         if "patch" in bare or "git" in bare:
             return True
-    texts = tuple(texts)
     return _holds(f"{home}/{directory}/{line}", texts) or _Lookup(line, home, directory, texts).finds_link()
 
 
@@ -106,19 +106,12 @@ class _Lookup:
 
     def _unusual(self, directory: str) -> list[str]:
         """Return the names of several words in a directory that may be in the line."""
-        found = []
-        try:
-            with os.scandir(directory) as entries:
-                for number, entry in enumerate(entries):
-                    if number >= MAX_ENTRIES:
-                        self._left = -1
-                        break
-                    name = entry.name.translate(BARE)
-                    if name.casefold() in self._bare and name.translate(APART).split() != [entry.name]:
-                        found.append(entry.name)
-        except OSError:
-            pass
-        return found
+        names = names_in(directory, MAX_ENTRIES + 1)
+        if len(names) > MAX_ENTRIES:
+            self._left = -1
+        bare = {name: name.translate(BARE) for name in names}
+        found = [name for name in names if bare[name].casefold() in self._bare]
+        return [name for name in found if bare[name].translate(APART).split() != [name]]
 
 
 def _paths(words: Iterable[str], *, listed: bool, attached: bool) -> Iterator[str]:

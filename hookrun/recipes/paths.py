@@ -72,11 +72,7 @@ def named_file(ctx: Context) -> str | None:
         path = ctx.file_path
     if not path or "\0" in path:
         return None
-    return os.path.join(_agent_directory(ctx), path)
-
-
-def _agent_directory(ctx: Context) -> str:
-    return os.path.abspath(ctx.working_dir or os.curdir)
+    return os.path.join(os.path.abspath(ctx.working_dir or os.curdir), path)
 
 
 def repository(directory: str) -> str:
@@ -86,20 +82,19 @@ def repository(directory: str) -> str:
 
 
 class EditedFile:
-    """A file written by the agent: `path` and repository `root` with links resolved, `shown` to the model."""
+    """A file written by the agent: `path` and repository `root` with links resolved, `shown` to the model.
+
+    `ending` is its name's extension, with dot, in lower case.
+    """
 
     def __init__(self, path: str, root: str, working_directory: str) -> None:
         inside = is_within(path, working_directory)
         self.path = path
+        self.ending = os.path.splitext(path)[1].lower()
         self.root = root
         self.shown = escape(os.path.relpath(path, working_directory if inside else root))
         around = (*upwards(os.path.dirname(path), root), *upwards(working_directory, root))
         self._directories = tuple(dict.fromkeys(around))
-
-    @property
-    def ending(self) -> str:
-        """The file name's extension, with dot, in lower case."""
-        return os.path.splitext(self.path)[1].lower()
 
     def search_path(self, *, project_tools: bool) -> str:
         """Return the PATH for programs that handle this file: the project's directories first."""
@@ -112,6 +107,6 @@ def edited_file(ctx: Context) -> EditedFile | None:
     named = named_file(ctx)
     if named is None:
         return None
-    here = os.path.realpath(_agent_directory(ctx))
+    here = os.path.realpath(ctx.working_dir or os.curdir)
     root, path = repository(here), os.path.realpath(named)
     return EditedFile(path, root, here) if is_within(path, root) else None

@@ -127,6 +127,7 @@ def _is_harmless(git: GitCall, on: str, configuration: Configuration) -> bool:
 
 def _changes(git: GitCall, on: str, configuration: Configuration) -> Iterator[str]:
     """Yield which protected branches a call pushes, deletes or moves, and how."""
+    named: list[str] = []
     if git.command in PUSHING:
         push = Push(git.texts)
         if "dry-run" in push.options:
@@ -144,10 +145,9 @@ def _changes(git: GitCall, on: str, configuration: Configuration) -> Iterator[st
         named = operands if any(each[:2] in ("-d", "-D") or each == "--delete" for each in git.texts) else operands[:1]
         if MOVING.intersection(git.texts) <= {"-d", "--delete"}:  # git refuses what is not merged
             named = [each for each in named if UNKNOWN not in each]
-        yield from (f"delete or move the branch {each.replace(UNKNOWN, '?')}" for each in named if _is_protected(each))
     elif git.command == "update-ref":
-        names = [each.removeprefix("refs/heads/") for each in git.texts if each.startswith("refs/heads/")]
-        yield from (f"delete or move the branch {each}" for each in names if _is_protected(each))
+        named = [each.removeprefix("refs/heads/") for each in git.texts if each.startswith("refs/heads/")]
+    yield from (f"delete or move the branch {each.replace(UNKNOWN, '?')}" for each in named if _is_protected(each))
 
 
 def _is_protected(branch: str) -> bool:

@@ -18,6 +18,7 @@ from hookrun.recipes.shell_recipe import (
     line_of,
     may,
     named_paths,
+    names_in,
     parse,
     reads_only,
     spellings,
@@ -128,14 +129,10 @@ COPYING = frozenset({"tar", "zip", *having("onto_last")})
 def concerns(context: Mapping[str, object]) -> bool:
     """Return whether the call may read, change or search a protected file. False is certain."""
     yes(RECIPE, "read")  # a wrong option always counts
-    line = line_of(context)
     if named_paths(context) or named_paths(context, GLOB_ARGUMENTS):
         return True
-    if line is None:
-        return False
     texts = texts_of(" ".join(option(RECIPE, name) for name in ("secrets", "locked", "settings")))
-    home, directory = os.environ.get("HOME", ""), line_directory(context)
-    return may(context, lambda text: shown_secrets.may_show(text) or may_name(text, home, directory, texts))
+    return may(context, lambda line: shown_secrets.may_show(line) or may_name(context, line, texts))
 
 
 @RECIPE.hook(
@@ -181,7 +178,7 @@ class Files:
         """Yield a pattern's matches that must not be searched: `.env*`, `*.{ts,pem}`."""
         for word in split_words([Piece(pattern, PLAIN)], "") if pattern[:1] != "!" else []:
             yield from self._of_names(os.path.join(directory, word.text), written=False)
-            yield from self._why(os.path.join(directory, word.text), written=False)
+            yield from self._of_paths([os.path.join(directory, word.text)], written=False)
 
     def _of_line(self, line: str) -> Iterator[str]:
         from hookrun.shell.named_files import named_files
@@ -230,7 +227,7 @@ class Files:
             return
         if file.removed and _is(full, [each.rpartition("/")[0] for each in self._settings if "/" in each]):
             yield f"{full} contains hook settings, which only the user may remove"
-        if file.word.globs and any(sign in file.path for sign in "*?["):
+        if file.globs and any(sign in file.path for sign in "*?["):
             yield from self._of_names(full, written=file.written)
             yield from self._of_paths((full, *self._links.of(full)), written=file.written)
             return
@@ -248,30 +245,22 @@ class Files:
             matching = self._first(directory or "/", name)
             if not matching and (name[:2] == "*." or (where and not _is(directory, [where]))):
                 continue  # `*.yml` is of all files of a kind, and this one is elsewhere
-            yield from self._why(f"{directory}/{matching or plain}", written=written)
+            yield from self._of_paths([f"{directory}/{matching or plain}"], written=written)
             return
 
     def _first(self, directory: str, pattern: str) -> str | None:
         """Return a protected file that a pattern matches, to name it."""
-        try:
-            with os.scandir(directory) as entries:
-                names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
-        except (OSError, ValueError):
-            return None
-        found = (each for each in names if glob(pattern, each) and any(self._why(f"{directory}/{each}", written=False)))
-        return next(found, None)
+        matching = (each for each in names_in(directory, MAX_NAMES) if glob(pattern, each))
+        return next((each for each in matching if any(self._of_paths([f"{directory}/{each}"], written=False))), None)
 
     def _of_paths(self, paths: Iterable[str], *, written: bool) -> Iterator[str]:
-        for each in paths:
-            yield from self._why(each, written=written)
-
-    def _why(self, path: str, *, written: bool) -> Iterator[str]:
-        if written and _is(path, self._settings):
-            yield f"{path} holds hook settings, which only the user may change"
-        if written and _is(path, self._locked):
-            yield f"{path} is a lock file: run its package manager to update it"
-        if (written or not self._readable) and self._is_secret(path):
-            yield f"{path} may contain secrets and must not be {'changed' if written else 'read'}"
+        for path in paths:
+            if written and _is(path, self._settings):
+                yield f"{path} holds hook settings, which only the user may change"
+            if written and _is(path, self._locked):
+                yield f"{path} is a lock file: run its package manager to update it"
+            if (written or not self._readable) and self._is_secret(path):
+                yield f"{path} may contain secrets and must not be {'changed' if written else 'read'}"
 
     def _is_secret(self, path: str) -> bool:
         """Return whether a file is a secret by its name, and by what it says where that tells."""

@@ -6,6 +6,7 @@ What an unknown program does, or a name that only the shell knows, is not checke
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from itertools import pairwise
 
 from hookrun.core.files import is_within
@@ -18,6 +19,7 @@ from hookrun.recipes.shell_recipe import (
     line_directory,
     line_of,
     may,
+    may_become,
     named_paths,
     parse,
     physical,
@@ -124,10 +126,6 @@ def guard(context: Mapping[str, object]) -> dict[str, object] | None:
     return block(f"{reason}. Ask the user to do it in their own terminal." for reason in Watch(context).reasons())
 
 
-# The entry in the user's or the machine's hooks.json.
-DECLARATION: dict[str, object] = {**RECIPE.hooks[0]}
-
-
 class Watch:
     """The protected files of one run."""
 
@@ -135,7 +133,6 @@ class Watch:
         self._context = context
         self._home = os.environ.get("HOME", "/")
         self._root = project_directory()
-        self._found: dict[str, str] = {}
         self._links = LinkedFiles()
         self._directory = line_directory(context)
 
@@ -167,13 +164,11 @@ class Watch:
                 return what
         return None
 
-    @property
+    @cached_property
     def _guarded(self) -> dict[str, str]:
-        if not self._found:
-            from hookrun.trust.guarded import guarded_files  # loads the config: only for calls with files
+        from hookrun.trust.guarded import guarded_files  # loads the config: only for calls with files
 
-            self._found = guarded_files(self._root)
-        return self._found
+        return guarded_files(self._root)
 
     def _of_line(self, line: str) -> Iterator[str]:
         from hookrun.recipes.git_repository import Configuration, calls
@@ -198,7 +193,7 @@ class Watch:
             path = absolute(file.path, directory)
             if not file.written or path is None:
                 continue
-            if file.word.globs:  # find's matches may be further down
+            if file.globs:  # find's matches may be further down
                 deep = command.program == "find" or "find" in command.wrappers
                 yield from self._of_pattern(path, deep=deep, removed=file.removed)
             else:
@@ -219,12 +214,13 @@ class Watch:
         directory, _, name = pattern.rpartition("/")
         for path in self._held():
             if deep:
-                names = [each for each in _names_below(path) if is_within(os.path.dirname(each) or "/", directory)]
+                below = (f"{at}/{each}" for at, _, files in os.walk(path) for each in files)
+                names = [each for each in (path, *below) if is_within(os.path.dirname(each) or "/", directory)]
                 reached = any(glob(name, each.rpartition("/")[2]) for each in names)
             else:
                 parts, own = pattern.split("/"), path.split("/")
                 reached = len(parts) >= len(own) or removed
-                reached = reached and all(_matches(part, each) for part, each in zip(parts, own, strict=False))
+                reached = reached and all(may_become(part, each) for part, each in zip(parts, own, strict=False))
             if reached and os.path.lexists(path):
                 yield f"{pattern} reaches {path}, which only the user may change"
         for path in self._links.of(pattern):
@@ -286,18 +282,6 @@ class Watch:
         yield from (f"{self._home}/{each}" for each in anywhere)
         here = (*(f"{self._root}/{each}" for each in anywhere), *absolute)
         yield from (each for each in here if os.path.lexists(each))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Return whether a part of a path matches a shell's pattern, which begins hidden names with a dot."""
-    return glob(pattern, name) and (name[:1] != "." or pattern[:1] == ".")
-
-
-def _names_below(path: str) -> Iterator[str]:
-    """Yield a path and those of the files below it."""
-    yield path
-    for directory, _, names in os.walk(path):
-        yield from (f"{directory}/{name}" for name in names)
 
 
 def _ends(command: SimpleCommand, line: str) -> bool:

@@ -10,6 +10,7 @@ from hookrun.recipes import paths
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.recipe_state import LockedState, session_id
 from hookrun.recipes.shell_recipe import CHANGING_TOOLS, SHELL_TOOLS, line_of, may, mcp_tool
+from hookrun.shell.prefilter import QUOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def concerns(context: Mapping[str, object]) -> bool:
 
 
 def _may_change(line: str) -> bool:
-    bare = line.replace("\\", "").replace("'", "").replace('"', "").lower()
-    return any(each in bare for each in NAMING) or any(each in bare for each in MADE_UP)
+    bare = line.translate(QUOTES).lower()
+    return any(each in bare for each in (*NAMING, *MADE_UP))
 
 
 @RECIPE.hook("pre_tool_use", matcher=CHANGING_TOOLS, priority=40, timeout=10, on_failure="block", concerns=concerns)

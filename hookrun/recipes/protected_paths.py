@@ -35,10 +35,10 @@ CACHES = (
 
 
 class ProtectedPaths:
-    """The directories not to be removed as a whole, in a project."""
+    """The directories not to be removed as a whole, in a project; `home` is the user's."""
 
     def __init__(self, home: str, project: str, extra: list[str]) -> None:
-        self._home = home
+        self.home = home
         self._project = project
         self._protected = {**dict.fromkeys(SYSTEM, "a system directory"), "/": "the whole file system"}
         if home != "/":
@@ -50,21 +50,16 @@ class ProtectedPaths:
         for path in extra:
             self._protected[os.path.normpath(home + path[1:] if path[:2] == "~/" else path)] = "a protected directory"
 
-    @property
-    def home(self) -> str:
-        """The user's home directory."""
-        return self._home
-
     def is_large(self, path: str) -> bool:
         """Return whether a path is a system directory or the home directory."""
-        return path in SYSTEM or path == self._home
+        return path in SYSTEM or path == self.home
 
     def outside(self, path: str, directory: str | None) -> str | None:
         """Return the absolute path if in neither the project nor a temporary directory."""
         full = absolute(path.removesuffix("/*") or "/", directory)
         if full is None or self._project == "/":
             return None
-        cached = any(is_within(full, f"{self._home}/{each}") for each in CACHES)
+        cached = any(is_within(full, f"{self.home}/{each}") for each in CACHES)
         return None if cached or self._is_in_project(full) or self.is_temporary(full) else full
 
     def is_temporary(self, full: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from dataclasses import KW_ONLY, dataclass
@@ -9,6 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from hookrun import Verdict
+from hookrun.events import PreCheckpoint
 from hookrun.recipes.output_excerpt import cut
 from hookrun.recipes.recipe import Option, Recipe, fail_option, number
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from hookrun import Engine
-    from hookrun.events import PreCheckpoint
 
 MAX_SCORE = 100
 # Early: for a blocked checkpoint other hooks need not run.
@@ -104,7 +105,7 @@ class QualityGate:
         return Verdict.with_metadata(validated_quality=score if isinstance(score, int) else float(score))  # type: ignore[arg-type]
 
 
-def objection(score: object, threshold: float, source: str = "") -> str | None:
+def objection(score: object, threshold: float, source: str) -> str | None:
     """Return why a checkpoint with this score is blocked, None if it is not."""
     if score is None and source == GIVEN:
         return (
@@ -127,12 +128,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     threshold = number(RECIPE, "threshold")
     if threshold > MAX_SCORE:
         fail_option(RECIPE, "threshold", f"a number from 0 to {MAX_SCORE}")
-    data = context.get("checkpoint_data")
-    score = data.get("quality_score") if isinstance(data, dict) else None
-    reason = objection(score, threshold, GIVEN)
-    if reason is not None:
-        return {"action": "block", "message": reason}
-    return {"action": "continue", "modified_context": {"validated_quality": score}}
+    return asyncio.run(QualityGate(threshold).check(PreCheckpoint.of(dict(context)))).to_dict()
 
 
 def _is_score(value: object) -> TypeGuard[float]:

@@ -25,7 +25,8 @@ PREFIX = "HOOKRUN_OPTION_"
 class Option:
     """A recipe's setting. `check` reads it, raising WrongOptionError if invalid; None accepts any text.
 
-    The value is one of `choices`, or a list of words in `list_of`, if given.
+    The value is one of `choices`, or a list of words in `list_of`, if given. `variable` is that of the environment, set
+    in a declaration's `env`.
     """
 
     def __init__(
@@ -41,13 +42,9 @@ class Option:
         self.known = (*choices, *list_of)
         self.check = check or (one_of if choices else known_words if list_of else None)
         self.name = name
+        self.variable = PREFIX + name.upper()
         self.default = default
         self.description = description
-
-    @property
-    def variable(self) -> str:
-        """The environment variable, set in a declaration's `env`."""
-        return PREFIX + self.name.upper()
 
 
 class WrongOptionError(SystemExit):
@@ -88,23 +85,13 @@ class Recipe:
         self.summary = summary
         self.hooks = hooks
         self.options = options
-        self._catches = catches
-        self._misses = misses
+        self.catches = _items(catches)
+        self.misses = _items(misses)
         self.environment = environment
         self.version = version
         self.until = until
         self.concerns: dict[str, Concerns] = {}
         self.python_only: set[str] = set()
-
-    @property
-    def catches(self) -> tuple[str, ...]:
-        """What the recipe does, for its documentation."""
-        return _items(self._catches)
-
-    @property
-    def misses(self) -> tuple[str, ...]:
-        """What it does not do."""
-        return _items(self._misses)
 
     def hook(
         self,
@@ -140,10 +127,6 @@ class Recipe:
 
         return add
 
-    def configured(self, environment: Environment) -> Recipe:
-        """Return the recipe with its options from another environment."""
-        return Recipe(self.name, self.summary, options=self.options, environment=environment)
-
     def option(self, name: str) -> Option:
         """Return the declaration of an option. Raises KeyError for an unknown one."""
         for each in self.options:
@@ -156,7 +139,8 @@ class Recipe:
         try:
             found = self.option(name)
             if found.check is not None:
-                found.check(self.configured({found.variable: value}.get), name)
+                environment = {found.variable: value}.get
+                found.check(Recipe(self.name, self.summary, options=self.options, environment=environment), name)
         except KeyError:
             return None
         except WrongOptionError as error:
@@ -174,9 +158,8 @@ def _asked_after(concerns: Concerns, function: Function) -> Function:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    import re
-
-    return tuple(" ".join(each.split()) for each in re.split(r"(?:^|\n)\s*- ", text)[1:])
+    lines = "".join(f"\n{line.strip()}" for line in text.split("\n"))
+    return tuple(" ".join(each.split()) for each in lines.split("\n- ")[1:])
 
 
 def option(recipe: Recipe, name: str) -> str:

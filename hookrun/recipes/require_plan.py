@@ -60,7 +60,8 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     path = context.get("file_path")
     if isinstance(path, str):
         path = os.path.realpath(os.path.join(paths.working_directory(context), path))
-        if path in files or _is_free(path, root):
+        own = os.path.relpath(path, root) if is_within(path, root) else None
+        if path in files or (own is not None and any(glob(each, own) for each in words(RECIPE, "free"))):
             return None
     if any(_has_planned(session) for session in _sessions(context)):
         return None
@@ -98,9 +99,3 @@ def _sessions(context: Mapping[str, object]) -> list[str]:
 def _has_planned(session: str) -> bool:
     with recipe_state.LockedState(NAME, session) as remembered:
         return remembered.get("planned") is True
-
-
-def _is_free(path: str, root: str) -> bool:
-    if not is_within(path, root):
-        return False
-    return any(glob(pattern, os.path.relpath(path, root)) for pattern in words(RECIPE, "free"))

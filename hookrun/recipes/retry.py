@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
@@ -123,7 +122,7 @@ class Retry:
         self.rules = tuple(rules)
         self.name = name
         self._clock = clock
-        self._calls: OrderedDict[str, _Failed] = OrderedDict()
+        self._calls: dict[str, _Failed] = {}
         self._lock = Lock()
 
     def register(self, engine: Engine) -> None:
@@ -148,7 +147,9 @@ class Retry:
 
     def failed(self, ctx: Context) -> Verdict | None:
         """Return advice about a failure, None if no rule applies. A failure that is reported twice counts once."""
-        tool, error = ctx.tool_name or "", _shortened(ctx.tool_result_error or "")
+        tool, error = ctx.tool_name or "", ctx.tool_result_error or ""
+        if len(error) > MAX_ERROR:
+            error = error[: MAX_ERROR // 2] + error[-MAX_ERROR // 2 :]
         for rule in self.rules:
             if (failure := rule.failure(tool, error)) is not None:
                 return _verdict(rule, failure, self._count(ctx))
@@ -165,9 +166,9 @@ class Retry:
             if failed.times == 0 or run is None or run != failed.run:
                 failed.times += 1
             failed.at, failed.run = now, run
-            self._calls.move_to_end(call)
-            while len(self._calls) > MAX_CALLS:
-                self._calls.popitem(last=False)
+            self._calls[call] = self._calls.pop(call)  # the newest
+            if len(self._calls) > MAX_CALLS:
+                del self._calls[next(iter(self._calls))]
             return failed.times
 
 
@@ -195,8 +196,3 @@ def _call(ctx: Context) -> str:
     except RecursionError:  # circular, or very deep
         same = None
     return digest(ctx.session_id, ctx.tool_name, same)
-
-
-def _shortened(error: str) -> str:
-    half = MAX_ERROR // 2
-    return error if len(error) <= MAX_ERROR else error[:half] + error[-half:]

@@ -12,6 +12,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from glob import glob
 from hashlib import blake2b
 
 from hookrun.core.files import read_or_none
@@ -19,6 +20,7 @@ from hookrun.process import git_query
 from hookrun.process.program import ProgramError, run_program
 from hookrun.recipes import paths, recipe_state
 from hookrun.recipes.output_excerpt import last_lines
+from hookrun.recipes.package_manager import LOCKS
 from hookrun.recipes.recipe import Option, Recipe, count, number, option
 
 # Bytes read of the tests' output.
@@ -36,8 +38,6 @@ MAX_BYTES = 1 << 20
 NO_TESTS = 'echo "Error: no test specified" && exit 1'
 # Where a project keeps its own Python.
 VIRTUAL = (".venv/bin", "venv/bin")
-# Lock file -> package manager; otherwise npm.
-MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 PYTEST_SECTIONS = {"tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TEST_TARGET = re.compile(r"^test[ \t]*:(?!=)", re.MULTILINE)
@@ -85,11 +85,6 @@ class Suite:
     argv: tuple[str, ...]
     green: tuple[int, ...] = (0,)
 
-    @property
-    def program(self) -> str | None:
-        """The path of the program, None if it is not installed."""
-        return shutil.which(self.argv[0])
-
 
 MAKE = Suite("make test", ("make", "test"))
 CARGO = Suite("cargo test", ("cargo", "test", "--quiet"))
@@ -109,8 +104,9 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     if not chosen:
         looked = f"no tests found in {root} (looked for {LOOKED_FOR}): set the option `command`"
         return recipe_state.once(context, f"{NAME} none", f"{NAME}: {looked}")
-    missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each.program is None]
-    answer = _run([each for each in chosen if each.program is not None], root)
+    installed = [each for each in chosen if shutil.which(each.argv[0]) is not None]
+    missing = [f"{each.name} ({each.argv[0]} was not found)" for each in chosen if each not in installed]
+    answer = _run(installed, root)
     if answer is not None:
         return _again(context, root, answer)
     if missing:
@@ -248,7 +244,7 @@ def _npm(root: str) -> Suite | None:
         return None
     if not isinstance(test, str) or test.strip() in ("", NO_TESTS):
         return None
-    manager = next((manager for lock, manager in MANAGERS.items() if _there(root, lock)), "npm")
+    manager = next((each for lock, each in LOCKS.items() if each != "no" and _there(root, lock)), "npm")
     return Suite(f"{manager} run test", (manager, "run", "test"))
 
 
@@ -276,15 +272,7 @@ def _has_pytest(root: str) -> bool:
             continue
         if parser.has_section(section):
             return True
-    return any(_collected(os.path.join(root, each)) for each in ("", "tests", "test"))
-
-
-def _collected(directory: str) -> bool:
-    try:
-        names = os.listdir(directory)
-    except OSError:
-        return False
-    return any(name.endswith(".py") and name.startswith("test_") for name in names)
+    return any(glob("test_*.py", root_dir=os.path.join(root, each)) for each in ("", "tests", "test"))
 
 
 def _there(root: str, name: str) -> bool:

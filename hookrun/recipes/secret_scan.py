@@ -139,14 +139,8 @@ def _source(context: Mapping[str, object]) -> str:
 
 
 def _texts(context: Mapping[str, object], source: str) -> Iterator[str]:
-    """Yield the texts to scan."""
-    for name in SCANNED[source]:
-        yield from _strings(context.get(name))
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield every string in a value, with objects' keys, except text that an edit removes."""
-    waiting = [value]
+    """Yield every string to scan, with objects' keys, except text that an edit removes."""
+    waiting = [context.get(name) for name in reversed(SCANNED[source])]
     while waiting:
         each = waiting.pop()
         if isinstance(each, str):

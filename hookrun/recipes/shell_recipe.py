@@ -11,14 +11,16 @@ from hookrun.shell.words import absolute
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, TypeVar
 
     from hookrun.shell.simple_command import ParsedLine, SimpleCommand
 
+    Found = TypeVar("Found")
+
 # Variables with the same value in an agent's shell and this process.
 KNOWN_VARIABLES = ("HOME", "USER", "LOGNAME", "SHELL")
-# The last line read, and what the last one runs from files: for the other recipes of the same call.
-_PARSED: dict[tuple[object, ...], ParsedLine] = {}
-_OPENED: dict[tuple[object, ...], str | None] = {}
+# What the recipes of a call have found, and its request.
+_KEPT: dict[object, Any] = {}
 # Removes what a shell may remove within a word.
 BARE = str.maketrans("", "", "'\"\\\n")
 # Arguments of tools that name a file.
@@ -119,13 +121,22 @@ def may(context: Mapping[str, object], test: Callable[[str], bool]) -> bool:
     from hookrun.shell.opening import run_from_files
     from hookrun.shell.scripts import ScriptFiles
 
-    key = (os.environ.get("HOOKRUN_REQUEST_ID", ""), line, line_directory(context))
-    if key not in _OPENED or not key[0]:
-        _OPENED.clear()
-        texts = run_from_files(line, line_directory(context), ScriptFiles())
-        _OPENED[key] = None if texts is None else "\n".join(texts)
-    text = _OPENED[key]
-    return text is None or (text != "" and test(text))
+    directory = line_directory(context)
+    texts = kept(("opened", line, directory), lambda: run_from_files(line, directory, ScriptFiles()))
+    text = "\n".join(texts or ())
+    return texts is None or (text != "" and test(text))
+
+
+def kept(key: tuple[object, ...], find: Callable[[], Found]) -> Found:
+    """Return what a function finds, which is asked once for all recipes of a call: files change between calls."""
+    request = os.environ.get("HOOKRUN_REQUEST_ID")
+    if not request or _KEPT.get("request") != request:
+        _KEPT.clear()
+        _KEPT["request"] = request
+    if key not in _KEPT:
+        _KEPT[key] = find()
+    found: Found = _KEPT[key]
+    return found
 
 
 def parse(context: Mapping[str, object], line: str, known: Mapping[str, str] | None = None) -> ParsedLine:
@@ -137,11 +148,9 @@ def parse(context: Mapping[str, object], line: str, known: Mapping[str, str] | N
 
     variables = {name: os.environ[name] for name in KNOWN_VARIABLES if name in os.environ}
     variables.update({TOPLEVEL: project_directory(), **(known or {})})
-    key = (os.environ.get("HOOKRUN_REQUEST_ID", ""), line, line_directory(context), *variables.items())
-    if key not in _PARSED or not key[0]:  # else another recipe has read it for this call; files change between calls
-        _PARSED.clear()
-        _PARSED[key] = parse_line(line, directory=line_directory(context), variables=variables, files=ScriptFiles())
-    read, parsed = _PARSED[key], ParsedLine()
+    directory, files, parsed = line_directory(context), ScriptFiles(), ParsedLine()
+    key = ("parsed", line, directory, *variables.items())
+    read = kept(key, lambda: parse_line(line, directory=directory, variables=variables, files=files))
     parsed.commands, parsed.wrappers = read.commands, read.wrappers
     parsed.problem, parsed.unparsed = read.problem, read.unparsed[:]  # those of aliases are added
     return parsed
@@ -181,20 +190,23 @@ class LinkedFiles:
                 yield resolved
 
     def _names(self, directory: str, pattern: str) -> list[str]:
-        found: list[str] = []
-        if self._left <= 0:
-            return found
-        try:
-            with os.scandir(directory or "/") as entries:
-                for entry in entries:
-                    self._left -= 1
-                    if glob(pattern, entry.name) and (pattern[0] == "." or entry.name[0] != "."):
-                        found.append(entry.name)
-                    if self._left <= 0:
-                        break
-        except (OSError, ValueError):  # no directory, or no name of one
-            pass
-        return found
+        names = names_in(directory or "/", self._left) if self._left > 0 else []
+        self._left -= len(names)
+        return [name for name in names if may_become(pattern, name)]
+
+
+def names_in(directory: str, most: int) -> list[str]:
+    """Return the names in a directory, at most so many; none of what is no directory, or no name of one."""
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.name for entry, _ in zip(entries, range(most), strict=False)]
+    except (OSError, ValueError):
+        return []
+
+
+def may_become(pattern: str, name: str) -> bool:
+    """Return whether a part of a path matches a shell's pattern, which begins hidden names with a dot."""
+    return glob(pattern, name) and (name[:1] != "." or pattern[:1] == ".")
 
 
 def rows_of(text: str) -> dict[str, list[list[list[str]]]]:
@@ -206,16 +218,16 @@ def rows_of(text: str) -> dict[str, list[list[list[str]]]]:
     return rows
 
 
-def matching_row(command: SimpleCommand, rows: Mapping[str, list[list[list[str]]]]) -> list[list[str]] | None:
-    """Return the row of which a command has the operands, in order, and the options; None without one."""
+def is_in(command: SimpleCommand, rows: Mapping[str, list[list[list[str]]]]) -> bool:
+    """Return whether a command has the operands, in order, and the options of one of the rows."""
     for row in rows.get(command.program, ()):
         waiting = iter(command.operands)
         places = (command.arguments if word[0][0] == "-" else waiting for word in row)
         if all(
             any(glob(each, text) for text in place for each in word) for word, place in zip(row, places, strict=True)
         ):
-            return row
-    return None
+            return True
+    return False
 
 
 def unreadable(parsed: ParsedLine, dangerous: Callable[[str], object] | str) -> Iterator[str]:

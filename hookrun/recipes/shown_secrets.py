@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hookrun.recipes.shell_recipe import matching_row, rows_of
+from hookrun.recipes.shell_recipe import is_in, rows_of
 from hookrun.shell.prefilter import may_run
 from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN
@@ -78,7 +78,7 @@ def shown(commands: list[SimpleCommand], line: str) -> Iterator[tuple[SimpleComm
     for index, command in enumerate(commands):
         what = _of_environment(command, line) if command.words else None
         if what is None and command.words:
-            matching = NAMES_ONLY.isdisjoint(command.arguments) and matching_row(command, ROWS) is not None
+            matching = NAMES_ONLY.isdisjoint(command.arguments) and is_in(command, ROWS)
             what = f"what `{command.program} {' '.join(command.operands[:3])}` prints" if matching else None
         if what is not None and _reaches(commands, index, everything=what == ALL):
             yield command, what

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hookrun.core.credentials import redact
 from hookrun.core.files import is_within
 from hookrun.core.globs import glob
 from hookrun.recipes.block_destructive_commands import REMOVERS, may_destroy
 from hookrun.recipes.git_losses import GitLosses
+from hookrun.recipes.output_excerpt import one_line
 from hookrun.recipes.recipe import Option, Recipe, one_of
 from hookrun.recipes.shell_recipe import SHELL_TOOLS, line_directory, line_of, may, parse, project_directory
 from hookrun.shell.words import UNKNOWN, absolute
@@ -67,8 +67,6 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     from hookrun.recipes.work_snapshots import SnapshotError, root_of, take  # few lines need it
 
     line = line_of(context) or ""
-    shown = " ".join(redact(line).split())
-    shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
     kept: dict[str, str] = {}
     messages = []
     for directory in dict.fromkeys(_endangered(context, line)):
@@ -77,7 +75,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
         except SnapshotError:  # a tree without git
             continue
         try:
-            made = take(root, shown)
+            made = take(root, one_line(line, MAX_SHOWN))
         except SnapshotError as error:
             messages.append(f"snapshot-before: no snapshot was made: {error}")
             continue
@@ -131,12 +129,10 @@ def _endangered(context: Mapping[str, object], line: str) -> Iterator[str]:
         loss = losses.of(command, git)
         if loss is not None and loss.directory is not None:
             yield loss.directory
-        elif any(is_within(each, project) for each in _removed(command)):
+            continue
+        removed = (absolute(each, command.directory) for each in _paths(command))
+        if any(each is not None and is_within(each, project) for each in removed):
             yield command.directory or line_directory(context)
-
-
-def _removed(command: SimpleCommand) -> list[str]:
-    return [full for each in _paths(command) if (full := absolute(each, command.directory)) is not None]
 
 
 def _paths(command: SimpleCommand) -> list[str]:

@@ -46,8 +46,11 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     branch = git_repository.branch(paths.working_directory(context))
     if branch is None:
         return None
-    ticket = _ticket(branch[:MAX_BRANCH])
-    if not ticket:
+    wanted = pattern(RECIPE, "pattern")
+    found = wanted.search(branch[:MAX_BRANCH]) if wanted is not None else None
+    named = (*found.groups()[:1], found[0]) if found is not None else ()
+    ticket = next(filter(None, named), None)
+    if ticket is None:
         return None
     first = recipe_state.first_time(context, f"{NAME} {ticket}")
     if not first and context.get("event") != "session_start":  # after a compaction it is repeated
@@ -56,11 +59,3 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     where = f" ({url.replace('{ticket}', ticket)})" if url else ""
     text = f"The branch {cut(escape(branch), MAX_BRANCH)} is for ticket {escape(ticket)}{where}."
     return {"action": "continue", "additional_context": text}
-
-
-def _ticket(branch: str) -> str | None:
-    wanted = pattern(RECIPE, "pattern")
-    found = wanted.search(branch) if wanted is not None else None
-    if wanted is None or found is None:
-        return None
-    return found.group(1) if wanted.groups and found.group(1) else found.group()

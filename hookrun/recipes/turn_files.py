@@ -5,7 +5,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from hookrun.recipes.recipe import Option, Recipe, one_of
+from hookrun.recipes.paths import PROJECT_TOOLS
+from hookrun.recipes.recipe import Option, Recipe, number, one_of
 from hookrun.recipes.recipe_state import LockedState, session_id
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     Answer = dict[str, object] | None
     Check = Callable[[Mapping[str, object]], Answer]
 
+# Endings of the files in a language.
+PYTHON, SHELL, YAML = (".py", ".pyi"), (".sh", ".bash"), (".yaml", ".yml")
+JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 # Files kept of a turn.
 MAX_FILES = 1000
 # Seconds for all files of a turn, and of the hook's timeout.
@@ -24,6 +28,12 @@ AT = Option(
     "change",
     "When files are handled: `change`, each after it changed, or `stop`, once at the end of the turn.",
     choices=("change", "stop"),
+)
+# The options of recipes that run a program for each edited file.
+OPTIONS = (
+    Option("seconds", "30", "Time limit for one file; keep it below the hook's `timeout`.", number),
+    AT,
+    PROJECT_TOOLS,
 )
 
 

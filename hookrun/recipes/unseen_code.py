@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hookrun.recipes.recipe import Option, Recipe, one_of
-from hookrun.shell.prefilter import INTERPRETERS, OPENING, READERS, WITH_WORDS, may_read_terminal
+from hookrun.recipes.shell_recipe import line_of
+from hookrun.shell.prefilter import READERS, may_read_terminal
 from hookrun.shell.programs import having
 from hookrun.shell.words import STDIN, UNKNOWN, absolute
 
@@ -31,14 +32,8 @@ TERMINAL = STDIN | {"/dev/tty"}
 # Python's modules that read code.
 CONSOLES = frozenset({"IPython", "asyncio", "bpython", "code", "idlelib", "pdb", "ptpython"})
 
-# Those that read code after a given file.
-READING_ON = having("reads_on")
-
 # Options of other interpreters than Python that run a word, or end.
 HAS_CODE = r"-[A-Za-z]*[ceE]|-n?p|-v$|--(?:eval|print|command|info|ini|test)(?:=|$)"
-
-# Interpreters, and their option to read code after running what they are given.
-INTERACTIVE_OPTION = having("interactive")
 
 SHOWING = frozenset({"-V", "-VV", "--version", "-h", "--help", "-ls", "-list", "-wipe"})
 SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
@@ -46,10 +41,12 @@ SSH_WITHOUT_SHELL = frozenset({"-G", "-N", "-O", "-Q", "-V", "-W", "-f"})
 VALUED = frozenset({"-C", "-I", "--import", "--loader", "--require", "-r"})
 
 
-def may_refuse(recipe: Recipe, context: Mapping[str, object], line: str) -> bool:
-    """Return whether `refusal` may have a reason. False is certain."""
-    allowed = one_of(recipe, INTERACTIVE.name) == "allow"
-    return not allowed and may_read_terminal(line) and _hides_input(context)
+def may_refuse(recipe: Recipe, context: Mapping[str, object]) -> bool:
+    """Return whether `refusal` may have a reason, for a call with a line. False is certain. A wrong option counts."""
+    line = line_of(context)
+    if line is None or one_of(recipe, INTERACTIVE.name) == "allow":
+        return False
+    return may_read_terminal(line) and _hides_input(context)
 
 
 def refusal(recipe: Recipe, context: Mapping[str, object], parsed: ParsedLine) -> Iterator[str]:
@@ -83,9 +80,9 @@ def terminal_readers(parsed: ParsedLine) -> Iterator[str]:
 
 
 def _reads(command: SimpleCommand) -> bool:
-    program = command.one_of((*READERS, *INTERPRETERS, "python3")) or command.program
+    program = command.one_of((*READERS, *having("interprets"), "python3")) or command.program
     texts = command.arguments
-    if SHOWING.intersection(texts) or not WITH_WORDS.keys().isdisjoint(command.wrappers):
+    if SHOWING.intersection(texts) or not having("adds_words").keys().isdisjoint(command.wrappers):
         return False
     from hookrun.shell.wrappers import nested_line
 
@@ -94,11 +91,12 @@ def _reads(command: SimpleCommand) -> bool:
         return line.text is None and not (program == "ssh" and SSH_WITHOUT_SHELL.intersection(texts))
     if program in READERS or program in SOURCES:
         return "/dev/tty" in texts
-    if program in OPENING:  # `script FILE` starts one, too
+    if program in having("opens"):  # `script FILE` starts one, too
         return len(command.operands) <= (program == "script")
     if _is_python(program):
         return _opens_python(texts) or "PYTHONINSPECT" in command.assignments
-    return program in INTERPRETERS and (INTERACTIVE_OPTION.get(program) in texts[:1] or not _has_code(program, texts))
+    reads_after_code = having("interactive").get(program) in texts[:1]
+    return program in having("interprets") and (reads_after_code or not _has_code(program, texts))
 
 
 def _is_python(program: str) -> bool:
@@ -134,7 +132,7 @@ def _has_code(program: str, texts: list[str]) -> bool:
         if text in TERMINAL:
             return False
         if (
-            (text[:1] != "-" and program not in READING_ON)
+            (text[:1] != "-" and program not in having("reads_on"))
             or re.match(HAS_CODE, text)
             or (program == "php" and text[:2] in {"-r", "-i", "-m"})
         ):
@@ -146,9 +144,6 @@ def _has_code(program: str, texts: list[str]) -> bool:
 
 # --- downloads: `curl ... | sh` and similar
 
-DOWNLOADERS = (*having("downloads"),)
-# Programs that run code from a file or their input, besides Python.
-RUNNING_CODE = READERS.union(having("runs_code"))
 # Options of interpreters to run something other than their input.
 INLINE = r"-[A-Za-z]*[cemEnpr]|--(?:eval|print|command|require|version|help)"
 
@@ -168,7 +163,7 @@ class Downloads:
 
     def runs(self, command: SimpleCommand) -> bool:
         """Return whether a command runs an earlier download of the line; record its own."""
-        program = command.one_of(DOWNLOADERS) if command.words else None
+        program = command.one_of(having("downloads")) if command.words else None
         if program is not None:
             self._seen = True
             self._remember(command, program)
@@ -203,7 +198,8 @@ class Downloads:
 
 
 def _interprets(command: SimpleCommand) -> bool:
-    return command.program in RUNNING_CODE or _is_python(command.program)
+    program = command.program
+    return program in READERS or program in having("runs_code") or _is_python(program)
 
 
 def _runs_stream(command: SimpleCommand) -> bool:

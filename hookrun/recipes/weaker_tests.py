@@ -14,7 +14,7 @@ from hookrun.process.git_query import run
 from hookrun.recipes.catalogue.deciding import written_texts
 from hookrun.recipes.git_repository import Configuration, calls
 from hookrun.recipes.shell_recipe import line_directory, named_paths, parse
-from hookrun.shell.named_files import IN_PLACE, REMOVING
+from hookrun.shell.programs import having
 from hookrun.shell.simple_command import not_options
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -156,14 +156,14 @@ def _of_line(context: Mapping[str, object], line: str) -> Iterator[str]:
 
 def _of_program(command: SimpleCommand) -> Iterator[str]:
     paths = [path for each in command.operands if (path := absolute(each, command.directory)) is not None]
-    if command.program in REMOVING:
+    if command.program in having("removes"):
         yield from (reason for each in paths for reason in _removed(each))
     elif command.program == "truncate":
         yield from (reason for each in paths for reason in _written(each, ""))
     elif command.program == "mv" and paths:
         stay = os.path.isdir(paths[-1]) or are_tests(paths[-1])
         yield from () if stay else (reason for each in paths[:-1] for reason in _removed(each))
-    elif command.program in IN_PLACE and any(each[:1] == "-" and "i" in each for each in command.arguments):
+    elif command.program in having("in_place") and any(each[:1] == "-" and "i" in each for each in command.arguments):
         for old, new in substitutions("\n".join(command.arguments)):
             yield from (reason for each in paths for reason in weakenings(each, old, new))
     elif command.operands[:2] == ["pkg", "set"]:

@@ -13,8 +13,13 @@ import stat
 import subprocess
 import time
 
-from hookrun.core.files import atomic_link, atomic_write
+from hookrun.core.files import atomic_link, atomic_write, upwards
 from hookrun.process.git_query import ENVIRONMENT, QUIET, run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 REFS = "refs/hookrun/"
 # Limits of a snapshot: bytes of a file and of all, files, and seconds to write it. What is beyond is left out.
@@ -34,20 +39,16 @@ class Snapshot:
     `files` counts what is kept, `left_out` names what is not, `unchanged` what is as in its parent.
     """
 
-    def __init__(self, name: str, commit: str, content: str, about: dict[str, object]) -> None:
+    def __init__(self, name: str, commit: str, content: str, about: Mapping[str, Any]) -> None:
         self.id = name
         self.commit = commit
-        self.time = int(str(about["time"]))
+        self.time = int(about["time"])
         self.before = str(about["before"])
         self.root = str(about["root"])
-        self.files = int(str(about["files"]))
-        self.left_out, self.unchanged = (_texts(about[name]) for name in ("left_out", "unchanged"))
+        self.files = int(about["files"])
+        self.left_out, self.unchanged = ([*map(str, about[name])] for name in ("left_out", "unchanged"))
         # One with the same key has the same: `content` is git's name for it and for its parent.
         self.key = (self.root, content, *self.left_out, "", *self.unchanged)
-
-
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def root_of(directory: str) -> str:
@@ -236,19 +237,13 @@ def _change(root: str, path: str, mode: str, blob: str) -> Change | None:
     outside = os.path.realpath(parent) != expected or not {"..", "", ".git"}.isdisjoint(path.lower().split("/"))
     now = None if outside else _on_disk(full, MAX_FILE)
     if now is None:
-        blocked = outside or not _can_make(parent)
+        blocked = outside or not os.path.isdir(next(filter(os.path.lexists, upwards(parent, os.sep))))
         return Change(path, mode, blob, is_missing=True, problem="a file or a link is in the way" if blocked else "")
     if now[1] is None:
         return Change(path, mode, blob, is_missing=False, problem="what is there now cannot be kept")
     if (now[0], _blob(now[1], blob)) == (mode, blob):
         return None
     return Change(path, mode, blob, is_missing=False)
-
-
-def _can_make(directory: str) -> bool:
-    while not os.path.lexists(directory):
-        directory = os.path.dirname(directory)
-    return os.path.isdir(directory)
 
 
 def _blob(data: bytes, like: str) -> str:

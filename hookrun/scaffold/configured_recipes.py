@@ -75,7 +75,8 @@ class ConfiguredRecipes:
 
     def guards(self) -> list[str]:
         """Return the declared recipes that were added by their level."""
-        return [name for name, found in self.declared().items() if any(_level_of(entry) for _, entry in found)]
+        entries = ((name, entry) for name, found in self.declared().items() for _, entry in found)
+        return list(dict.fromkeys(name for name, entry in entries if as_object(entry.get("metadata")).get(GUARDS)))
 
     def add(self, recipe: Recipe, options: Mapping[str, str], version: str = "", level: str = "") -> None:
         """Declare a version of a recipe, by default the newest, or set options of a declared one.
@@ -174,10 +175,6 @@ def recipe_of(entry: object) -> str | None:
     """Return an entry's recipe, None for that of a hook."""
     name = as_object(entry).get("recipe")
     return name.partition("@")[0] if isinstance(name, str) else None
-
-
-def _level_of(entry: Entry) -> object:
-    return as_object(entry.get("metadata")).get(GUARDS)
 
 
 def _check_options(recipe: Recipe, options: Mapping[str, str]) -> None:

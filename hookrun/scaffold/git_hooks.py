@@ -67,17 +67,13 @@ def converted(manager: str, path: str, there: list[object]) -> Migrated:
     except SourceError as error:
         raise UserError(str(error)) from None
     for stage, name, command, more in found:
-        entry: Json = {"name": name, **STAGES[stage], **more, "command": _blocking(command), "timeout": TIMEOUT}
+        blocking = f"{{ {command}; }} >&2 || exit 2"  # its output is the reason
+        entry: Json = {"name": name, **STAGES[stage], **more, "command": blocking, "timeout": TIMEOUT}
         if entry not in there:
             migrated.hooks.append({**entry, "name": unique_name(name, scope)})
     if migrated.hooks:
         migrated.notes.append(f"{path}: {manager} runs these at commits and pushes as before: leave the file as it is")
     return migrated
-
-
-def _blocking(command: str) -> str:
-    """Return a command whose failure blocks, with its output as the reason."""
-    return f"{{ {command}; }} >&2 || exit 2"
 
 
 Found = tuple[str, str, str, Json]

@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Value = str | list["Value"]
-
 # Languages, by the endings of their files, as in the fact `code` of a program -> how a comment begins, besides `#`.
 COMMENTS = {"py": "#", "js": "//", "php": "//|#", "lua": "--"}
 # In these `.` joins texts; in those a call needs no parentheses; in those a text in backticks is a shell line.
@@ -72,24 +70,6 @@ class Code:
         self.text = text
         self.family = family
         self.place = place
-
-    def literals(self) -> list[str]:
-        """Return the texts in the code, with `UNKNOWN` for values that are put in."""
-        texts: list[str] = []
-        before: Token | None = None
-        for token in tokens(self.text, self.family):
-            text = UNKNOWN.join(token.parts[::2])
-            if token.kind == "text" and before is not None and before.kind == "text":
-                texts[-1] += text  # `"a" "b"` is one
-            elif token.kind == "text":
-                texts.append(text)
-            before = token
-        return texts
-
-
-def literals(code: str, family: str = "py") -> list[str]:
-    """Return the texts in code of a family of languages."""
-    return Code(code, family).literals()
 
 
 def tokens(code: str, family: str) -> Iterator[Token]:
@@ -170,10 +150,6 @@ CLUSTER |= dict.fromkeys(("pl", "rb"), re.compile(r"-[acdlnpsw0]*(?:i[.\w]*)?[eE
 CONSOLES = {"runner": ("", "rb"), "tinker": ("--execute", "php"), "shell": ("-c", "py")}
 
 
-# Stands for the input.
-READS = Word("-")
-
-
 def family_of(program: str) -> str | None:
     """Return the language that a program reads, if it is one of those known: `python3.11` reads that of `python`."""
     for name in (program, program.rstrip(".0123456789")):
@@ -192,10 +168,7 @@ def code_of(program: str, words: list[Word], stdin: Word | None) -> Code | Word 
         for index, text in enumerate(texts[:2]):
             if text in CONSOLES:
                 return _of_console(text, texts[index + 1 :], stdin)
-    given = _given(program, family, words) if family is not None else None
-    if given is READS:
-        return Code(stdin.text, family) if family is not None and stdin is not None else None
-    return given
+    return _given(program, family, words, stdin) if family is not None else None
 
 
 def _of_console(name: str, texts: list[str], stdin: Word | None) -> Code | None:
@@ -207,8 +180,8 @@ def _of_console(name: str, texts: list[str], stdin: Word | None) -> Code | None:
     return Code(given[0], family) if given[0] else None
 
 
-def _given(program: str, family: str, words: list[Word]) -> Code | Word | None:
-    """Return `code_of` a program's words alone; READS if it is in none of them."""
+def _given(program: str, family: str, words: list[Word], stdin: Word | None) -> Code | Word | None:
+    """Return `code_of` a program that reads a language."""
     options = {*values(program.rstrip(".0123456789"), "script"), *values(program, "script")} - {"-m", "-c", "-B", "-R"}
     texts = [word.text for word in words[1:]]
     position = 0
@@ -224,11 +197,11 @@ def _given(program: str, family: str, words: list[Word]) -> Code | Word | None:
         if text == "-m" and family == "py":
             return None
         if text in STDIN:
-            return READS
+            break
         if family == "js" and text == "run" and program in having("tasks"):
             position += 1
         elif text[:1] != "-":
             return Code(text, family) if family == "awk" else words[position + 1]
         else:
             position += 1 + (text in VALUED)
-    return READS
+    return Code(stdin.text, family) if stdin is not None else None

@@ -66,6 +66,7 @@ WRITING = r"[rbt]*[wax+>]"
 
 VARIABLES = frozenset({"env", "environ", "ENV", "$ENV", "$_SERVER", "$_ENV", "Env"})
 LOOPING = frozenset({"forEach", "map", "each", "each_child", "each_entry"})
+# Represents a new directory, as `mktemp -d` makes one.
 TEMPORARY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
 # What may precede a value or a statement.
 _PREFIXES = "! - * & \\ @ : await const let local my new not return var yield"
@@ -283,7 +284,8 @@ class _Reader:
     def _line(self, args: list[Value]) -> list[str] | str:
         first, second = args[0], args[1] if len(args) > 1 else ""
         if isinstance(first, list) or isinstance(second, list):
-            return [_text(each) for value in (first, second) if value for each in _items(value)]
+            values = (value if isinstance(value, list) else [value] for value in (first, second) if value)
+            return [_text(each) for value in values for each in value]
         return [*map(_text, args)] if second and self._code.family in {"pl", "rb"} else first
 
     def _path(self, path: str) -> str:
@@ -315,10 +317,6 @@ class _Reader:
         elif what == "within":
             value = f"{_text(first).rstrip('/')}/*"
         return "*" if what == "names" else value
-
-
-def _items(value: Value) -> list[Value]:
-    return value if isinstance(value, list) else [value]
 
 
 def _flat(values: Iterable[Value]) -> Iterator[str]:

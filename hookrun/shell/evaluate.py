@@ -6,9 +6,8 @@ import functools
 from itertools import pairwise
 
 from hookrun.shell.code import Code, code_of
-from hookrun.shell.code_calls import amounts
+from hookrun.shell.code_calls import TEMPORARY, amounts
 from hookrun.shell.expand import ansi_c
-from hookrun.shell.prefilter import WITH_WORDS
 from hookrun.shell.programs import having, values
 from hookrun.shell.scripts import MAX_NESTING
 from hookrun.shell.simple_command import ParsedLine, SimpleCommand, Streams, program_name
@@ -16,7 +15,6 @@ from hookrun.shell.syntax_tree import Source, source_of
 from hookrun.shell.task_lines import opened
 from hookrun.shell.words import MAX_LENGTH, UNKNOWN, LimitExceededError, Word, absolute, quoted
 from hookrun.shell.wrappers import (
-    APART,
     EXECUTING,
     FILTERS,
     NestedLine,
@@ -47,19 +45,8 @@ MAX_COMMANDS = 1000
 # Lines within lines that are read.
 MAX_LINE_DEPTH = 8
 
-# Wrappers and programs that run their command or line in the current shell.
-IN_THIS_SHELL = having("in_shell")
-
-ENTERING = having("enters")
-
-# What a script in the current shell leaves as it was.
-KEPT = ("positional", "script", "row", "scripts", "depth", "wrappers")
-
 # The variable that holds this command's output, if known.
 TOPLEVEL = "git rev-parse --show-toplevel"
-
-# Represents the directory made by `mktemp -d`.
-NEW_DIRECTORY = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108
 
 # Represents a printed NUL: it also separates, and no word can hold it.
 SEPARATOR = "\n"
@@ -104,7 +91,7 @@ class Evaluator:
         command = SimpleCommand(words, streams, scope, assignments)
         line = nested_line(program, words, streams.stdin)
         wrapped = unwrap(program, words) if line is None else None
-        if wrapped is not None and program not in WITH_WORDS:
+        if wrapped is not None and program not in having("adds_words"):
             self._parsed.wrappers.append(command)
             return self._run_wrapped(wrapped, command, scope, streams)
         self.note(command)
@@ -171,10 +158,10 @@ class Evaluator:
     ) -> Word | None:
         """Run a wrapper's command, which reads and writes what the wrapper does."""
         program = command.program
-        inner = scope if program in IN_THIS_SHELL else scope.copy()
+        inner = scope if program in having("in_shell") else scope.copy()
         before = scope.wrappers
         inner.wrappers = (*scope.wrappers, program)
-        if program in APART:
+        if program in having("apart"):
             inner.directory = None
         elif wrapped.directory is not None:
             inner.enter(wrapped.directory.text)
@@ -192,7 +179,7 @@ class Evaluator:
         program = command.program
         before = (scope.depth, scope.wrappers)
         inner = scope
-        if program not in IN_THIS_SHELL:
+        if program not in having("in_shell"):
             inner = scope.copy()
             inner.variables.update(command.assignments)
             inner.positional = [*line.positional]
@@ -200,7 +187,7 @@ class Evaluator:
             inner.functions = {}
         inner.depth += 1
         inner.wrappers = (*scope.wrappers, program)
-        if program in APART:
+        if program in having("apart"):
             inner.directory = None
         given = Streams(stdin=command.stdin if line.text is not command.stdin else None)
         text = self._line(source_of(line.text.text, line.text.at), inner, given)
@@ -216,9 +203,7 @@ class Evaluator:
                 command.code = Code(script.text, script.family, script.place)
                 self._run_code(command, scope)
                 continue
-            shared = command.program in IN_THIS_SHELL
-            inner = scope if shared else scope.copy()
-            before = dict(scope.__dict__)
+            shared, inner = command.program in having("in_shell"), scope.copy()
             if not shared:
                 inner.functions, inner.directory = {}, script.directory
                 inner.variables.update(command.assignments)
@@ -231,8 +216,8 @@ class Evaluator:
             most, self._most = self._most, first + MAX_COMMANDS
             self._apart(functools.partial(self._line, source, inner, streams))
             self._most = most + len(self._parsed.commands) - first
-            for name in KEPT if shared else ():
-                setattr(scope, name, before.get(name, getattr(type(scope), name, None)))
+            if shared:
+                scope.become(inner)
 
     def _run_code(self, command: SimpleCommand, scope: ShellScope) -> None:
         """Run what a command's code amounts to in shell."""
@@ -310,14 +295,14 @@ def _directory_of(command: SimpleCommand, scope: ShellScope) -> Word | None:
         return None if scope.directory is None else Word(scope.directory)
     line = " ".join(word.text for word in command.words)
     if line == "mktemp -d" and {"PATH", "TMPDIR"}.isdisjoint({*scope.variables, *command.assignments}):
-        return Word(NEW_DIRECTORY)
+        return Word(TEMPORARY)
     return Word(scope.variables[TOPLEVEL]) if line == TOPLEVEL and TOPLEVEL in scope.variables else None
 
 
 def _changes_shell(program: str, words: list[Word], scope: ShellScope, stdin: Word | None) -> bool:
     """Change the scope as a command changes its shell; return whether it did."""
     texts = [word.text for word in words]
-    if program in ENTERING:
+    if program in having("enters"):
         home = scope.home if texts[0] == "cd" else None
         operand = next((text for text in texts[1:] if text[:1] != "-" or text == "-"), home)
         scope.enter(scope.previous if operand == "-" else operand)

@@ -269,7 +269,7 @@ class Expander:
         text = source.of(node)
         if _has_backticks(text):  # the grammar misses those in `"${x:-`id`}"`
             for index, part in enumerate(re.split(BACKTICK, text)):
-                yield scope.substituted(part) if index % 2 else Piece(part)
+                yield _put_in(scope.reads(part, scope.copy())) if index % 2 else Piece(part)
         else:
             yield from unescaped(text, source.place(node.start_byte))
 
@@ -301,7 +301,7 @@ class Expander:
         escapes = '\\$`"' if quoted else "\\$`"
         if _has_backticks(text) and not quoted:  # the grammar misses them in a here-document
             for index, part in enumerate(re.split(BACKTICK, text)):
-                yield scope.substituted(part) if index % 2 else Piece(_without(escapes, part))
+                yield _put_in(scope.reads(part, scope.copy())) if index % 2 else Piece(_without(escapes, part))
         elif "\\" in text:
             yield Piece(_without(escapes, text))
         else:
@@ -309,8 +309,7 @@ class Expander:
 
     def _output(self, node: Node, source: Source, scope: ShellScope, kind: str) -> Piece:
         printed = self._substitute(node, source, scope)
-        unknown = printed is None or node.type != "command_substitution"
-        return Piece(UNKNOWN if unknown or printed is None else printed.text.rstrip("\n"), kind)
+        return _put_in(printed if node.type == "command_substitution" else None, kind)
 
     def _variable(self, node: Node, source: Source, scope: ShellScope, kind: str) -> Iterator[Piece]:
         names = [child for child in node.named_children if child.type.endswith("variable_name")]
@@ -334,6 +333,11 @@ class Expander:
             yield from _in_quotes([word.text for word in scope.positional])
         else:
             yield Piece(scope.value(name), kind)
+
+
+def _put_in(printed: Word | None, kind: str = QUOTED) -> Piece:
+    """Return what stands for commands that print this."""
+    return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), kind)
 
 
 def _in_quotes(texts: list[str]) -> Iterator[Piece]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hookrun.core.files import is_within, read_or_none, upwards
-from hookrun.shell.prefilter import GIT
+from hookrun.shell.programs import having
 from hookrun.shell.words import UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
@@ -95,7 +95,7 @@ def parse_git_call(command: SimpleCommand, configured: Configured | None = None)
     name = command.program.removeprefix("git-")
     if name != command.program and name in OWN:
         words = [Word(name), *words]
-    elif command.program != UNKNOWN and command.one_of(GIT) is None:
+    elif command.program != UNKNOWN and command.one_of(having("git")) is None:
         return None
     made = None
     settings, variables = dict(_from_environment(command.assignments)), {**command.assignments}

@@ -18,49 +18,16 @@ if TYPE_CHECKING:
 
     from hookrun.shell.simple_command import SimpleCommand
 
-# Programs that write or remove all their files.
-CHANGING = having("changes")
+# Stands for the names of the files that only an archive has.
+UNPACKED = "unpacked"
 
-REMOVING = having("removes")
-
-# Programs that write their last file and read the others; `mv` removes those.
-ONTO_LAST = having("onto_last")
-
-# Those with an option for the target.
-TARGETED = having("targeted")
-
-# Programs that write their files with an option, and its beginning as a regular expression.
-IN_PLACE = having("in_place")
-
-# Programs with an option for a file or directory to write: its short and long name.
-WRITING_OPTIONS = {name: (*values(name, "output"), "")[:2] for name in having("output")}
-
-# Those that write files into it whose names only an archive has, and the name that stands for them.
-UNPACKING, UNPACKED = having("unpacks"), "unpacked"
-
-# Programs that show nothing of their files' content.
-NEITHER = having("unseen")
-
-# Programs whose words are those of the command that they launch.
-LAUNCHING = having("launches")
-
-# Programs whose first operand is no file, unless one of these options is given.
-PATTERN_FIRST = {name: tuple(values(name, "pattern_first")) for name in having("pattern_first")}
-
-# Programs that run containers.
-MOUNTING = having("mounts")
-
-# Options followed by a file to read, without a space.
-ATTACHED = {name: values(name, "attached") for name in having("attached")}
-
-SEARCHING = having("searches")
-# Programs that search, and their options before a pattern of the files searched.
+# Options of programs that search, before a pattern of the files searched.
 FILES_SEARCHED = frozenset({"--glob", "--include", "-g"})
 
 # Options whose next word is not shown as a file; that of `--jq` and `--query` chooses from a result.
 NOT_NEXT = frozenset({"--env-file", "--exclude", "--exclude-from", "--glob", "--include", "--jq", "--query", "-g"})
 
-# The short option of TARGETED for the target.
+# The short option for the target.
 SHORT_TARGET = r"-[A-Za-z]*t"
 
 PATCHED = r"(?m)^(?:\+\+\+|---|diff --git \S+|rename from) ([^\t\n]+)"
@@ -88,14 +55,16 @@ MOUNTS = r"(?:-v|--volume)[= ]?([^:=, ]+):|--mount[= ](?:.*,)?(?:source|src)=([^
 
 
 class NamedFile:
-    """A file that a command names: its `path`, its word, and whether it is `written` or read.
+    """A file that a command names: its `path`, whether the shell would take that for a pattern, and if it is `written`.
 
     `removed`: the command removes it with all its content; `restored`: it restores an earlier state.
     """
 
-    def __init__(self, path: str, word: Word, *, written: bool, removed: bool = False, restored: bool = False) -> None:
+    def __init__(
+        self, path: str, *, written: bool, globs: bool = False, removed: bool = False, restored: bool = False
+    ) -> None:
         self.path = path
-        self.word = word
+        self.globs = globs
         self.written = written
         self.removed = removed
         self.restored = restored
@@ -105,54 +74,49 @@ def named_files(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that a command names, as often as it does. In `NAME=FILE` and `@FILE` the file counts too."""
     for redirection in command.redirections:
         if redirection.writes or redirection.reads:
-            yield NamedFile(redirection.target.text, redirection.target, written=redirection.writes)
+            target = redirection.target
+            yield NamedFile(target.text, written=redirection.writes, globs=target.globs)
     program = command.program
     yield from _patched_by_agent(command) if program == "apply_patch" else ()
     yield from _patched(command) if program in {"git", "patch"} else ()
     yield from _of_git_call(command) if program == "git" else ()
     for word in _removed(command):
-        yield NamedFile(word.text, word, written=True, removed=True)
-    if not command.words or program == UNKNOWN or program in NEITHER or program in LAUNCHING or program == "git":
+        yield NamedFile(word.text, written=True, globs=word.globs, removed=True)
+    launches = program in having("launches")  # its words are those of the command
+    if not command.words or program in {UNKNOWN, "git"} or program in having("unseen") or launches:
         return
     yield from _within_words(command)
     operands = list(_operands(command))
-    if program in ONTO_LAST:
-        operands = with_target_last(command, operands)
-    option = IN_PLACE.get(program)
+    if program in having("onto_last"):
+        yield from _onto_last(program, with_target_last(command, operands))
+        return
+    option = having("in_place").get(program)
     in_place = option is not None and any(re.match(option, word) for word in command.arguments)
-    for index, word in enumerate(operands):
-        if program in ONTO_LAST:
-            yield from _onto_last(program, operands, index)
-            continue
-        written = program in CHANGING or in_place
+    for word in operands:
+        written = in_place or program in having("changes") or (program == "dd" and word.text.startswith("of="))
         for path in _paths(word.text):
-            onto = written or (program == "dd" and word.text.startswith("of="))
-            yield NamedFile(path, word, written=onto, removed=program in REMOVING)
+            yield NamedFile(path, written=written, globs=word.globs, removed=program in having("removes"))
 
 
 def _within_words(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files named in options and sed scripts."""
     program, arguments = command.program, command.arguments
     for path in option_targets(program, arguments):
-        written = f"{path}/{UNPACKED}" if program in UNPACKING else path
-        yield NamedFile(written, Word(written), written=True)
+        yield NamedFile(f"{path}/{UNPACKED}" if program in having("unpacks") else path, written=True)
     for text in arguments if program in {"gsed", "sed"} else ():
         found = re.search(SCRIPT_FILE, text)
         if found is not None:
-            yield NamedFile(found[2], Word(found[2]), written=found[1] in "wW")
-    for found in re.finditer(MOUNTS, " ".join(arguments)) if program in MOUNTING else ():
-        path = found[1] or found[2]
-        yield NamedFile(path, Word(path), written=False)
-    for start in ATTACHED.get(program, ()):
-        for text in arguments:
-            if text.startswith(start):
-                yield NamedFile(text[len(start) :], Word(text[len(start) :]), written=False)
+            yield NamedFile(found[2], written=found[1] in "wW")
+    for found in re.finditer(MOUNTS, " ".join(arguments)) if program in having("mounts") else ():
+        yield NamedFile(found[1] or found[2], written=False)
+    for start in values(program, "attached"):
+        yield from (NamedFile(text[len(start) :], written=False) for text in arguments if text.startswith(start))
 
 
 def _operands(command: SimpleCommand) -> Iterator[Word]:
     """Yield the words that may name files: no options, patterns or other values of options."""
-    givers = PATTERN_FIRST.get(command.program)
-    skip = givers is not None and not any(word.startswith(givers) for word in command.arguments)
+    givers = tuple(values(command.program, "pattern_first"))  # without one, the first operand is no file
+    skip = bool(givers) and not any(word.startswith(givers) for word in command.arguments)
     options = True
     before = ""
     for word in command.words[1:]:
@@ -160,7 +124,7 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
         before = text
         name, equals, value = text.partition("=")
         searched = text if last in FILES_SEARCHED else value if name in FILES_SEARCHED else ""
-        if searched and command.program in SEARCHING:
+        if searched and command.program in having("searches"):
             if searched[0] != "!":
                 yield Word(searched, globs=True)
         elif options and text == "--":
@@ -180,7 +144,7 @@ def _operands(command: SimpleCommand) -> Iterator[Word]:
 
 def option_targets(program: str, arguments: list[str]) -> Iterator[str]:
     """Yield the files to write named by options, or by the URL of `curl -O`."""
-    short, long = WRITING_OPTIONS.get(program, ("", ""))
+    short, long = (*values(program, "output"), "", "")[:2]
     for index, text in enumerate(arguments if short else ()):
         name, equals, value = text.partition("=")
         following = arguments[index + 1 : index + 2]
@@ -199,7 +163,7 @@ def with_target_last(command: SimpleCommand, operands: list[Word]) -> list[Word]
     texts = command.arguments
     for index, text in enumerate(texts):
         target = text.partition("=")[2] if text.startswith("--target-directory=") else None
-        if text == "--target-directory" or (command.program in TARGETED and re.fullmatch(SHORT_TARGET, text)):
+        if text == "--target-directory" or (command.program in having("targeted") and re.fullmatch(SHORT_TARGET, text)):
             target = "".join(texts[index + 1 : index + 2])
         if target:
             return [each for each in operands if each.text != target] + [Word(target)]
@@ -222,38 +186,37 @@ def _patched(command: SimpleCommand) -> Iterator[NamedFile]:
             continue
         stripped = parts[levels[-1] if levels else (1 if git is not None else -1) :]
         for start in _starts(git, command) if git is not None else [""]:
-            path = os.path.join(start, inside, "/".join(stripped))
-            yield NamedFile(path, Word(path), written=True)
+            yield NamedFile(os.path.join(start, inside, "/".join(stripped)), written=True)
 
 
 def _patched_by_agent(command: SimpleCommand) -> Iterator[NamedFile]:
     """Yield the files that `apply_patch`, a program of some agents, changes, by its argument or input."""
     for text in [*command.arguments, command.stdin.text if command.stdin is not None else ""]:
-        for found in re.finditer(PATCHED_BY_AGENT, text):
-            yield NamedFile(found[1], Word(found[1]), written=True)
+        yield from (NamedFile(found[1], written=True) for found in re.finditer(PATCHED_BY_AGENT, text))
 
 
 def _removed(command: SimpleCommand) -> Iterator[Word]:
     """Yield what `find` removes, whole directories or the names it looks for, and what tar and rsync remove."""
-    program, texts = command.program, command.arguments
+    program, texts, removing = command.program, command.arguments, having("removes")
     if program == "tar" and "--remove-files" in texts:
         yield from _operands(command)
     elif program == "rsync" and any(text.startswith("--del") for text in texts):
         yield from [*_operands(command)][-1:]
-    elif program == "find" and ("-delete" in texts or any(text.rpartition("/")[2] in REMOVING for text in texts)):
+    elif program == "find" and ("-delete" in texts or any(text.rpartition("/")[2] in removing for text in texts)):
         yield from found_paths(command.words) if has_filter(texts) else start_directories(command.words)
 
 
-def _onto_last(program: str, operands: list[Word], index: int) -> Iterator[NamedFile]:
-    word, last = operands[index], operands[-1]
-    if index < len(operands) - 1 or len(operands) == 1:
-        yield NamedFile(word.text, word, written=program == "mv", removed=program == "mv")
-        is_file = "." in last.text.rpartition("/")[2].strip(".")
-        if index < len(operands) - 1 and not is_file:
+def _onto_last(program: str, operands: list[Word]) -> Iterator[NamedFile]:
+    """Yield the files that are read, or removed, and those written: the last one, or others in it."""
+    *sources, last = operands or [Word("")]
+    is_file = "." in last.text.rpartition("/")[2].strip(".")
+    for word in sources or operands:
+        yield NamedFile(word.text, written=program == "mv", globs=word.globs, removed=program == "mv")
+        if sources and not is_file:
             target = f"{last.text.rstrip('/')}/{word.text.rstrip('/').rpartition('/')[2]}"
-            yield NamedFile(target, Word(target, globs=word.globs), written=True)
-    else:
-        yield NamedFile(word.text, word, written=True)
+            yield NamedFile(target, written=True, globs=word.globs)
+    if sources:
+        yield NamedFile(last.text, written=True, globs=last.globs)
 
 
 def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
@@ -261,7 +224,7 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
     effect = OF_GIT.get(git.command) if git is not None else None
     named, tree = (setting(git) if git is not None and git.command == "config" else None) or ("", "")
     if named == "core.worktree":  # what follows may change all in it
-        yield NamedFile(os.path.join(".git", tree), Word(tree), written=True, removed=True)
+        yield NamedFile(os.path.join(".git", tree), written=True, removed=True)
     if git is None or effect is None or "--cached" in git.texts:
         return
     for word in _git_operands(git, effect):
@@ -269,7 +232,8 @@ def _of_git_call(command: SimpleCommand) -> Iterator[NamedFile]:
         starts = _starts(git, command)
         for start in starts[:1] if removed or restored else starts:
             path = os.path.join(start, re.sub(MAGIC, "", word.text).rpartition(":")[2])
-            yield NamedFile(path, word, written=removed or restored, removed=removed, restored=restored)
+            written = removed or restored
+            yield NamedFile(path, written=written, globs=word.globs, removed=removed, restored=restored)
 
 
 def _starts(git: GitCall, command: SimpleCommand) -> list[str]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 # What separates commands; a redirection and a pattern make a command odd, as quotes do.
 SEPARATORS = str.maketrans(dict.fromkeys(";|&()", "\n"))
 ODD = "<>*?[~"
-KEYWORDS = frozenset(having("keyword"))
 
 # Programs that run what they find in files: scripts, or lines of their own files.
 RUNNING = frozenset(
@@ -28,7 +27,6 @@ WRAPPING = frozenset({*having("wraps"), *having("launches"), *having("line"), *h
 PLAIN = frozenset(having("data")) - WRAPPING
 # What git runs commands by.
 OF_GIT = frozenset({"-c", "bisect", "filter-branch", "rebase", "submodule"})
-ENTERING = frozenset(having("enters"))
 # Options with code.
 INLINE = frozenset({"-c", "-e", "-p", "-pe", "-r"})
 
@@ -42,17 +40,17 @@ def run_from_files(line: str, directory: str, files: ScriptFiles, depth: int = 0
     texts: list[str] = []
     for segment in bare.translate(SEPARATORS).split("\n"):
         words = segment.split()
-        while words and (words[0] in KEYWORDS or _is_assignment(words[0])):
+        while words and (words[0] in having("keyword") or _is_assignment(words[0])):
             del words[0]
         first = _name(words[0]) if words else ""
-        if first in ENTERING:
+        if first in having("enters"):
             unclear = True
         if first in PLAIN or not words or (first == "git" and OF_GIT.isdisjoint(words)):
             continue
         for index, word in enumerate(words if first in WRAPPING else words[:1]):
             if not _runs(word, directory, first=not index, unclear=unclear):
                 continue
-            if _is_harmless_code(words[index:], bare):
+            if not INLINE.isdisjoint(words[index:]) and not _may_matter(bare):  # it gets its code in the line
                 continue
             more = None if index or unclear else _read(words, directory, files, depth)
             if more is None:
@@ -84,27 +82,24 @@ def _runs(word: str, directory: str, *, first: bool, unclear: bool) -> bool:
     return (first and unclear) or (os.path.isfile(path) and (first or os.access(path, os.X_OK)))
 
 
-def _is_harmless_code(words: list[str], bare: str) -> bool:
-    """Return whether a program gets its code in the line, which says nothing that would matter."""
+def _may_matter(code: str) -> bool:
     import re
 
     from hookrun.shell.code_calls import SIGNS
 
-    return not INLINE.isdisjoint(words) and re.search(SIGNS, bare) is None
+    return re.search(SIGNS, code) is not None
 
 
 def _read(words: list[str], directory: str, files: ScriptFiles, depth: int) -> list[str] | None:
-    import re
-
-    from hookrun.shell.code_calls import SIGNS
     from hookrun.shell.task_lines import opened
     from hookrun.shell.words import Word
 
     texts: list[str] = []
     for script in opened([Word(word) for word in words], directory, files):
-        more = None if script.family else run_from_files(script.text, script.directory or "/", files, depth + 1)
-        if script.family and re.search(SIGNS, script.text) is None:
-            more = []  # whoever judges code by other words finds them in its text
+        if not script.family:
+            more = run_from_files(script.text, script.directory or "/", files, depth + 1)
+        else:  # whoever judges code by other words finds them in its text
+            more = None if _may_matter(script.text) else []
         if more is None:
             return None
         texts += [script.text, *more]

@@ -18,22 +18,11 @@ READERS = frozenset(name for name, how in having("line").items() if how == "shel
 # Programs whose line is in other words than what it runs: base64, or a language that is read as if it were shell's.
 REWRITING = frozenset(name for name, how in having("line").items() if how in {"cmd", "powershell"})
 
-# Wrappers that add words they read to a command.
-WITH_WORDS = having("adds_words")
-
 # Every program that may run its input, or pass it to one: the parser gives a line to no other.
 RUN_INPUT = frozenset(having("input"))
 
-INTERPRETERS = having("interprets")
-
-# Programs that start a shell without a command.
-OPENING = having("opens")
-
 # Programs that may read commands from the terminal, besides Python's other versions.
-INTERACTIVE = RUN_INPUT.union(INTERPRETERS, OPENING, ["python3"])
-
-# Programs with git's commands.
-GIT = (*having("git"),)
+INTERACTIVE = RUN_INPUT.union(having("interprets"), having("opens"), ["python3"])
 
 # Git commands that read or write the files they name; what others do can be restored from git.
 #
@@ -70,7 +59,7 @@ def shell_line(args: object) -> str | None:
 
 def git_programs(commands: Iterable[str]) -> tuple[str, ...]:
     """Return the programs that may run one of git's commands, for `may_run`: an alias of git's may be any of them."""
-    return (*GIT, *(f"git-{name}" for name in commands))
+    return (*having("git"), *(f"git-{name}" for name in commands))
 
 
 def may_run(line: str, names: Iterable[str]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hookrun.core.files import read_or_none
 from hookrun.shell.prefilter import READERS
 from hookrun.shell.words import Word, absolute
@@ -23,15 +25,14 @@ class OpenedScript:
     `directory` is where it runs.
     """
 
-    def __init__(
-        self, text: str, place: str, directory: str | None, row: int = 1, words: list[Word] | None = None
-    ) -> None:
+    words: list[Word] | None = None
+
+    def __init__(self, text: str, place: str, directory: str | None, row: int = 1, *, family: str = "") -> None:
         self.text = text
         self.place = place
         self.directory = directory
         self.row = row
-        self.words = words
-        self.family = ""
+        self.family = family
 
 
 class ScriptFiles:
@@ -46,14 +47,12 @@ class ScriptFiles:
         before = (self.read(path) or "") if adds else ""
         self._written[path] = None if text is None or len(before + text) > MAX_SCRIPT else before + text
 
-    def is_written(self, path: str) -> bool:
-        """Return whether the line has written the file."""
-        return path in self._written
-
     def read(self, path: str) -> str | None:
         """Return the text of a small regular file; None for any other, and if it is unknown."""
         if path in self._written:
             return self._written[path]
+        if not os.path.isfile(path):
+            return None
         self._left -= 1
         data = read_or_none(path, MAX_SCRIPT + 1) if self._left >= 0 else None
         if data is None or len(data) > MAX_SCRIPT or b"\0" in data:
@@ -69,10 +68,10 @@ def script_in(
     text = files.read(path) if path is not None else None
     if text is None:
         return
-    script = OpenedScript(text, words[0].text, directory, words=words[1:])
     language = language_of(text) if family is None else family
     if language is not None:
-        script.family = language
+        script = OpenedScript(text, words[0].text, directory, family=language)
+        script.words = words[1:]
         yield script
 
 

@@ -6,7 +6,7 @@ Those are the shell's state, and the input and output, at each place.
 from __future__ import annotations
 
 from hookrun.core.globs import glob
-from hookrun.shell.words import QUOTED, SPACES, UNKNOWN, Piece, Word, absolute
+from hookrun.shell.words import SPACES, UNKNOWN, Word, absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -208,18 +208,13 @@ class ShellScope:
                 return self.positional[number - 1].text if number <= len(self.positional) else ""
         return self.variables.get(name, UNKNOWN)
 
-    def substituted(self, line: str) -> Piece:
-        """Return the output of a line in backticks."""
-        printed = self.reads(line, self.copy())
-        return Piece(UNKNOWN if printed is None else printed.text.rstrip("\n"), QUOTED)
-
     def enter(self, target: str | None) -> None:
         """Change the directory as `cd` does; None if unknown."""
         directory = None if target is None else absolute(target or ".", self.directory)
         self.previous, self.directory = self.directory, directory
 
     def become(self, other: ShellScope) -> None:
-        """Take over everything from another place of the same shell."""
+        """Take over what commands have changed at another place of the same shell, but for `$1`... of a script."""
         self.variables = other.variables
         self.directory = other.directory
         self.previous = other.previous

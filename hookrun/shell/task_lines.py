@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 
 from hookrun.core.fastjson import loads
 from hookrun.core.files import upwards
+from hookrun.core.model import as_object
 from hookrun.shell.code import code_of, family_of
 from hookrun.shell.programs import having, values
 from hookrun.shell.scripts import OpenedScript, language_of, script_in
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
     from hookrun.shell.scripts import ScriptFiles
 
-    Find = Callable[[str, list[str], str, ScriptFiles], Iterator[OpenedScript]]
+    Recipes = dict[str, tuple[list[str], list[str], int, list[str]]]
+    """Name -> the parameters, the recipes that it needs, its row, and its lines."""
 
 _VALUED = (
     "-C -f -d -I -o -W --directory --file --makefile --justfile --working-directory --taskfile --dir --prefix --cwd "
@@ -39,7 +42,7 @@ def opened(words: list[Word], directory: str | None, files: ScriptFiles) -> Iter
     how = having("line").get(program)
     tasks = having("tasks").get(program)
     if tasks is not None and directory is not None:
-        yield from TASKS[tasks](program, texts, directory, files)
+        yield from TASKS[tasks](Given(program, texts, directory, files))
     if how == "shell":
         yield from script_in(shell_script(words), directory, files)
     elif how == "sourced":
@@ -53,9 +56,12 @@ def opened(words: list[Word], directory: str | None, files: ScriptFiles) -> Iter
 
 
 class Given:
-    """A runner's words: its `options` with their values, its operands, and those after `--`."""
+    """A call of a runner: its `options` with their values, its operands, and those after `--`."""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, program: str, texts: list[str], directory: str, files: ScriptFiles) -> None:
+        self.program = program
+        self.files = files
+        self._directory = directory
         self.options: dict[str, str] = {}
         self.operands: list[str] = []
         waiting = iter(texts)
@@ -79,15 +85,29 @@ class Given:
         """Whether it runs nothing."""
         return not DRY.isdisjoint(self.options)
 
+    def found(
+        self, at: str = "", by: str = "", *, endings: tuple[str, ...] = ("",), above: bool = True
+    ) -> tuple[str, str, str] | None:
+        """Return where it starts, and the path and the text of its nearest file, None without one.
 
-def _found(names: list[str], directory: str, files: ScriptFiles, *, above: bool = True) -> tuple[str, str] | None:
-    """Return the path and the text of the nearest of the files."""
-    for place in upwards(directory, "/") if above else [directory]:
-        for name in names:
-            path = os.path.join(place, name)
-            if (files.is_written(path) or os.path.isfile(path)) and (text := files.read(path)) is not None:
-                return path, text
-    return None
+        `at` are the options for that directory, `by` those for the file; else its name has one of the endings.
+        """
+        start = absolute(self.option(*at.split()) or ".", self._directory)
+        named = self.option(*by.split())
+        names = [named] if named else [each for each in values(self.program, "finds") if each.endswith(endings)]
+        if start is None:
+            return None
+        for place in upwards(start, "/") if above else [start]:
+            for name in names:
+                path = os.path.join(place, name)
+                if (text := self.files.read(path)) is not None:
+                    return start, path, text
+        return None
+
+
+def _script(text: str, path: str, row: int, family: str = "") -> OpenedScript:
+    """Return a part of a runner's file, which runs in the directory of that."""
+    return OpenedScript(text, os.path.basename(path), os.path.dirname(path), row, family=family)
 
 
 # --- make
@@ -163,6 +183,13 @@ class Makefile:
             return f"{DOLLAR}({rest})"
         return own.get(name.partition(":")[0], f"{DOLLAR}{{{name}}}" if name.isidentifier() else f"{DOLLAR}{{_}}")
 
+    def _of_patterns(self, target: str) -> Iterator[tuple[list[str], list[OpenedScript]]]:
+        """Yield the rules of patterns that the target matches."""
+        for pattern, rules in self._rules.items():
+            stem = re.fullmatch(re.escape(pattern).replace("%", "(.+)"), target) if "%" in pattern else None
+            if stem is not None:
+                yield from (([need.replace("%", stem[1]) for need in needs], lines) for needs, lines in rules)
+
     def run(self, target: str, seen: set[str]) -> Iterator[OpenedScript]:
         """Yield the lines of a target and of what it needs."""
         if target in seen or len(seen) > MAX_TARGETS:
@@ -170,17 +197,7 @@ class Makefile:
         seen.add(target)
         rules = self._rules.get(target, [])
         if not any(lines for _, lines in rules):
-            stems = [
-                (re.fullmatch(re.escape(each).replace("%", "(.+)"), target), each)
-                for each in self._rules
-                if "%" in each
-            ]
-            rules = [
-                ([need.replace("%", found[1]) for need in needs], lines)
-                for found, each in stems
-                if found is not None
-                for needs, lines in self._rules[each]
-            ][:1] + rules
+            rules = [*islice(self._of_patterns(target), 1), *rules]
         for needs, _ in rules:
             for need in needs:
                 yield from self.run(need, seen)
@@ -190,16 +207,14 @@ class Makefile:
                 yield OpenedScript(text, line.place, self._directory, line.row)
 
 
-def _make(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
-    given = Given(texts)
-    start = absolute(given.option("-C", "--directory") or ".", directory)
-    names = [given.option("-f", "--file", "--makefile")]
-    found = _found(names if names[0] else values(program, "finds"), start, files, above=False) if start else None
-    if found is None or start is None or given.dry:
+def _make(given: Given) -> Iterator[OpenedScript]:
+    found = given.found("-C --directory", "-f --file --makefile", above=False)
+    if found is None or given.dry:
         return
+    start, path, text = found
     variables = dict(each.split("=", 1) for each in given.operands if "=" in each)
-    makefile = Makefile(start, variables, files)
-    makefile.read(*found)
+    makefile = Makefile(start, variables, given.files)
+    makefile.read(path, text)
     seen: set[str] = set()
     for target in [each for each in given.operands if "=" not in each and UNKNOWN not in each] or [makefile.first]:
         yield from makefile.run(target, seen)
@@ -211,15 +226,12 @@ JUST_RECIPE = r"@?([A-Za-z_][\w-]*)((?:\s+[^:]+)?):(?!=)\s*(.*)$"
 JUST_SET = r"(?:export\s+)?(\w+)\s*:=\s*(['\"]?)(.*?)\2\s*$"
 
 
-def _just(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
-    given = Given(texts)
-    start = absolute(given.option("-d", "--working-directory") or ".", directory)
-    names = [given.option("-f", "--justfile")]
-    found = _found(names if names[0] else values(program, "finds"), start, files) if start else None
+def _just(given: Given) -> Iterator[OpenedScript]:
+    found = given.found("-d --working-directory", "-f --justfile")
     if found is None or given.dry:
         return
-    path, text = found
-    recipes: dict[str, tuple[list[str], list[str], int, list[str]]] = {}
+    _, path, text = found
+    recipes: Recipes = {}
     known: dict[str, str] = {}
     body: list[str] = []
     for row, line in enumerate(text.split("\n"), 1):
@@ -238,13 +250,7 @@ def _just(program: str, texts: list[str], directory: str, files: ScriptFiles) ->
         waiting = waiting[1 + len(taken) :]
 
 
-def _of_just(
-    recipes: dict[str, tuple[list[str], list[str], int, list[str]]],
-    name: str,
-    known: dict[str, str],
-    path: str,
-    seen: set[str],
-) -> Iterator[OpenedScript]:
+def _of_just(recipes: Recipes, name: str, known: dict[str, str], path: str, seen: set[str]) -> Iterator[OpenedScript]:
     if name in seen or name not in recipes:
         return
     seen.add(name)
@@ -258,24 +264,18 @@ def _of_just(
     lines = [
         re.sub(r"\{\{\s*(\w+)?.*?\}\}", lambda found: known.get(found[1] or "", "${_}"), line.strip()) for line in body
     ]
-    place, directory = os.path.basename(path), os.path.dirname(path)
     if lines and lines[0].startswith("#!"):
-        script = OpenedScript("\n".join(lines), place, directory, row + 1)
-        script.family = language_of(script.text) or ""
-        yield script
+        yield _script("\n".join(lines), path, row + 1, language_of(lines[0]) or "")
         return
-    yield from (OpenedScript(line.lstrip("@-"), place, directory, row + at) for at, line in enumerate(lines, 1) if line)
+    yield from (_script(line.lstrip("@-"), path, row + at) for at, line in enumerate(lines, 1) if line)
 
 
-def _task(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
-    given = Given(texts)
-    start = absolute(given.option("-d", "--dir") or ".", directory)
-    names = [given.option("--taskfile")]
-    found = _found(names if names[0] else values(program, "finds"), start, files) if start else None
+def _task(given: Given) -> Iterator[OpenedScript]:
+    found = given.found("-d --dir", "--taskfile")
     if found is not None and not given.dry:
         seen: set[str] = set()
         for name in [each for each in given.operands if "=" not in each] or ["default"]:
-            yield from _of_task(name, *found, seen)
+            yield from _of_task(name, *found[1:], seen)
 
 
 def _of_task(name: str, path: str, text: str, seen: set[str]) -> Iterator[OpenedScript]:
@@ -301,7 +301,7 @@ def _of_task(name: str, path: str, text: str, seen: set[str]) -> Iterator[Opened
         if other is None and listed is not None:
             command = listed[1].strip()
             plain = command[1:-1] if command[0] in "'\"" and command[-1] == command[0] else command
-            yield OpenedScript(plain, os.path.basename(path), os.path.dirname(path), row)
+            yield _script(plain, path, row)
 
 
 # --- scripts of packages
@@ -320,32 +320,29 @@ LIFE = {
 RUN = frozenset({"run", "run-script", "rum", "urn", "task"})
 
 
-def _package(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+def _package(given: Given) -> Iterator[OpenedScript]:
     """Yield the scripts of package.json, deno.json or composer.json that a command of a package manager runs."""
-    given = Given([each for each in texts if each != "--node"])
-    start = absolute(given.option("--prefix", "-C", "--cwd", "--dir", "--working-dir") or ".", directory)
-    names = [each for each in values(program, "finds") if each.rpartition(".")[2] in {"json", "jsonc"}]
-    found = _found(names, start, files) if start else None
-    operands = given.operands
-    if "run" in program:  # `run-s`, `npm-run-all`
-        wanted, after = operands, operands[:0]
-    elif operands[:1] == ["workspace"] or not operands:
-        return
+    found = given.found("--prefix -C --cwd --dir --working-dir", endings=(".json", ".jsonc"))
+    first, after = given.operands[:1], given.operands[1:]
+    if "run" in given.program:  # `run-s`, `npm-run-all`
+        wanted, after = given.operands, []
+    elif not RUN.isdisjoint(first):
+        wanted, after = after[:1], after[1:]
     else:
-        wanted, after = (operands[1:2], operands[2:]) if operands[0] in RUN else (operands[:1], operands[1:])
-        wanted = LIFE[wanted[0]].split() if wanted and operands[0] not in RUN and wanted[0] in LIFE else wanted
-    try:
-        read = loads(found[1]) if found is not None else None
-    except ValueError:
-        return
-    listed = [read.get("tasks"), read.get("scripts")] if isinstance(read, dict) else []
-    scripts = {name: line for each in listed if isinstance(each, dict) for name, line in each.items()}
+        wanted = LIFE[first[0]].split() if first and first[0] in LIFE else first
+        found = None if first == ["workspace"] else found
     if found is None:
         return
+    _, path, text = found
+    try:
+        read = as_object(loads(text))
+    except ValueError:
+        return
+    scripts = {**as_object(read.get("tasks")), **as_object(read.get("scripts"))}
     for name in wanted:
         for each in dict.fromkeys((f"pre{name}", name, f"post{name}", f"pre-{name}-cmd", f"post-{name}-cmd")):
             given_words = " ".join(["", quoted(map(Word, after))]) if each == name and after else ""
-            yield from _of_package(scripts, each, given_words, *found)
+            yield from _of_package(scripts, each, given_words, path, text)
 
 
 def _of_package(scripts: dict[str, object], name: str, after: str, path: str, text: str) -> Iterator[OpenedScript]:
@@ -358,28 +355,23 @@ def _of_package(scripts: dict[str, object], name: str, after: str, path: str, te
         if own[:1] == "@":  # another one of composer's
             yield from _of_package({**scripts, name: None}, own[1:].split()[0] if own[1:] else "", "", path, text)
         else:
-            yield OpenedScript(own + after, os.path.basename(path), os.path.dirname(path), row)
+            yield _script(own + after, path, row)
 
 
-def _rake(program: str, texts: list[str], directory: str, files: ScriptFiles) -> Iterator[OpenedScript]:
+def _rake(given: Given) -> Iterator[OpenedScript]:
     """Yield the blocks of rake's tasks."""
-    given = Given(texts)
-    found = _found(values(program, "finds"), directory, files)
+    found = given.found()
     if found is None or given.dry:
         return
-    path, text = found
+    _, path, text = found
     for name in [each.partition("[")[0].rpartition(":")[2] for each in given.operands] or ["default"]:
         head = rf"""^([ \t]*)(?:multi)?task[ (]+[:'"]?{re.escape(name)}\b.*$"""
         for block in re.finditer(rf"{head}(?:\n(?!\1end\b).*)*", text, re.MULTILINE):
-            script = OpenedScript(
-                block[0], os.path.basename(path), os.path.dirname(path), text.count("\n", 0, block.start()) + 1
-            )
-            script.family = "rb"
-            yield script
+            yield _script(block[0], path, text.count("\n", 0, block.start()) + 1, "rb")
 
 
 # How a program runs what its files say for a name (`tasks` of its row).
-TASKS: dict[str, Find] = {
+TASKS: dict[str, Callable[[Given], Iterator[OpenedScript]]] = {
     "justfile": _just,
     "makefile": _make,
     "package": _package,

@@ -11,21 +11,13 @@ from hookrun.shell.words import MAX_WORDS, STDIN, UNKNOWN, LimitExceededError, W
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 Argv = list[Word]
 
 
-# Wrappers that set variables: `env NAME=value`.
-ASSIGNING = having("assigns")
-
 # Other options of env, besides `-S`, whose value is split into words.
 SPLITTING = frozenset({"--split-string", "-iS", "-vS"})
-
-# Wrappers whose command may see other directories.
-APART = frozenset(having("apart"))
-
-SSH_VALUED = frozenset(values("ssh", "valued"))
 
 
 class Wrapped:
@@ -47,7 +39,7 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
     if operands_before is None:
         return None
     never, entering = values(program, "never"), values(program, "directory")
-    valued = frozenset((*entering, *values(program, "valued")))
+    valued = (*entering, *values(program, "valued"))
     directory, assignments, operands = None, {}, int(operands_before or 0)
     position = 1
     while position < len(argv):
@@ -67,7 +59,7 @@ def unwrap(program: str, argv: Argv) -> Wrapped | None:
             option = name if name in entering else name[:2]
             if option in entering:
                 directory = given if option == name else Word(text[2:])  # `env -CDIRECTORY`
-        elif equals and name.isidentifier() and program in ASSIGNING:
+        elif equals and name.isidentifier() and program in having("assigns"):
             assignments[name] = value
         elif operands:
             operands -= 1
@@ -90,7 +82,7 @@ def _split(text: str) -> Argv:
         return [Word(each) for each in text.split()]
 
 
-def _takes_next(option: str, valued: frozenset[str]) -> bool:
+def _takes_next(option: str, valued: Collection[str]) -> bool:
     """Return whether an option takes the next word: `-u` and `-iu` do, `-uroot` does not."""
     if option in valued or option[:2] == "--":
         return option in valued
@@ -98,7 +90,7 @@ def _takes_next(option: str, valued: frozenset[str]) -> bool:
     return place > 0 and place == len(option) - 1
 
 
-def _past_options(argv: Argv, position: int, valued: frozenset[str] = frozenset()) -> Argv:
+def _past_options(argv: Argv, position: int, valued: Collection[str] = ()) -> Argv:
     """Return the words from `position` on, without leading options."""
     while position < len(argv) and argv[position].text[:1] == "-":
         position += 1 + _takes_next(argv[position].text, valued)
@@ -224,7 +216,7 @@ def _of_wrapped(argv: Argv, _stdin: Word | None) -> NestedLine | None:
 
 
 def _of_ssh(argv: Argv, stdin: Word | None) -> NestedLine | None:
-    rest = _past_options(argv, 1, SSH_VALUED)[1:]  # past the host
+    rest = _past_options(argv, 1, values("ssh", "valued"))[1:]  # past the host
     if rest and rest[0].text == "--":
         rest = rest[1:]
     return _joined(rest) if rest else NestedLine(stdin)
@@ -239,8 +231,9 @@ def _of_sudo(argv: Argv, stdin: Word | None) -> NestedLine | None:
 
 def _of_tmux(argv: Argv, _stdin: Word | None) -> NestedLine | None:
     """`tmux new -d LINE` and its like."""
-    position = next((index for index, word in enumerate(argv) if index and word.text in TMUX), len(argv))
-    rest = _past_options(argv, position + 1, TMUX_VALUED)
+    commands = values("tmux", "line_after")
+    position = next((index for index, word in enumerate(argv) if index and word.text in commands), len(argv))
+    rest = _past_options(argv, position + 1, values("tmux", "valued"))
     return _joined(rest) if rest else None
 
 
@@ -253,11 +246,6 @@ def _of_npx(argv: Argv, _stdin: Word | None) -> NestedLine | None:
             return NestedLine(Word(value)) if equals else NestedLine(words[1]) if words[1:] else None
         words = words[1 + (option in {"-p", "--package"} and not equals) :]
     return None
-
-
-TMUX = values("tmux", "line_after")
-# Commands of tmux that run a line, and their options that take the next word.
-TMUX_VALUED = frozenset(values("tmux", "valued"))
 
 
 # What begins a shell's line in the commands of other programs: `\\!` of psql, `.shell` of sqlite3, `spawn` of expect.

@@ -22,7 +22,6 @@ from hookrun.core import context as contexts
 from hookrun.core.model import Hook
 from hookrun.core.state import report_bug
 from hookrun.core.text import one_line
-from hookrun.library import Result
 from hookrun.library.engine_state import EngineState
 from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.coprocess import Coprocesses
@@ -302,39 +301,30 @@ class CaseRunner:
 
         With an `agent`, the context is converted to its message and back, and the result is what the agent sees.
         """
+
+        def judged(fields: Mapping[str, object]) -> CaseResult:
+            contexts.check(fields, "the context")
+            candidates = self._table(event, config, hooks).candidates_for(fields)
+            fire = CaseFire(self._state_for(config), event, fields, candidates, sandbox)
+            result = result_from_verdict(fire.run_sync(), dict(fields), event)
+            waiting = [run for run in result.runs if getattr(run.hook, "background", False) and run.failure is None]
+            fire.await_background(waiting)
+            return result
+
         if agent is None:
             own = message_of_program(context)
             fields = own.calls[0].fields if own is not None else context
             if own is not None and (several := fields.get("arguments_cut_off")):
                 raise CannotRunError(f"{several}\nhint: add `agents`, to have each judged as in an agent")
-            return self._fire_call(event, fields, config, hooks, sandbox)
+            return judged(fields)
         module = load_agent(agent)
         if event not in (known := {*module.EVENTS.values(), *module.SYNTHESIZED_FROM}):
             fault = f"{module.DISPLAY_NAME} has no event {event}, only {', '.join(sorted(known))}"
             raise CannotRunError(f"{fault}\nhint: use other agents, or remove {agent}")
         message = message_from_context(module, event, context)
-        calls = [call for call in message.calls if not call.synthesized]
-        results = [self._fire_call(event, call.fields, config, hooks, sandbox) for call in calls]
+        results = [judged(call.fields) for call in message.calls if not call.synthesized]
         fires = [(result.verdict, result.runs) for result in results]
         return as_agent_sees_it(results, build_response(module, message, replies_to(module, message, fires)))
-
-    def _fire_call(
-        self,
-        event: str,
-        context: Mapping[str, object],
-        config: CaseConfig,
-        hooks: frozenset[str] | None,
-        sandbox: Sandbox,
-    ) -> CaseResult:
-        contexts.check(context, "the context")
-        candidates = self._table(event, config, hooks).candidates_for(context)
-        if not candidates.count:
-            return result_from_verdict(Result(), dict(context), event)
-        fire = CaseFire(self._state_for(config), event, context, candidates, sandbox)
-        result = result_from_verdict(fire.run_sync(), dict(context), event)
-        waiting = [run for run in result.runs if getattr(run.hook, "background", False) and run.failure is None]
-        fire.await_background(waiting)
-        return result
 
     def _run_setup(self, line: str, context: Mapping[str, object], config: CaseConfig, sandbox: Sandbox) -> None:
         """Run `setup` like a hook. Raises CannotRunError on failure.

@@ -360,11 +360,8 @@ def select_cases(files: Iterable[CaseFile], pattern: str | None) -> list[Case]:
     if pattern is None:
         return cases
     whole = pattern if any(char in pattern for char in "*?[") else f"*{pattern}*"
-    return [case for case in cases if any(glob(whole, each) for each in _names(case))]
-
-
-def _names(case: Case) -> Iterator[str]:
-    yield from (case.name, f"{case.file.shown}: {case.name}", *(case.hooks or ()))
+    names = {case: (case.name, f"{case.file.shown}: {case.name}", *(case.hooks or ())) for case in cases}
+    return [case for case in cases if any(glob(whole, each) for each in names[case])]
 
 
 def until_changed(paths: Sequence[str], files: Iterable[str], since: int) -> list[str]:

@@ -56,11 +56,6 @@ class CaseResult:
     ms: float = 0.0
 
     @property
-    def go_on(self) -> bool:
-        """Whether the call may proceed, unchanged or modified."""
-        return self.action in {"continue", "allow", "modify"}
-
-    @property
     def failures(self) -> list[Failure]:
         """Why hooks failed, those in the background too."""
         return [run.failure for run in self.runs if run.failure is not None]

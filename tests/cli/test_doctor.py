@@ -13,7 +13,7 @@ import pytest
 
 from hookrun.core.audit_reader import local_time
 from hookrun.doctor.prove import recorded
-from hookrun.recipes.protect_hooks import DECLARATION
+from hookrun.recipes.protect_hooks import RECIPE
 from hookrun.wiring.presence import project_names_hookrun
 from tests.cli.command import hookrun
 from tests.cli.wiring import (
@@ -189,7 +189,7 @@ def test_no_hook_that_guards_the_hooks(project: Project) -> None:
     """A missing protect-hooks recipe is a note, not a problem."""
     hookrun(project, "install", "claude")
     assert "hookrun add protect-hooks --user" in _found(project, "claude", "protected", "note")["remedy"]
-    project.user_hooks(DECLARATION)
+    project.user_hooks({**RECIPE.hooks[0]})
     assert not [each for each in _findings(project, "claude") if each["check"] == "protected"]
 
 

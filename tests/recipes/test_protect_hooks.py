@@ -10,12 +10,15 @@ import pytest
 from hookrun.config.discovery import find
 from hookrun.config.load import load_config
 from hookrun.recipes import protect_hooks
-from hookrun.recipes.protect_hooks import DECLARATION, enforcing_layers
+from hookrun.recipes.protect_hooks import RECIPE, enforcing_layers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Project
+
+
+DECLARATION = {**RECIPE.hooks[0]}
 
 
 @pytest.fixture

@@ -63,11 +63,7 @@ def _line(text: str, name: str) -> str:
 
 def _shipped_programs(guard: str) -> dict[str, str]:
     if guard not in _PROGRAMS:
-        begin, line = f"guard {guard}\t", "guard "
-        with open(COMPILED, encoding="utf-8") as file:  # not the rows
-            while line[:6] == "guard " and not line.startswith(begin):
-                line = file.readline()
-        _PROGRAMS[guard] = _programs(line.removeprefix(begin).rstrip("\n") if line.startswith(begin) else "")
+        _PROGRAMS[guard] = _programs(_line(_shipped(), f"guard {guard}"))
     return _PROGRAMS[guard]
 
 

@@ -39,13 +39,8 @@ ACTIONS = ("block", "ask", "allow")
 # Programs, and words of each, that are looked at in a part that cannot be read.
 MAX_PLACES, MAX_WORDS = 16, 64
 ADVICE = "Ask the user to run it, or run it on a copy."
-# Programs whose name may end in a version, and those whose words may be another program's: `docker exec db psql`.
-VERSIONED, CARRYING = having("versioned"), having("carries")
-LAUNCHING = having("launches")
 # Words before the name of a script, which is no program's.
 SCRIPT = frozenset({"run", "run-script"})
-# Those whose command runs in a container or on another machine.
-HOSTING = having("hosts")
 
 
 def written_texts(command: SimpleCommand) -> Iterator[tuple[str, str]]:
@@ -59,15 +54,11 @@ def written_texts(command: SimpleCommand) -> Iterator[tuple[str, str]]:
         yield from ((absolute(each, command.directory) or "", text.text) for each in files)
 
 
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
-
-
 def _program(word: str) -> str:
     """Return the program that a word names, without its version: `python3.11`, `prisma@6`."""
     name = program_name(word)
     bare = name.rstrip("0123456789.")
-    return bare if bare in VERSIONED else name.partition("@")[0]
+    return bare if bare in having("versioned") else name.partition("@")[0]
 
 
 class CatalogueGuard:
@@ -115,7 +106,7 @@ class CatalogueGuard:
                 yield from self._of_call(call, command, before)
             written.update(written_texts(command))
             before = command
-            if command.program in LAUNCHING:
+            if command.program in having("launches"):
                 launchers[command.program] = command.arguments
 
     def _calls(self, command: SimpleCommand) -> Iterator[ToolCall]:
@@ -124,9 +115,9 @@ class CatalogueGuard:
 
         texts = [word.text for word in command.words]
         programs = [_program(text) for text in texts]
-        hosts = programs[:1] if HOSTING.keys() & programs[:1] else []
+        hosts = programs[:1] if having("hosts").keys() & programs[:1] else []
         for start, name in enumerate(programs):
-            if start and programs[0] not in CARRYING:
+            if start and programs[0] not in having("carries"):
                 return
             if programs[0] == "npm" and texts[start - 1] in SCRIPT:
                 continue
@@ -139,7 +130,7 @@ class CatalogueGuard:
                 inner += (call for each in parse(self._context, texts[start]).commands for call in self._calls(each))
             for call in inner:
                 call.hosts = [*(texts[1:start] if hosts else ()), *call.hosts]
-                call.is_remote = bool(call.hosts) or not HOSTING.keys().isdisjoint(command.wrappers)
+                call.is_remote = bool(call.hosts) or not having("hosts").keys().isdisjoint(command.wrappers)
                 yield call
 
     def _of_call(
@@ -198,7 +189,8 @@ class CatalogueGuard:
         arguments = given if isinstance(given, dict) else {}
         options = [f"--server={server}"]
         for name, value in arguments.items():
-            texts = [each if isinstance(each, str) else dumps(each) for each in _listed(value)]
+            values = value if isinstance(value, list) else [value]
+            texts = [each if isinstance(each, str) else dumps(each) for each in values]
             options.append(f"--{name}={'; '.join(texts)}")
         found: list[tuple[str, str]] = []
         for row in self._catalogue.rows("mcp"):

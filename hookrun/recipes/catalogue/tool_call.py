@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hookrun.core.files import read_or_none
 from hookrun.core.globs import glob
 from hookrun.shell.words import UNKNOWN, absolute
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 OFF = frozenset({"false", "no", "none", "0"})
 # Letters in one word that are read as options each: `-yf`.
 MAX_CLUSTER = 4
-# Bytes of a file with code that is read.
+# Bytes of a file with code, variables or settings that is read.
 MAX_FILE = 1 << 16
 
 
@@ -42,7 +43,8 @@ class ToolCall:
         self.program = program
         self.row = row
         self.directory = directory
-        self.variables = {**variables, **{name: value for name, equals, value in map(_parted, words) if equals}}
+        set_here = {name: value for name, _, value in (word.partition("=") for word in words if "=" in word)}
+        self.variables = {**variables, **{name: value for name, value in set_here.items() if name.isidentifier()}}
         self.options: list[tuple[str, str]] = []
         self.operands: list[tuple[str, bool]] = []
         self._verb: list[int] = []
@@ -132,9 +134,9 @@ class ToolCall:
         """Yield what the words say of the target: values of the row's `names`; `*` are the operands beside the verb."""
         names = self.row.get("names", ())
         yield from self.hosts
-        yield from (value for name, value in self.options if name in names)
+        yield from self._values(names)
         if "*" in names:
-            code = set(self._given("operand"))
+            code = self._operand()
             yield from (text for at, (text, _) in enumerate(self.operands) if at not in self._verb and text not in code)
 
     def codes(self, command: SimpleCommand | None, before: SimpleCommand | None) -> Iterator[str]:
@@ -147,8 +149,8 @@ class ToolCall:
             return
         if not any(map(self.does, code.get("verbs", [""]))) or any(map(self._is_harmless_by, code.get("unless", ()))):
             return
-        texts = [*self._given("options"), *self._given("operand")]
-        files = [value for name, value in self.options if name in code.get("files", ())]
+        texts = [*self._values(code.get("options", ())), *self._operand()]
+        files = self._values(code.get("files", ()))
         if command is not None and code.get("stdin"):
             if command.stdin is not None:
                 texts.append(command.stdin.text)
@@ -158,12 +160,13 @@ class ToolCall:
         texts += (text for each in files for text in self._content(each))
         yield from texts
 
-    def _given(self, kind: str) -> Iterator[str]:
-        given = self.row.get("code", {}).get(kind)
-        if kind == "options":
-            yield from (value for name, value in self.options if name in (given or ()))
-        elif given:
-            yield from (text for text, _ in self.operands[given - 1 : given])
+    def _values(self, names: Sequence[str]) -> list[str]:
+        return [value for name, value in self.options if name in names]
+
+    def _operand(self) -> list[str]:
+        """Return the operand that is code, if the row says that one is."""
+        place = self.row.get("code", {}).get("operand")
+        return [self.operands[place - 1][0]] if place and place <= len(self.operands) else []
 
     def _content(self, path: str) -> Iterator[str]:
         full = absolute(path, self.directory)
@@ -171,18 +174,9 @@ class ToolCall:
             return
         if full in self.written:
             yield self.written[full]
-            return
-        try:
-            with open(full, "rb") as file:
-                yield file.read(MAX_FILE).decode(errors="replace")
-        except (OSError, ValueError):  # a missing file runs nothing
-            return
+        elif (data := read_or_none(full, MAX_FILE)) is not None:  # a missing file runs nothing
+            yield data.decode(errors="replace")
 
     def shown(self) -> str:
         """Return the beginning of the call, for a message."""
         return " ".join((self.program, *(self.operands[at][0] for at in self._verb))).replace(UNKNOWN, "?")
-
-
-def _parted(word: str) -> tuple[str, str, str]:
-    name, equals, value = word.partition("=")
-    return name, equals if name.isidentifier() else "", value
