@@ -129,7 +129,7 @@ class Process:
                 self.close_stdin()
         except BaseException as error:
             self.close()
-            if self.pid or not isinstance(error, (OSError, CannotStart)):
+            if self.pid or not (is_of_the_system(error) or isinstance(error, CannotStart)):
                 from hookrun.process import orphans
 
                 orphans.kill_by_marker(self.task.marker)
@@ -243,6 +243,11 @@ class Process:
             fd, self.lock_fd = self.lock_fd, -1
             fcntl.flock(fd, fcntl.LOCK_UN)
             os.close(fd)
+
+
+def is_of_the_system(error: BaseException) -> bool:
+    """Return whether the system refused something; a program's signal handler may raise a TimeoutError anywhere."""
+    return isinstance(error, OSError) and error.errno is not None
 
 
 def close(fd: int) -> None:

@@ -6,7 +6,19 @@ import os
 from time import monotonic
 
 from hookrun.core.model import Failure, Interrupted, Outcome
-from hookrun.process.child import CHUNK, CLOSED, ENDED, NEVER, NO_PIDFD, WATCHER, CannotStart, Process, Task, close
+from hookrun.process.child import (
+    CHUNK,
+    CLOSED,
+    ENDED,
+    NEVER,
+    NO_PIDFD,
+    WATCHER,
+    CannotStart,
+    Process,
+    Task,
+    close,
+    is_of_the_system,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,21 +138,11 @@ class Loop:
             process = Process(task, outcome, monotonic())
             try:
                 self._start_one(process, give_up, locked)
-            except OSError as error:
-                temporary = isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS
-                if temporary and (self._live or self._others_run()):  # whose end may free what the system is short of
-                    waiting.append((task, outcome, give_up))
-                    self._retry = True
-                else:
-                    from hookrun.process.spawn import start_failure
-
-                    outcome.failure = start_failure(error)
-            except CannotStart as error:
-                outcome.failure = error.failure
-            except BaseException:
-                if process.pid and process not in self._live:
-                    self._live.append(process)  # started, but not yet watched
-                raise
+            except BaseException as error:
+                if not self._has_refused(error, (task, outcome, give_up)):
+                    if process.pid and process not in self._live:
+                        self._live.append(process)  # started, but not yet watched
+                    raise
             finally:
                 if process not in self._live:
                     WATCHER.note(task.marker, ENDED)
@@ -150,6 +152,23 @@ class Loop:
         if locked:
             waiting.extend(reversed(locked))
             self._retry = True
+
+    def _has_refused(self, error: BaseException, entry: tuple[Task, Outcome, float]) -> bool:
+        """Take the reason why a task cannot start, now or at all; return False for an exception that is none."""
+        if isinstance(error, CannotStart):
+            entry[1].failure = error.failure
+        elif not isinstance(error, OSError) or not is_of_the_system(error):
+            return False
+        elif (isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS) and (
+            self._live or self._others_run()  # whose end may free what the system is short of
+        ):
+            self._waiting.append(entry)
+            self._retry = True
+        else:
+            from hookrun.process.spawn import start_failure
+
+            entry[1].failure = start_failure(error)
+        return True
 
     def _has_room(self) -> bool:
         return len(self._live) < self._limit
@@ -214,7 +233,9 @@ class Loop:
 
     def _next_wakeup(self, now: float) -> float:
         """Return when to poll again even if no descriptor is ready."""
-        until = min(self._next_look, self._meanwhile[0][0]) if self._meanwhile else self._next_look
+        until = self._next_look if self._live else NEVER
+        if self._meanwhile:
+            until = min(until, self._meanwhile[0][0])
         return min(until, now + POLL_INTERVAL) if self._retry else until
 
     @staticmethod

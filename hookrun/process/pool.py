@@ -8,8 +8,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from hookrun.core.model import Failure, Outcome
-from hookrun.core.state import report_bug
-from hookrun.process.child import WATCHER
+from hookrun.process.child import WATCHER, Task
 from hookrun.process.loop import MAX_INTERRUPTS, MAX_PROCESSES
 from hookrun.process.pool_loops import SIGNALS_SEEN_AFTER, Batch, ClosedError, PoolLoop, PoolThread, Room
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 class Pool:
     """Run the hooks of a program's fires, at most `limit` processes at once; the others are queued.
 
-    Whoever waits in a thread runs them there. There is one more thread, for tasks and for what is queued; it starts on
-    first use. Thread-safe; a forked child has its own.
+    A caller that waits runs them itself if nothing else does. For all others there is a thread, which starts on first
+    use. Thread-safe; a forked child has its own.
     """
 
     def __init__(self, limit: int = MAX_PROCESSES) -> None:
@@ -36,8 +35,7 @@ class Pool:
         self._pid = os.getpid()
         self._lock = Lock()
         self._room = Room(self._limit)
-        self._thread: PoolThread | None = None
-        self._idle: list[PoolLoop] = []
+        self._own_loop: PoolLoop | None = None
         weakref.finalize(self, self._room.close)  # on collection, or at exit
 
     def submit(
@@ -66,7 +64,7 @@ class Pool:
 
     def cancel(self, batch: Batch) -> bool:
         """End the hooks of a batch; return whether `done` is called when none is left, if it was not yet."""
-        thread = self._thread
+        thread = self._room.thread
         return thread is not None and thread.cancel(batch)
 
     def run(self, tasks: Tasks, meanwhile: Callable[[], object] | None = None) -> list[Outcome]:
@@ -78,23 +76,27 @@ class Pool:
         return self._run_in_thread(tasks) if outcomes is None else outcomes
 
     def _run_here(self, tasks: Tasks, meanwhile: Callable[[], object] | None) -> list[Outcome] | None:
-        """Run the tasks in this thread; return None if there is no room for all of them, or no descriptor."""
+        """Run the tasks in this thread; return None if something else runs or waits, or there is no descriptor."""
         self._check()
+        holder = object()
         try:
-            loop = self._idle.pop() if self._idle else PoolLoop(self._room)
-        except (IndexError, OSError):  # another thread was faster; too many open files
-            return None
-        try:
+            if not self._room.take(holder, sum(isinstance(task, Task) for task in tasks)):
+                return None
+            loop = self._own_loop or self._new_loop()
+            if loop is None:
+                return None
+            self._own_loop = None  # after an exception it is in no known state
             outcomes = loop.run_here(tasks, meanwhile)
-        except BaseException as error:
-            self._room.loops.remove(loop)  # it is in no known state
-            if isinstance(error, ClosedError) or not isinstance(error, Exception):
-                raise
-            batch = Batch(tasks, lambda _: None)
-            batch.fail(Failure("spawn", report_bug(error)))
-            return batch.outcomes
-        self._idle.append(loop)
-        return outcomes
+            self._own_loop = loop
+            return outcomes
+        finally:
+            self._room.give_back(holder)
+
+    def _new_loop(self) -> PoolLoop | None:
+        try:
+            return PoolLoop(self._room)
+        except OSError:  # too many open files
+            return None
 
     def _run_in_thread(self, tasks: Tasks) -> list[Outcome]:
         finished = Event()
@@ -135,9 +137,7 @@ class Pool:
         with self._lock:
             if self._closed:
                 raise ClosedError("the engine is closed")
-            if self._thread is None:
-                self._thread = PoolThread(self._room)
-            return self._thread
+            return self._room.thread or PoolThread(self._room)
 
 
 def _wait_for(event: Event) -> None:

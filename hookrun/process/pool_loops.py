@@ -68,50 +68,45 @@ class Room:
     """The loops of a pool, and how many processes they may run together. Thread-safe."""
 
     def __init__(self, limit: int) -> None:
-        self.loops: list[PoolLoop] = []
-        self._limit = limit
-        self._lock = Lock()
-        self._waits: PoolThread | None = None
+        self.limit = limit
+        self.lock = RLock()  # garbage collection may close us meanwhile
+        self.loops: weakref.WeakSet[PoolLoop] = weakref.WeakSet()
+        self.thread: PoolThread | None = None
+        self.holder: object = None
+        self.held = 0
 
-    def take(self, loop: PoolLoop, count: int) -> bool:
-        """Let a loop `held` room for more processes, if there is. A thread is woken when there may be some.
+    def take(self, holder: object, count: int) -> bool:
+        """Hold room for the processes of a caller who runs them itself, if nothing else runs or waits."""
+        with self.lock:
+            if self.holder is not None or count > self.limit or (self.thread is not None and self.thread.busy):
+                return False
+            self.holder, self.held = holder, count
+            return True
 
-        Nobody overtakes it: it has what was submitted before.
-        """
-        with self._lock:
-            if self._waits in (None, loop) and sum(each.held for each in self.loops) + count <= self._limit:
-                loop.held += count
-                self._waits = None
-                return True
-            if isinstance(loop, PoolThread):
-                self._waits = loop
-            return False
+    def keep(self, count: int) -> None:
+        """Hold room for so many of them only: the thread may have the rest."""
+        with self.lock:
+            self.held = count
+            if self.thread is not None and self.thread.busy:
+                self.thread.wake_up()
 
-    def keep(self, loop: PoolLoop, count: int) -> None:
-        """Let a loop hold room for so many processes only."""
-        with self._lock:
-            loop.held = count
-            waits = self._waits
-        if waits is not None and waits is not loop:
-            waits.wake_up()
-
-    def is_used_beside(self, loop: PoolLoop) -> bool:
-        """Return whether another loop runs processes."""
-        return any(each.held for each in self.loops if each is not loop)
+    def give_back(self, holder: object) -> None:
+        """Hold nothing for a caller any more, wherever it was interrupted."""
+        if self.holder is holder:
+            self.keep(0)
+            self.holder = None
 
     def close(self) -> None:
         """End every loop, and all that they run."""
-        for loop in self.loops:
+        loops = list(self.loops)
+        for loop in loops:
             loop.close()
-        for loop in self.loops:
+        for loop in loops:
             loop.join()
 
 
 class PoolLoop(Loop):
-    """A pool's loop, for the thread that waits for its hooks. Others wake it through a pipe; forks leave it alone.
-
-    `held` is for how many processes it has room.
-    """
+    """A pool's loop, for a caller that waits for its hooks. Others wake it through a pipe; forks leave it alone."""
 
     longest_wait = SIGNALS_SEEN_AFTER
     _read_end = _write_end = -1
@@ -120,14 +115,13 @@ class PoolLoop(Loop):
         self._read_end, self._write_end = os.pipe()
         for end in (self._read_end, self._write_end):
             os.set_blocking(end, False)
-        super().__init__(wake=self._read_end)
-        self.held = 0
+        super().__init__(wake=self._read_end, limit=room.limit)
         self._room = room
         self._serves = Lock()  # held while a thread runs the loop: `_server`
         self._server = 0
-        self._mutex = RLock()  # garbage collection may close us meanwhile
+        self._mutex = room.lock
         self._closing = False
-        room.loops.append(self)
+        room.loops.add(self)
         _LOOPS.add(self)
 
     # --- for other threads
@@ -183,7 +177,7 @@ class PoolLoop(Loop):
     # --- in its thread
 
     def run_here(self, tasks: Tasks, meanwhile: Callable[[], object] | None = None) -> list[Outcome] | None:
-        """Run the tasks side by side and return their outcomes; None if there is no room for all of them.
+        """Run the tasks side by side and return their outcomes; None if something else runs or waits.
 
         `meanwhile`, which raises nothing, may be called while they run. Whatever is raised, none is left running.
         Raises ClosedError.
@@ -195,32 +189,27 @@ class PoolLoop(Loop):
                         raise ClosedError("the engine is closed")
                     self._server = get_ident()
                 self._meanwhile = [(0.0, meanwhile)] if meanwhile is not None else []
-                return self.run(tasks) if self._room.take(self, sum(isinstance(task, Task) for task in tasks)) else None
+                return self.run(tasks)
             finally:
                 with self._mutex:
                     self._server = 0
                     if self._closing:
                         self._close_pipe()
                 self._meanwhile.clear()  # it may know the pool, which must not know it when it is forgotten
-                if self.held:
-                    self._room.keep(self, 0)
-
-    def _has_room(self) -> bool:
-        return self.held > len(self._live)
 
     def _next_wakeup(self, now: float) -> float:
         return min(super()._next_wakeup(now), now + self.longest_wait)
 
     def _finish(self, process: Process) -> None:
         super()._finish(process)
-        self._room.keep(self, self._needed())
+        self._free_room()
 
-    def _needed(self) -> int:
-        """Return for how many processes to hold room: here for all that are to run."""
-        return len(self._live) + len(self._waiting)
+    def _free_room(self) -> None:
+        """Leave the room of what has ended to others."""
+        self._room.keep(len(self._live) + len(self._waiting))
 
     def _others_run(self) -> bool:
-        return self._room.is_used_beside(self)
+        return self._room.thread is not None and self._room.thread.busy
 
     def _on_wake(self) -> None:
         """Empty the pipe: its bytes are wake-ups, not signals."""
@@ -260,6 +249,7 @@ class PoolThread(PoolLoop):
 
     def __init__(self, room: Room) -> None:
         super().__init__(room)
+        self.busy = False
         self._inbox: list[Batch] = []
         self._cancelled: list[Batch] = []
         self._wake_sent = False
@@ -273,9 +263,9 @@ class PoolThread(PoolLoop):
         try:
             self._thread.start()
         except RuntimeError:
-            room.loops.remove(self)
             self._close_pipe()
             raise
+        room.thread = self
 
     def submit(self, batch: Batch) -> None:
         """Take a batch. Raises ClosedError."""
@@ -283,6 +273,7 @@ class PoolThread(PoolLoop):
             if self._closing:
                 raise ClosedError("the engine is closed")
             self._inbox.append(batch)
+            self.busy = True
             if not self._wake_sent:  # else the thread empties the inbox once it has read the byte
                 self.wake_up()
                 self._wake_sent = True
@@ -307,10 +298,8 @@ class PoolThread(PoolLoop):
                 self._take_in()
                 self._drop_late()
                 self._start_some()
-                if self.held > self._needed():
-                    self._room.keep(self, self._needed())
                 if not self._live:
-                    self._meanwhile.clear()
+                    self._rest()
                 self._report()
                 if self._live or not self._closing:
                     self._poll_once()
@@ -320,11 +309,20 @@ class PoolThread(PoolLoop):
         self._server = 0
         self._serves.release()
 
-    def _has_room(self) -> bool:
-        return super()._has_room() or self._room.take(self, 1)
+    def _rest(self) -> None:
+        """Keep nothing of what has ended, and let callers run their hooks themselves if nothing waits."""
+        self._meanwhile.clear()
+        with self._mutex:
+            self.busy = bool(self._inbox or self._waiting)
 
-    def _needed(self) -> int:
-        return len(self._live)
+    def _has_room(self) -> bool:
+        return len(self._live) + self._room.held < self._room.limit
+
+    def _free_room(self) -> None:
+        """It is the thread's own."""
+
+    def _others_run(self) -> bool:
+        return self._room.held > 0
 
     def _take_in(self) -> None:
         """Take other threads' new batches, and end cancelled ones."""

@@ -238,13 +238,13 @@ def queued(pool: Pool) -> int:
 
 def has_thread(pool: Pool) -> bool:
     """Return whether a pool has needed its thread."""
-    return pool._thread is not None
+    return pool._room.thread is not None
 
 
 def thread_of(pool: Pool) -> PoolThread:
     """Return the thread of a pool that has needed one."""
-    assert pool._thread is not None
-    return pool._thread
+    assert pool._room.thread is not None
+    return pool._room.thread
 
 
 def is_served(pool: Pool) -> bool:

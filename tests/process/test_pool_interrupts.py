@@ -112,6 +112,33 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
         assert open_files() <= before
 
 
+@pytest.mark.parametrize("at_start", [True, False], ids=["at its start", "while it runs"])
+@apart
+def test_a_programs_own_alarm_is_raised_to_it_and_leaves_no_process(bench: Bench, at_start: bool) -> None:
+    """Its handler raises a TimeoutError, which is an OSError, but neither the system's refusal nor the hook's failure."""
+
+    def out_of_time(*_: object) -> None:
+        raise TimeoutError("too slow")
+
+    def start_and_be_out_of_time(stdin: int, stdout: int, stderr: int) -> int:
+        start(stdin, stdout, stderr)
+        out_of_time()
+        return 0
+
+    with pool_of(2) as pool:
+        task = bench.task("sleep 60")
+        start = task.start
+        if at_start:
+            task.start = start_and_be_out_of_time
+        else:
+            signal.signal(signal.SIGALRM, out_of_time)
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError, match="too slow"):
+            pool.run([task])
+        assert (bench.processes(), zombies(), running(pool)) == ([], [], 0)
+        assert kinds(pool.run([bench.task("exit 0")])) == [None]
+
+
 @pytest.mark.parametrize("function", ["find", "kill"])
 @apart
 def test_a_second_interrupt_while_a_process_is_started_leaves_none(
