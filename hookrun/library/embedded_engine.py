@@ -274,10 +274,11 @@ class Engine(HandlerRegistration):
             context = {**given.given, **context} if context is not None else given.given
         else:
             event = handlers.event_name(given, self._known_events(), "fire")
-        data: Mapping[str, object] = fields
         if type(context) is dict and not fields:
-            data = context  # it is only read
-        elif context is not None:
+            data: Mapping[str, object] = context  # it is only read
+        elif context is None:
+            data = fields
+        else:
             data = {**context, **fields}
             if state is None and isinstance(context, Context):
                 state = context.state

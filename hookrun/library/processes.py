@@ -69,8 +69,7 @@ class Processes:
 
     def start(self, hooks: Sequence[Hook], over: Callable[[], None]) -> Batch:
         """Start the hooks side by side; `over` is called, in another thread, when all have ended."""
-        tasks = [self._task(hook) for hook in hooks]
-        return self._services.pool.submit(tasks, lambda _: over(), self._fire.begin_audit)
+        return self._services.pool.submit([self._task(hook) for hook in hooks], lambda _: over())
 
     def named(self, hooks: Sequence[Hook], outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes with specific failures, after the trust checks."""

@@ -19,7 +19,7 @@ from hookrun.library.event_contexts import Context
 from hookrun.library.fire_context import checked
 from hookrun.library.handlers import LOG, RegistrationError, warn_once
 
-Key = tuple[object, object, object, str | None]
+Key = tuple[object, ...]
 
 # Tools whose hooks a table caches, and shapes of contexts; their names may come from outside.
 MOST_REMEMBERED = 1024
@@ -169,26 +169,28 @@ class HookTable:
     def candidates_for(self, data: Mapping[str, object]) -> TableCandidates:
         """Return the hooks with matching matcher and agents. Raises ContextError without a tool that a guard needs."""
         get = data.get
-        possible = get("possible_tool_names")  # a list, which is no key
-        text = None if possible is None else str(possible)
-        key = (get("tool_name"), get("agent_tool_name"), get("agent"), text)
-        known = self._known.get(key)
-        if known is None:
-            view = ConditionEvaluator(data)
-            if not data.get("tool_name") and text is None and self.event in ("pre_tool_use", "permission_request"):
-                for hook in self.hooks:
-                    if hook.matcher and hook.enforcing and hook.on_failure == "block":
-                        raise ContextError(f"fire {self.event}: no tool_name: {hook.name} may be for the tool")
-            matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
-            if not any(hook.matcher and "*" not in hook.matcher for hook in matching):
-                self._doubt_tool(data)
-            if any(isinstance(hook, Hook) for hook in matching):
-                self._doubt_arguments(data)
-            known = TableCandidates(matching)
-            if len(self._known) >= MOST_REMEMBERED:
-                self._known.clear()
-            self._known[key] = known
-        return known
+        key: Key = (get("tool_name"), get("agent_tool_name"), get("agent"))
+        possible = get("possible_tool_names")
+        if possible is not None:
+            key = (*key, str(possible))  # a list, which is no key
+        try:
+            return self._known[key]
+        except KeyError:  # of another kind of call
+            pass
+        view = ConditionEvaluator(data)
+        if not data.get("tool_name") and possible is None and self.event in ("pre_tool_use", "permission_request"):
+            for hook in self.hooks:
+                if hook.matcher and hook.enforcing and hook.on_failure == "block":
+                    raise ContextError(f"fire {self.event}: no tool_name: {hook.name} may be for the tool")
+        matching = [hook for hook in self.hooks if not view.mismatch(hook.matcher, agents=hook.agents)]
+        if not any(hook.matcher and "*" not in hook.matcher for hook in matching):
+            self._doubt_tool(data)
+        if any(isinstance(hook, Hook) for hook in matching):
+            self._doubt_arguments(data)
+        if len(self._known) >= MOST_REMEMBERED:
+            self._known.clear()
+        self._known[key] = found = TableCandidates(matching)
+        return found
 
     def _doubt_tool(self, data: Mapping[str, object]) -> None:
         """Warn of a tool that no matcher can mean, though by its arguments it is one that some are for."""

@@ -38,17 +38,12 @@ class Pool:
         self._own_loop: PoolLoop | None = None
         weakref.finalize(self, self._room.close)  # on collection, or at exit
 
-    def submit(
-        self,
-        tasks: Tasks,
-        done: Callable[[list[Outcome]], object],
-        meanwhile: Callable[[], object] | None = None,
-    ) -> Batch:
+    def submit(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> Batch:
         """Run the tasks side by side; call `done` with their outcomes, in the pool's thread. Raises ClosedError.
 
-        Exceptions that `done` raises are dropped. `meanwhile`, which raises none, may be called while they run.
+        Exceptions that `done` raises are dropped.
         """
-        batch = Batch(tasks, done, meanwhile)
+        batch = Batch(tasks, done)
         self._submit(batch)
         return batch
 
@@ -70,7 +65,8 @@ class Pool:
     def run(self, tasks: Tasks, meanwhile: Callable[[], object] | None = None) -> list[Outcome]:
         """Run the tasks side by side, wait for them and return their outcomes. Raises ClosedError.
 
-        An exception meanwhile (KeyboardInterrupt) leaves none of them running. `meanwhile` is as for `submit`.
+        An exception meanwhile (KeyboardInterrupt) leaves none of them running. `meanwhile`, which raises none, may be
+        called while they run.
         """
         outcomes = self._run_here(tasks, meanwhile)
         return self._run_in_thread(tasks) if outcomes is None else outcomes

@@ -34,20 +34,14 @@ class ClosedError(HookrunError, RuntimeError):
 
 
 class Batch:
-    """Hooks submitted together. `done` is called once, with their outcomes in order, when all have ended.
+    """Hooks submitted together. `done` is called once, with their outcomes in order, when all have ended."""
 
-    `meanwhile` may be called while they run.
-    """
-
-    def __init__(
-        self, tasks: Tasks, done: Callable[[list[Outcome]], object], meanwhile: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, tasks: Tasks, done: Callable[[list[Outcome]], object]) -> None:
         self.tasks = tasks
         self.outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         self.unfinished = sum(isinstance(task, Task) for task in tasks)
         self.taken = False
         self.done = done
-        self.meanwhile = meanwhile
 
     def fail(self, failure: Failure) -> None:
         """Report that none of its tasks could be run."""
@@ -310,8 +304,7 @@ class PoolThread(PoolLoop):
         self._serves.release()
 
     def _rest(self) -> None:
-        """Keep nothing of what has ended, and let callers run their hooks themselves if nothing waits."""
-        self._meanwhile.clear()
+        """Let callers run their hooks themselves if nothing waits."""
         with self._mutex:
             self.busy = bool(self._inbox or self._waiting)
 
@@ -346,8 +339,6 @@ class PoolThread(PoolLoop):
                 self._batches[id(outcome)] = batch
                 self._next_deadline = min(self._next_deadline, task.deadline)
             self._waiting[:0] = reversed(entries)
-            if batch.meanwhile is not None:
-                self._meanwhile.append((0.0, batch.meanwhile))
         if closing:
             self._cancel("the engine was closed")
         elif cancelled:

@@ -115,7 +115,7 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
 @pytest.mark.parametrize("at_start", [True, False], ids=["at its start", "while it runs"])
 @apart
 def test_a_programs_own_alarm_is_raised_to_it_and_leaves_no_process(bench: Bench, at_start: bool) -> None:
-    """Its handler raises a TimeoutError, which is an OSError, but neither the system's refusal nor the hook's failure."""
+    """Its handler raises a TimeoutError, which is an OSError: neither the system's refusal nor the hook's failure."""
 
     def out_of_time(*_: object) -> None:
         raise TimeoutError("too slow")
