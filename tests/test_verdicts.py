@@ -12,7 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 from hookrun.core import verdicts
 from hookrun.core.engine import combine_into
 from hookrun.core.literals import Action
-from hookrun.core.model import FAILURES, Failure, Hook, HookResult, MutableVerdict, Outcome, Verdict
+from hookrun.core.model import FAILURES, AnyVerdict, Failure, Hook, HookResult, Outcome, Verdict
 from tests.rows import rows
 
 ORDER = ("stop", "block", "skip", "ask", "modify/allow", "continue")
@@ -582,7 +582,7 @@ def test_a_failing_adviser_only_tells() -> None:
 
 def combine(runs: list[HookResult], args: dict[str, object] | None = None) -> Verdict:
     """Return the verdict of all runs."""
-    return combine_into(MutableVerdict(), runs, args).replace()
+    return combine_into(AnyVerdict(), runs, args).replace()
 
 
 def ran(*verdicts: Verdict) -> list[HookResult]:

@@ -7,7 +7,7 @@ from hookrun.claude.hook_protocol import ANYTHING, FLAG, OBJECT, TEXT, TEXTS, TO
 from hookrun.core import verdicts
 from hookrun.core.events import can_refuse
 from hookrun.core.fastjson import dumps, loads, type_name
-from hookrun.core.model import BINDING_ACTIONS, Failure, Hook, HookResult, MutableVerdict, Outcome, Verdict, as_object
+from hookrun.core.model import BINDING_ACTIONS, AnyVerdict, Failure, Hook, HookResult, Outcome, Verdict, as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ class Interpretation:
         self.rules: Rules = rules(self.native)
         self.context = context
         self.outcome = outcome
-        self.verdict = MutableVerdict()
+        self.verdict = AnyVerdict()
+        self.verdict.action = "continue"
         self.failure: Failure | None = None
         self.notes: list[str] = []
         self.lost: list[str] = []

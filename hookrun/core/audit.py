@@ -178,7 +178,6 @@ class Call:
     """What the records of an event say of its call, by the setting `audit`: it can be made while the hooks run."""
 
     def __init__(self, context: Mapping[str, object], setting: object) -> None:
-        self.context = context
         self.details = details_of(setting)
         self.first = base_record("hook", context)
         self.fields = call_fields(context, self.details)
@@ -186,16 +185,22 @@ class Call:
 
 def fire_records(
     runs: Sequence[HookResult],
-    call: Call,
+    context: Mapping[str, object],
     *,
     ms: float,
+    setting: object,
+    call: Call | None = None,
     problems: Sequence[str] = (),
     message: str | None = None,
     error: str | None = None,
     notes: Sequence[str] = (),
     **fields: object,
 ) -> list[dict[str, object]]:
-    """Return an event's records: one of each hook that ran, one of the event. `ms` is milliseconds."""
+    """Return an event's records: one of each hook that ran, one of the event.
+
+    `ms` is milliseconds, `setting` the setting `audit`, `call` what was made before.
+    """
+    call = call or Call(context, setting)
     details = call.details
     first = {**call.first, "time": timestamp()}
     records = [_of_run(run, first, details) for run in runs]
@@ -209,7 +214,7 @@ def fire_records(
     if problems:
         fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
     if details == FULL:
-        context = _with_replaced(call.context, runs)
+        context = _with_replaced(context, runs)
         size = len(dumps(context))
         if size <= MAX_CONTEXT_BYTES:
             from hookrun.core.credentials import redact_json  # only where whole contexts are kept

@@ -13,11 +13,11 @@ from hookrun.core.model import (
     PRECEDENCE,
     TERMINAL_ACTIONS,
     AnyHook,
+    AnyVerdict,
     Failure,
     Hook,
     HookResult,
     Interrupted,
-    MutableVerdict,
     Outcome,
     Verdict,
     as_object,
@@ -149,7 +149,7 @@ class HookChain:
 
     def combine(self) -> Verdict:
         """Return the verdict of all runs so far, with conflicts in its system message."""
-        return self.combine_into(MutableVerdict()).replace() if self.objected() else NO_OBJECTION
+        return self.combine_into(AnyVerdict()).replace() if self.objected() else NO_OBJECTION
 
     def objected(self) -> bool:
         """Return whether there is more to combine than NO_OBJECTION: a verdict, a failure or a note."""
@@ -158,7 +158,7 @@ class HookChain:
                 return True
         return bool(self.notes)
 
-    def combine_into(self, combined: MutableVerdict) -> MutableVerdict:
+    def combine_into(self, combined: AnyVerdict) -> AnyVerdict:
         """Set it in the fields of an empty one, and return that."""
         final = None
         if self.changed:
@@ -173,7 +173,7 @@ class HookChain:
         if (self.event in GATES or self.event in WITH_OUTPUT) and any(run.failure is not None for run in self.runs):
             from hookrun.core.gate import conclude
 
-            so_far = combine_into(MutableVerdict(), self.runs)
+            so_far = combine_into(AnyVerdict(), self.runs)
             conclude(self.event, self.runs, so_far.action, so_far)
         combine_into(combined, self.runs, final)
         if self.replaced:
@@ -402,14 +402,12 @@ def is_plain_continue(hook: AnyHook, outcome: Outcome) -> bool:
     return not outcome.stdout or (outcome.stdout in PLAIN and getattr(hook, "dialect", "hookrun") == "hookrun")
 
 
-def combine_into(
-    combined: MutableVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None
-) -> MutableVerdict:
+def combine_into(combined: AnyVerdict, runs: Sequence[HookResult], args: dict[str, object] | None = None) -> AnyVerdict:
     """Set the verdict of all runs in an empty one's fields: the strongest action, its messages, all other texts.
 
     `args` are the arguments after the chain, if changed: included if the tool may still run.
     """
-    strength = 0
+    combined.action, strength = "continue", 0
     messages: list[str | None] = []
     for verdict in [run.verdict for run in runs if run.verdict is not NO_OBJECTION]:
         if (its := PRECEDENCE[verdict.action]) > strength:

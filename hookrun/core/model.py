@@ -64,14 +64,13 @@ class Failure:
 VERDICT_TEXTS = ("message", "additional_context", "system_message", "modified_output", "modified_prompt")
 VERDICT_OBJECTS = ("modified_args", "args_patch", "modified_context")
 VERDICT_FIELDS = VERDICT_TEXTS + VERDICT_OBJECTS
+VERDICT_NAMES = ("action", *VERDICT_FIELDS)
 
 
 class AnyVerdict:
-    """The fields of a verdict: of a hook's, and of a fire's result."""
+    """The fields of a verdict: of a fire's result, and of a verdict while they are collected."""
 
-    __slots__ = ()
-
-    action: Action = "continue"
+    action: Action  # a verdict that was not made by `__init__` has none, and is no answer
     message: str | None = None
     modified_args: dict[str, object] | None = None
     args_patch: dict[str, object] | None = None
@@ -83,15 +82,11 @@ class AnyVerdict:
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of this verdict: `action` and every other field that is set."""
-        return {name: value for name in Verdict.__slots__ if (value := getattr(self, name)) is not None}
+        return {name: value for name in VERDICT_NAMES if (value := getattr(self, name)) is not None}
 
     def replace(self, **changes: Any) -> Verdict:
         """Return a new verdict with these fields, and those of this one otherwise."""
         return Verdict(**{**AnyVerdict.to_dict(self), **changes})
-
-
-class MutableVerdict(AnyVerdict):
-    """A verdict while its fields are collected."""
 
 
 class Verdict(AnyVerdict):
@@ -104,8 +99,6 @@ class Verdict(AnyVerdict):
 
     Raises InvalidVerdictError (a ValueError) for an action that does not exist.
     """
-
-    __slots__ = ("action", *VERDICT_FIELDS)
 
     def __init__(
         self,
@@ -128,23 +121,15 @@ class Verdict(AnyVerdict):
             raise InvalidVerdictError(action, PRECEDENCE) from None
         texts = message, additional_context, system_message, modified_output, modified_prompt
         given = (action, *texts, modified_args, args_patch, modified_context)
-        for name, value in zip(Verdict.__slots__, given, strict=True):
-            object.__setattr__(self, name, value)  # not this class's own, which raises
+        vars(self).update(zip(VERDICT_NAMES, given, strict=True))  # to set them raises
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name in Verdict.__slots__:
+        if name in VERDICT_NAMES or type(self) is Verdict:
             raise AttributeError(f"a 'Verdict' cannot be changed: verdict.replace({name}=...) returns a new one")
         super().__setattr__(name, value)  # of a subclass
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a 'Verdict' cannot be changed: {name} cannot be deleted")
-
-    def __getstate__(self) -> object:
-        return super().__getstate__()  # the first protocols of `pickle` refuse slots without such a method
-
-    def __setstate__(self, state: tuple[dict[str, object] | None, dict[str, object]]) -> None:
-        for name, value in {**(state[0] or {}), **state[1]}.items():  # for `pickle` and `copy`
-            object.__setattr__(self, name, value)
 
     @classmethod
     def block(cls, message: str | None = None) -> Self:

@@ -410,7 +410,7 @@ class EventFire:
 
         return audit.fire_records(
             self.runs,
-            audit.Call({**self.context, "proof": invocation.proof}, invocation.settings.get("audit")),
+            {**self.context, "proof": invocation.proof},
             message=own_message,
             action=verdict.action if verdict is not None else None,
             declared=self.candidates.count if self.candidates is not None else 0,
@@ -424,6 +424,7 @@ class EventFire:
             interrupted=invocation.interrupted or None,
             project=invocation.project_root(),
             notes=self.chain.notes if self.chain is not None else (),
+            setting=invocation.settings.get("audit"),
             warm=invocation.worker is not None,
             cold=invocation.cold,
             **more,

@@ -17,7 +17,6 @@ from hookrun.core.model import (
     Failure,
     Hook,
     HookResult,
-    MutableVerdict,
     Verdict,
 )
 from hookrun.core.refusals import as_text
@@ -26,6 +25,7 @@ from hookrun.core.text import HookrunError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hookrun.core.literals import Action
     from hookrun.library.embedded_engine import Engine
     from hookrun.library.event_contexts import Context
 
@@ -73,14 +73,12 @@ class Abort(HookrunError):  # noqa: N818  # an answer that may be raised, not an
 class _Refusal(Verdict):
     """A block attributed to another source than its hook: the message begins with its name."""
 
-    __slots__ = ("by",)
-
     def __init__(self, by: str, reason: str) -> None:
         super().__init__("block", f"{by}: {reason}")
         self.by = by
 
 
-class Result(MutableVerdict):
+class Result(AnyVerdict):
     """The combined verdict of a fire, with its fields, and the result of each hook. It is true if the action may run.
 
     `runs` are the hooks that ran, in order: each has `name`, `verdict`, `failure`, `ms` (milliseconds), `notes`.
@@ -89,6 +87,7 @@ class Result(MutableVerdict):
     guard it, `unjudged` is the result of the others.
     """
 
+    action: Action = "continue"
     runs: Sequence[HookResult] = ()
     problems: Sequence[str] = ()
     ended_by: str | None = None

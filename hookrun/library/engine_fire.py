@@ -280,16 +280,15 @@ class EngineFire(HookChain):
         """Make what the audit says of the call, while a hook runs: its cost is not waited for."""
         if self._call is None and self.services.journal is not None:
             with suppress(Exception):  # `_audit` meets it again, and reports it
-                self._call = self._audited_call()
-
-    def _audited_call(self) -> audit.Call:
-        return audit.Call(self._recorded(self.given), self.services.settings.get("audit"))
+                self._call = audit.Call(self._recorded(self.given), self.services.settings.get("audit"))
 
     def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda: audit.fire_records(
                 runs,
-                self._call or self._audited_call(),
+                self._recorded(self.given),
+                setting=self.services.settings.get("audit"),
+                call=self._call,
                 ms=(monotonic() - self._started) * 1000,
                 problems=self.services.problems,
                 project=self.services.project,

@@ -32,6 +32,10 @@ PIPE_ATOMIC = 512
 CHUNK = 1 << 16
 # Bytes of stdin written at a time.
 MAX_WRITE = 1 << 20
+# Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere.
+POLL_INTERVAL = 0.01
+# The same for a process that has closed its pipes and is about to exit.
+FAST_POLL_INTERVAL = 0.001
 # Instead of a pidfd: there is none; it reported the exit and is closed.
 NO_PIDFD, CLOSED = -1, -2
 
@@ -129,7 +133,8 @@ class Process:
                 self.close_stdin()
         except BaseException as error:
             self.close()
-            if self.pid or not (is_of_the_system(error) or isinstance(error, CannotStart)):
+            # A TimeoutError without a number comes from a signal handler of the program.
+            if self.pid or not isinstance(error, (OSError, CannotStart)) or getattr(error, "errno", 0) is None:
                 from hookrun.process import orphans
 
                 orphans.kill_by_marker(self.task.marker)
@@ -181,8 +186,7 @@ class Process:
         if self.pidfd >= 0:
             self.pidfd = CLOSED
         for fd in open_still:
-            if fd >= 0:
-                os.close(fd)
+            close(fd)
 
     def finish(self) -> None:
         """Close its descriptors, reap it, and complete its outcome."""
@@ -235,6 +239,29 @@ class Process:
 
         return orphans.count(self.pid, self.task.marker)
 
+    def time_to_look(self, now: float) -> float:
+        """Return when to look at it even if nothing comes from it."""
+        look = self.closing if self.ending or self.exited else self.deadline
+        if self.pidfd == NO_PIDFD and not self.exited:
+            closed = self.out < 0 and self.err < 0
+            look = min(look, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
+        return look
+
+    def lock(self, path: str) -> bool:
+        """Take an exclusive hook's lock; return False if another process holds it."""
+        import fcntl
+
+        from hookrun.core import state
+
+        state.make_private_dir(os.path.dirname(path))
+        self.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.unlock()
+            return False
+        return True
+
     def unlock(self) -> None:
         """Release the lock, even if a child forked meanwhile has the file open."""
         if self.lock_fd >= 0:
@@ -243,11 +270,6 @@ class Process:
             fd, self.lock_fd = self.lock_fd, -1
             fcntl.flock(fd, fcntl.LOCK_UN)
             os.close(fd)
-
-
-def is_of_the_system(error: BaseException) -> bool:
-    """Return whether the system refused something; a program's signal handler may raise a TimeoutError anywhere."""
-    return isinstance(error, OSError) and error.errno is not None
 
 
 def close(fd: int) -> None:

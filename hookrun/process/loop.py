@@ -12,12 +12,12 @@ from hookrun.process.child import (
     ENDED,
     NEVER,
     NO_PIDFD,
+    POLL_INTERVAL,
     WATCHER,
     CannotStart,
     Process,
     Task,
     close,
-    is_of_the_system,
 )
 
 TYPE_CHECKING = False
@@ -39,10 +39,6 @@ AFTER_EXIT = 0.1
 TERM_GRACE = 0.25
 # Seconds to wait for a killed hook; one in an uninterruptible wait is left to the kernel.
 KILL_GRACE = 1.0
-# Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere.
-POLL_INTERVAL = 0.01
-# The same for a process that has closed its pipes and is about to exit.
-FAST_POLL_INTERVAL = 0.001
 # How often Ctrl-C may interrupt the termination of hooks before retries stop.
 MAX_INTERRUPTS = 10
 # ENOMEM, ENFILE and EMFILE: a hook may start once another has ended. (EAGAIN is BlockingIOError.)
@@ -155,19 +151,17 @@ class Loop:
 
     def _has_refused(self, error: BaseException, entry: tuple[Task, Outcome, float]) -> bool:
         """Take the reason why a task cannot start, now or at all; return False for an exception that is none."""
-        if isinstance(error, CannotStart):
-            entry[1].failure = error.failure
-        elif not isinstance(error, OSError) or not is_of_the_system(error):
+        number = getattr(error, "errno", 0)  # none in a TimeoutError of a program's signal handler
+        if not isinstance(error, (OSError, CannotStart)) or number is None:
             return False
-        elif (isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS) and (
-            self._live or self._others_run()  # whose end may free what the system is short of
-        ):
+        temporary = isinstance(error, BlockingIOError) or number in TEMPORARY_ERRORS
+        if temporary and (self._live or self._others_run()):  # whose end may free what the system is short of
             self._waiting.append(entry)
             self._retry = True
         else:
             from hookrun.process.spawn import start_failure
 
-            entry[1].failure = start_failure(error)
+            entry[1].failure = error.failure if isinstance(error, CannotStart) else start_failure(error)
         return True
 
     def _has_room(self) -> bool:
@@ -186,7 +180,7 @@ class Loop:
             outcome.failure = Failure("timeout", "the deadline passed before the hook could start")
         elif now >= give_up:
             outcome.failure = Failure("timeout", f"another run of the hook held its lock for {task.timeout:g} s")
-        elif task.lock is not None and not self._locked(process, task.lock):
+        elif task.lock is not None and not process.lock(task.lock):
             locked.append((task, outcome, min(give_up, now + task.timeout)))
         else:
             if task.line is not None:
@@ -196,23 +190,6 @@ class Loop:
 
     def _on_finished(self, outcome: Outcome) -> None:
         """Note that this outcome is final: for loops that report each."""
-
-    @staticmethod
-    def _locked(process: Process, path: str) -> bool:
-        """Take an exclusive hook's lock; return False if another process holds it."""
-        import fcntl
-
-        from hookrun.core import state
-
-        state.make_private_dir(os.path.dirname(path))
-        process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            close(process.lock_fd)
-            process.lock_fd = -1
-            return False
-        return True
 
     def _watch_process(self, process: Process) -> None:
         self._live.append(process)
@@ -226,7 +203,7 @@ class Loop:
             self._watch(process, process.pidfd, POLLIN)
         elif process.task.line is not None:
             self._watch_exit(process)
-        look = self._time_to_look(process, process.started)
+        look = min(process.deadline, process.started + POLL_INTERVAL)
         self._next_look = min(look, self._next_look) if len(self._live) > 1 else look
 
     # --- polling
@@ -237,15 +214,6 @@ class Loop:
         if self._meanwhile:
             until = min(until, self._meanwhile[0][0])
         return min(until, now + POLL_INTERVAL) if self._retry else until
-
-    @staticmethod
-    def _time_to_look(process: Process, now: float) -> float:
-        """Return when to look at a process even if nothing comes from it."""
-        look = process.closing if process.ending or process.exited else process.deadline
-        if process.pidfd == NO_PIDFD and not process.exited:
-            closed = process.out < 0 and process.err < 0
-            look = min(look, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
-        return look
 
     def _poll_once(self) -> None:
         now = monotonic()
@@ -299,7 +267,7 @@ class Loop:
             elif not process.exited and not process.ending and self._is_over(process, now):
                 (done if process.task.line is not None and process.task.line.kept else over).append(process)
             else:
-                self._next_look = min(self._next_look, self._time_to_look(process, now))
+                self._next_look = min(self._next_look, process.time_to_look(now))
         if over:
             self._terminate(over, now)
         if stubborn or done:

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hookrun.process import spawn
-from hookrun.process.child import RESTORED, STANDARD, CannotStart, Task, cannot_enter, is_of_the_system, posix_spawn
+from hookrun.process.child import RESTORED, STANDARD, CannotStart, Task, cannot_enter, posix_spawn
 from hookrun.process.pool import Pool
 from hookrun.process.runner import inheritable
 
@@ -58,7 +58,7 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
                 argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
             ).pid
         except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and not is_of_the_system(error):
+            if isinstance(error, OSError) and error.errno is None:  # a signal handler's of the program
                 raise
             _check_directory(cwd)
             spawn.raise_cannot_start(argv[0], error)

@@ -17,7 +17,7 @@ from hookrun.process import child, program as programs
 from hookrun.process.child import Process, Task, Watcher
 from hookrun.process.loop import Loop
 from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import PoolThread
+from hookrun.process.pool_loops import PoolLoop, PoolThread
 from tests.process.test_processes import Signpost
 from tests.waiting import limit, until
 from tests.warm import all_children, state
@@ -265,6 +265,20 @@ def write_end(thread: PoolThread) -> int:
 def is_closing(thread: PoolThread) -> bool:
     """Return whether a pool's thread has been asked to end."""
     return thread._closing
+
+
+def recorded_waits(patch: pytest.MonkeyPatch) -> list[float]:
+    """Have the seconds noted for which the loops of pools mean to wait at most."""
+    waits: list[float] = []
+    next_wakeup = PoolLoop._next_wakeup
+
+    def recorded(loop: PoolLoop, now: float) -> float:
+        until = next_wakeup(loop, now)
+        waits.append(round(until - now, 6))
+        return until
+
+    patch.setattr(PoolLoop, "_next_wakeup", recorded)
+    return waits
 
 
 def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ from hookrun.core.model import Failure, Outcome
 from hookrun.process.child import PIPE_ATOMIC, WATCHER, CannotStart, Task
 from hookrun.process.loop import Loop
 from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import SIGNALS_SEEN_AFTER, PoolLoop
+from hookrun.process.pool_loops import SIGNALS_SEEN_AFTER
 from tests.process.bench import (
     MOMENTS,
     Bench,
@@ -22,6 +22,7 @@ from tests.process.bench import (
     pool_of,
     pytestmark,
     queued,
+    recorded_waits,
     streams_of,
     submit,
     zombies,
@@ -187,16 +188,11 @@ def _is_open(fd: int) -> bool:
 def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing wakes it then: it looks from time to time, also while it waits for a place."""
     seen: list[float] = []
-    wait, next_wakeup = threading.Event.wait, PoolLoop._next_wakeup
+    wait = threading.Event.wait
 
     def recorded(event: threading.Event, timeout: float | None = None) -> bool:
         seen.append(timeout or 0.0)
         return wait(event, timeout)
-
-    def recorded_wakeup(loop: PoolLoop, now: float) -> float:
-        until = next_wakeup(loop, now)
-        seen.append(round(until - now, 6))
-        return until
 
     def free_the_place() -> None:
         until(lambda: queued(pool), "it waits for no place")
@@ -205,11 +201,10 @@ def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: p
     with pool_of(1) as pool:
         pool.run([task(bench, ":")])
         with monkeypatch.context() as patch:
-            patch.setattr(PoolLoop, "_next_wakeup", recorded_wakeup)
+            waits = recorded_waits(patch)
             assert pool.run([task(bench, "sleep 1; echo late")])[0].stdout == b"late\n"
-        assert max(seen) == SIGNALS_SEEN_AFTER
+        assert max(waits) == SIGNALS_SEEN_AFTER
         assert not has_thread(pool)
-        seen.clear()
         told = submit(pool, [bench.waiting()])
         bench.until_inside(1)
         threading.Thread(target=free_the_place, daemon=True).start()

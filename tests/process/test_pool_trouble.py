@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.core.model import Outcome
+from hookrun.core.model import Failure, Outcome
 from hookrun.process.pool import Pool
 from hookrun.process.pool_loops import Batch, PoolThread
 from tests.process.bench import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hookrun.process.child import Start, Task
-    from tests.process.bench import Way
+    from tests.process.bench import Given, Way
 
 __all__ = ["bench", "pytestmark"]
 
@@ -81,7 +81,14 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     assert open_files() == before
 
 
-@pytest.mark.parametrize("run_in", [Pool.run, submitted], ids=["run", "submit"])
+def raised(pool: Pool, tasks: Given) -> list[Outcome]:
+    """Run tasks of which one raises; return a failure in its place."""
+    with pytest.raises(RuntimeError, match="no"):
+        pool.run(tasks)
+    return [Outcome(Failure("spawn", "raised"))]
+
+
+@pytest.mark.parametrize("run_in", [raised, submitted], ids=["run", "submit"])
 @pytest.mark.parametrize("start", [lambda _: lambda *_: 0, lambda task: task.start], ids=["before", "after"])
 def test_a_task_whose_start_raises_anything_costs_no_place(
     bench: Bench, run_in: Way, start: Callable[[Task], Start]
@@ -96,11 +103,7 @@ def test_a_task_whose_start_raises_anything_costs_no_place(
         for _ in range(3):
             task = bench.task("sleep 60", lock=str(bench.directory / "lock"), timeout=5)
             task.start = and_then_raises(start(task))
-            if run_in is submitted:
-                assert kinds(run_in(pool, [task])) == ["spawn"]
-            else:
-                with pytest.raises(RuntimeError, match="no"):
-                    run_in(pool, [task])
+            assert kinds(run_in(pool, [task])) == ["spawn"]
         assert (running(pool), bench.processes(), zombies(), open_files()) == (0, [], [], before)
         assert kinds(submit(pool, [bench.task("exit 0")]).outcomes()) == [None]
 
