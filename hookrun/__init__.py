@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # for type checkers; at run time `__getattr__` loads them
     from hookrun.library.engine_fire import NestedError as NestedError
     from hookrun.library.event_contexts import Context as Context
     from hookrun.library.handlers import RegistrationError as RegistrationError
-    from hookrun.process.pool_loops import ClosedError as ClosedError
+    from hookrun.process.pool import ClosedError as ClosedError
 
 # Module -> its public names.
 PUBLIC = {
@@ -45,7 +45,7 @@ PUBLIC = {
     "library.engine_fire": "NestedError",
     "library.event_contexts": "Context",
     "library.handlers": "RegistrationError",
-    "process.pool_loops": "ClosedError",
+    "process.pool": "ClosedError",
 }
 
 __all__ = sorted(" ".join(PUBLIC.values()).split())  # noqa: PLE0605  # of one table

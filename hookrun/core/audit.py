@@ -112,33 +112,25 @@ def _of_run(run: HookResult, first: dict[str, object], details: str) -> dict[str
         data["exit"] = outcome.exit_code
     if hook.kind != "handler":
         data["bytes_in"], data["bytes_out"], data["bytes_err"] = outcome.bytes_in, outcome.bytes_out, outcome.bytes_err
-    _add_circumstances(data, run)
+    _with(
+        data,
+        {
+            "consequence": run.consequence,
+            "mode": None if hook.mode == "enforce" else hook.mode,
+            "background": getattr(hook, "background", False) or outcome.runs_on,
+            "recheck": run.recheck,
+            "call": run.call,
+            "allowed": run.allowed,
+            "truncated": outcome.truncated,
+            "left_running": outcome.processes_left or None,
+        },
+    )
     if run.changed:
         data["changed"] = [_capped(path) for path in run.changed[:50]]
         if details != NONE and (changes := _changes(run, details)):
             data["changes"] = changes
     _add_texts(data, run, details)
     return data
-
-
-def _add_circumstances(data: dict[str, object], run: HookResult) -> None:
-    outcome, hook = run.outcome, run.hook
-    if run.consequence:
-        data["consequence"] = _capped(run.consequence)
-    if hook.mode != "enforce":
-        data["mode"] = hook.mode
-    if outcome.runs_on or getattr(hook, "background", False):
-        data["background"] = True
-    if run.recheck:
-        data["recheck"] = True
-    if run.call:
-        data["call"] = run.call
-    if run.allowed:
-        data["allowed"] = True
-    if outcome.truncated:
-        data["truncated"] = True
-    if outcome.processes_left:
-        data["left_running"] = outcome.processes_left
 
 
 def _add_texts(data: dict[str, object], run: HookResult, details: str) -> None:
@@ -174,23 +166,13 @@ def _argument(value: object, details: str) -> str | None:
     return summarized(text) if details == SUMMARY else summarized(text, MAX_VALUE, 2 * MAX_VALUE)
 
 
-class Call:
-    """What the records of an event say of its call, by the setting `audit`: it can be made while the hooks run."""
-
-    def __init__(self, context: Mapping[str, object], setting: object) -> None:
-        self.details = details_of(setting)
-        self.first = base_record("hook", context)
-        self.fields = call_fields(context, self.details)
-
-
 def fire_records(
     runs: Sequence[HookResult],
     context: Mapping[str, object],
     *,
     ms: float,
+    problems: Sequence[str],
     setting: object,
-    call: Call | None = None,
-    problems: Sequence[str] = (),
     message: str | None = None,
     error: str | None = None,
     notes: Sequence[str] = (),
@@ -198,21 +180,15 @@ def fire_records(
 ) -> list[dict[str, object]]:
     """Return an event's records: one of each hook that ran, one of the event.
 
-    `ms` is milliseconds, `setting` the setting `audit`, `call` what was made before.
+    `ms` is milliseconds, `setting` the setting `audit`.
     """
-    call = call or Call(context, setting)
-    details = call.details
-    first = {**call.first, "time": timestamp()}
+    first = base_record("hook", context)
+    details = details_of(setting)
     records = [_of_run(run, first, details) for run in runs]
-    if message:
-        fields["message"] = _redacted(message)
-    if error:
-        fields["error"] = _redacted(error)
-    if notes:
-        fields["notes"] = [_redacted(note) for note in notes]
+    fields.update(message=message and _redacted(message), error=error and _redacted(error))
+    fields["notes"] = [_redacted(note) for note in notes]
     fields["ms"] = round(ms, 1)
-    if problems:
-        fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
+    fields["problems"] = [_redacted(problem)[:MAX_TEXT] for problem in problems]
     if details == FULL:
         context = _with_replaced(context, runs)
         size = len(dumps(context))
@@ -222,7 +198,7 @@ def fire_records(
             fields["context"] = redact_json(context)
         else:
             fields["context_bytes"] = size
-    return [*records, _with({**first, "kind": "fire", "hooks": len(runs), **call.fields}, fields)]
+    return [*records, _with({**first, "kind": "fire", "hooks": len(runs)}, {**call_fields(context, details), **fields})]
 
 
 def _with_replaced(context: Mapping[str, object], runs: Sequence[HookResult]) -> Mapping[str, object]:

@@ -16,7 +16,7 @@ from hookrun.library import Abort, Result
 from hookrun.library.calls import NotAsyncioError, end_of
 from hookrun.library.embedded_engine import Engine
 from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, SIMILAR, checked
-from hookrun.process.pool_loops import ClosedError
+from hookrun.process.pool import ClosedError
 
 # What an internal error of hookrun does: the agent continues and the error is logged, or its action is blocked. None is
 # the rule of core/gate.py: it is blocked where there is a guard.

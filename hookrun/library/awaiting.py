@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.event_contexts import close_unstarted
-from hookrun.process.pool_loops import ClosedError
+from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator

@@ -26,7 +26,7 @@ from hookrun.library.fire_context import KNOWN, KNOWN_IN_ANY, checked, known_fie
 from hookrun.library.registration import HandlerRegistration
 from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.loop import MAX_PROCESSES
-from hookrun.process.pool_loops import ClosedError
+from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
     from hookrun.core.literals import EventName

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import copy
 import logging
-from contextlib import suppress
 from os import register_at_fork, urandom
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -57,7 +56,6 @@ class EngineFire(HookChain):
     blind: type[AnyHook] = AnyHook  # those that lack arguments that were cut off
     new_environment: Callable[..., HookEnvironment] | None = None
     candidates: TableCandidates
-    _call: audit.Call | None = None
     _processes: Processes | None = None
     _failed: Sequence[tuple[HookResult, str]] = ()
 
@@ -276,21 +274,14 @@ class EngineFire(HookChain):
         """Return a context with the ID of this fire, by which records belong together, not the program's request."""
         return {**context, "request_id": self.request_id}
 
-    def begin_audit(self) -> None:
-        """Make what the audit says of the call, while a hook runs: its cost is not waited for."""
-        if self._call is None and self.services.journal is not None:
-            with suppress(Exception):  # `_audit` meets it again, and reports it
-                self._call = audit.Call(self._recorded(self.given), self.services.settings.get("audit"))
-
     def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda: audit.fire_records(
                 runs,
                 self._recorded(self.given),
-                setting=self.services.settings.get("audit"),
-                call=self._call,
                 ms=(monotonic() - self._started) * 1000,
                 problems=self.services.problems,
+                setting=self.services.settings.get("audit"),
                 project=self.services.project,
                 **more,
             )

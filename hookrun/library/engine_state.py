@@ -21,8 +21,7 @@ from hookrun.core.text import describe_exception
 from hookrun.library.calls import close_awaitable
 from hookrun.library.event_contexts import close_unstarted
 from hookrun.library.threads import DaemonThreadPool, LoopThread, settle
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import ClosedError
+from hookrun.process.pool import ClosedError, Pool
 from hookrun.trust import store as stores
 from hookrun.trust.store import Store
 

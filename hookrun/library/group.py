@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hookrun.library.awaiting import Work
     from hookrun.library.engine_fire import EngineFire
     from hookrun.library.threads import Job
-    from hookrun.process.pool_loops import Batch
+    from hookrun.process.pool import Batch
 
 
 class _End(asyncio.Event):

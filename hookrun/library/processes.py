@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hookrun.library.engine_fire import EngineFire
     from hookrun.process.child import Task
-    from hookrun.process.pool_loops import Batch
+    from hookrun.process.pool import Batch
 
 
 class Processes:
@@ -65,7 +65,7 @@ class Processes:
 
     def run(self, hooks: Sequence[Hook]) -> list[Outcome]:
         """Run the hooks side by side, waiting in this thread. Whatever is raised, none is left running."""
-        return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks], self._fire.begin_audit))
+        return self.named(hooks, self._services.pool.run([self._task(hook) for hook in hooks]))
 
     def start(self, hooks: Sequence[Hook], over: Callable[[], None]) -> Batch:
         """Start the hooks side by side; `over` is called, in another thread, when all have ended."""

@@ -32,10 +32,6 @@ PIPE_ATOMIC = 512
 CHUNK = 1 << 16
 # Bytes of stdin written at a time.
 MAX_WRITE = 1 << 20
-# Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere.
-POLL_INTERVAL = 0.01
-# The same for a process that has closed its pipes and is about to exit.
-FAST_POLL_INTERVAL = 0.001
 # Instead of a pidfd: there is none; it reported the exit and is closed.
 NO_PIDFD, CLOSED = -1, -2
 
@@ -133,8 +129,7 @@ class Process:
                 self.close_stdin()
         except BaseException as error:
             self.close()
-            # A TimeoutError without a number comes from a signal handler of the program.
-            if self.pid or not isinstance(error, (OSError, CannotStart)) or getattr(error, "errno", 0) is None:
+            if self.pid or not isinstance(error, (OSError, CannotStart)):
                 from hookrun.process import orphans
 
                 orphans.kill_by_marker(self.task.marker)
@@ -238,29 +233,6 @@ class Process:
         from hookrun.process import orphans
 
         return orphans.count(self.pid, self.task.marker)
-
-    def time_to_look(self, now: float) -> float:
-        """Return when to look at it even if nothing comes from it."""
-        look = self.closing if self.ending or self.exited else self.deadline
-        if self.pidfd == NO_PIDFD and not self.exited:
-            closed = self.out < 0 and self.err < 0
-            look = min(look, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
-        return look
-
-    def lock(self, path: str) -> bool:
-        """Take an exclusive hook's lock; return False if another process holds it."""
-        import fcntl
-
-        from hookrun.core import state
-
-        state.make_private_dir(os.path.dirname(path))
-        self.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.unlock()
-            return False
-        return True
 
     def unlock(self) -> None:
         """Release the lock, even if a child forked meanwhile has the file open."""

@@ -6,19 +6,7 @@ import os
 from time import monotonic
 
 from hookrun.core.model import Failure, Interrupted, Outcome
-from hookrun.process.child import (
-    CHUNK,
-    CLOSED,
-    ENDED,
-    NEVER,
-    NO_PIDFD,
-    POLL_INTERVAL,
-    WATCHER,
-    CannotStart,
-    Process,
-    Task,
-    close,
-)
+from hookrun.process.child import CHUNK, CLOSED, ENDED, NEVER, NO_PIDFD, WATCHER, CannotStart, Process, Task, close
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +27,10 @@ AFTER_EXIT = 0.1
 TERM_GRACE = 0.25
 # Seconds to wait for a killed hook; one in an uninterruptible wait is left to the kernel.
 KILL_GRACE = 1.0
+# Seconds between checks where the kernel gives no event: no pidfd, a lock held elsewhere.
+POLL_INTERVAL = 0.01
+# The same for a process that has closed its pipes and is about to exit.
+FAST_POLL_INTERVAL = 0.001
 # How often Ctrl-C may interrupt the termination of hooks before retries stop.
 MAX_INTERRUPTS = 10
 # ENOMEM, ENFILE and EMFILE: a hook may start once another has ended. (EAGAIN is BlockingIOError.)
@@ -78,7 +70,6 @@ class Loop:
         self._waiting: list[tuple[Task, Outcome, float]] = []
         self._retry = False
         self._signal = 0
-        self._next_look = NEVER
 
     def run(self, tasks: Sequence[Task | Failure | None]) -> list[Outcome]:
         """Run the tasks side by side and return their outcomes in order; a Failure is its own.
@@ -129,16 +120,26 @@ class Loop:
         locked: list[tuple[Task, Outcome, float]] = []
         waiting = self._waiting
         self._retry = False
-        while waiting and not self._retry and self._has_room():
+        while waiting and not self._retry and len(self._live) < self._limit:
             task, outcome, give_up = waiting.pop()
             process = Process(task, outcome, monotonic())
             try:
                 self._start_one(process, give_up, locked)
-            except BaseException as error:
-                if not self._has_refused(error, (task, outcome, give_up)):
-                    if process.pid and process not in self._live:
-                        self._live.append(process)  # started, but not yet watched
-                    raise
+            except OSError as error:
+                temporary = isinstance(error, BlockingIOError) or error.errno in TEMPORARY_ERRORS
+                if temporary and self._live:  # whose end may free what the system is short of
+                    waiting.append((task, outcome, give_up))
+                    self._retry = True
+                else:
+                    from hookrun.process.spawn import start_failure
+
+                    outcome.failure = start_failure(error)
+            except CannotStart as error:
+                outcome.failure = error.failure
+            except BaseException:
+                if process.pid and process not in self._live:
+                    self._live.append(process)  # started, but not yet watched
+                raise
             finally:
                 if process not in self._live:
                     WATCHER.note(task.marker, ENDED)
@@ -149,28 +150,6 @@ class Loop:
             waiting.extend(reversed(locked))
             self._retry = True
 
-    def _has_refused(self, error: BaseException, entry: tuple[Task, Outcome, float]) -> bool:
-        """Take the reason why a task cannot start, now or at all; return False for an exception that is none."""
-        number = getattr(error, "errno", 0)  # none in a TimeoutError of a program's signal handler
-        if not isinstance(error, (OSError, CannotStart)) or number is None:
-            return False
-        temporary = isinstance(error, BlockingIOError) or number in TEMPORARY_ERRORS
-        if temporary and (self._live or self._others_run()):  # whose end may free what the system is short of
-            self._waiting.append(entry)
-            self._retry = True
-        else:
-            from hookrun.process.spawn import start_failure
-
-            entry[1].failure = error.failure if isinstance(error, CannotStart) else start_failure(error)
-        return True
-
-    def _has_room(self) -> bool:
-        return len(self._live) < self._limit
-
-    def _others_run(self) -> bool:
-        """Return whether other loops of this process run hooks."""
-        return False
-
     def _start_one(self, process: Process, give_up: float, locked: list[tuple[Task, Outcome, float]]) -> None:
         """Start a process if its time has not passed; if its lock is held elsewhere, add it to `locked`."""
         task, outcome, now = process.task, process.outcome, process.started
@@ -180,7 +159,7 @@ class Loop:
             outcome.failure = Failure("timeout", "the deadline passed before the hook could start")
         elif now >= give_up:
             outcome.failure = Failure("timeout", f"another run of the hook held its lock for {task.timeout:g} s")
-        elif task.lock is not None and not process.lock(task.lock):
+        elif task.lock is not None and not self._locked(process, task.lock):
             locked.append((task, outcome, min(give_up, now + task.timeout)))
         else:
             if task.line is not None:
@@ -190,6 +169,23 @@ class Loop:
 
     def _on_finished(self, outcome: Outcome) -> None:
         """Note that this outcome is final: for loops that report each."""
+
+    @staticmethod
+    def _locked(process: Process, path: str) -> bool:
+        """Take an exclusive hook's lock; return False if another process holds it."""
+        import fcntl
+
+        from hookrun.core import state
+
+        state.make_private_dir(os.path.dirname(path))
+        process.lock_fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(process.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            close(process.lock_fd)
+            process.lock_fd = -1
+            return False
+        return True
 
     def _watch_process(self, process: Process) -> None:
         self._live.append(process)
@@ -203,17 +199,20 @@ class Loop:
             self._watch(process, process.pidfd, POLLIN)
         elif process.task.line is not None:
             self._watch_exit(process)
-        look = min(process.deadline, process.started + POLL_INTERVAL)
-        self._next_look = min(look, self._next_look) if len(self._live) > 1 else look
 
     # --- polling
 
     def _next_wakeup(self, now: float) -> float:
         """Return when to poll again even if no descriptor is ready."""
-        until = self._next_look if self._live else NEVER
-        if self._meanwhile:
-            until = min(until, self._meanwhile[0][0])
-        return min(until, now + POLL_INTERVAL) if self._retry else until
+        until = self._meanwhile[0][0] if self._meanwhile else NEVER
+        if self._retry:
+            until = min(until, now + POLL_INTERVAL)
+        for process in self._live:
+            until = min(until, process.closing if process.ending or process.exited else process.deadline)
+            if process.pidfd == NO_PIDFD and not process.exited:
+                closed = process.out < 0 and process.err < 0
+                until = min(until, now + (FAST_POLL_INTERVAL if closed else POLL_INTERVAL))
+        return until
 
     def _poll_once(self) -> None:
         now = monotonic()
@@ -221,43 +220,34 @@ class Loop:
             self._meanwhile.pop(0)[1]()
         until = self._next_wakeup(now)
         events = self._poll().poll(max(0, int(min((until - now) * 1000, MAX_POLL_MS)) + 1))
-        heard: list[Process] = []
         for fd, mask in events:
             if fd == self._wake:
                 self._on_wake()
-            elif (process := self._of.get(fd)) is not None:
-                self._hear(process, fd, mask)
-                if process not in heard:
-                    heard.append(process)
-        now = monotonic()
-        if now < self._next_look:
-            self._look_at([process for process in heard if process in self._live], now)
-        else:  # at all of them: there may be many, of which few have something new at a time
-            self._next_look = NEVER
-            self._look_at(self._live[:], now)
-
-    def _hear(self, process: Process, fd: int, mask: int) -> None:
-        """Do what an event of a descriptor asks for."""
-        if fd == process.inp:
-            if process.write_stdin():
+                continue
+            process = self._of.get(fd)
+            if process is None:
+                continue
+            if fd == process.inp:
+                if process.write_stdin():
+                    self._unwatch(fd)
+                    process.close_stdin()
+            elif fd == process.pidfd:
                 self._unwatch(fd)
-                process.close_stdin()
-        elif fd == process.pidfd:
-            self._unwatch(fd)
-            process.pidfd = CLOSED
-            os.close(fd)
-            self._on_exit(process)
-        else:
-            self._drain(process, fd, ended=bool(mask & POLLHUP))
-            if process.task.let_go is not None and process.out >= 0 and b"\n" in process.out_data:
-                self._let_go(process, process.task.let_go)
+                process.pidfd = CLOSED
+                os.close(fd)
+                self._on_exit(process)
+            else:
+                self._drain(process, fd, ended=bool(mask & POLLHUP))
+                if process.task.let_go is not None and process.out >= 0 and b"\n" in process.out_data:
+                    self._let_go(process, process.task.let_go)
+        self._enforce_deadlines(monotonic())
 
-    def _look_at(self, processes: list[Process], now: float) -> None:
+    def _enforce_deadlines(self, now: float) -> None:
         """Terminate processes out of time, kill those that ignore it, finish those done."""
         over: list[Process] = []
         stubborn: list[Process] = []
         done: list[Process] = []
-        for process in processes:
+        for process in self._live:
             if process.pidfd == NO_PIDFD and not process.exited:
                 self._look_for_exit(process, now)
             if process.exited and ((process.out < 0 and process.err < 0) or now >= process.closing):
@@ -266,8 +256,6 @@ class Loop:
                 (stubborn if process.ending == TERM else done).append(process)
             elif not process.exited and not process.ending and self._is_over(process, now):
                 (done if process.task.line is not None and process.task.line.kept else over).append(process)
-            else:
-                self._next_look = min(self._next_look, process.time_to_look(now))
         if over:
             self._terminate(over, now)
         if stubborn or done:
@@ -380,15 +368,14 @@ class Loop:
             process.family = orphans.ProcessFamily(process.pid, process.task.marker)
             process.ending = TERM
             process.closing = now + TERM_GRACE
-        self._next_look = now
         orphans.terminate(processes)
 
-    def _kill(self, processes: list[Process], now: float, gone: list[Process]) -> None:
+    @staticmethod
+    def _kill(processes: list[Process], now: float, gone: list[Process]) -> None:
         """Kill these hooks and all that is left of them and the `gone` ones, also outside their sessions."""
         for process in processes:
             process.ending = KILL
             process.closing = now + KILL_GRACE
-            self._next_look = now
         if processes or gone:
             from hookrun.process import orphans
 
@@ -401,8 +388,7 @@ class Loop:
             if fd >= 0:
                 self._drain(process, fd)
         for fd in (process.inp, process.out, process.err, process.pidfd):
-            if fd >= 0:
-                self._unwatch(fd)
+            self._unwatch(fd)
         again = line is not None and line.is_unread(process)
         process.finish()
         self._live.remove(process)

@@ -58,8 +58,6 @@ def program(argv: tuple[str, ...], environment: Mapping[bytes, bytes], cwd: str)
                 argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd, start_new_session=True
             ).pid
         except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno is None:  # a signal handler's of the program
-                raise
             _check_directory(cwd)
             spawn.raise_cannot_start(argv[0], error)
 

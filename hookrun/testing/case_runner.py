@@ -26,8 +26,7 @@ from hookrun.library.engine_state import EngineState
 from hookrun.library.tables import HookTable, TableCandidates
 from hookrun.process.coprocess import Coprocesses
 from hookrun.process.loop import MAX_PROCESSES
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import SIGNALS_SEEN_AFTER
+from hookrun.process.pool import SIGNALS_SEEN_AFTER, Pool
 from hookrun.testing.cases import WORKDIR, Case, CaseFile
 from hookrun.testing.results import CaseResult, CaseRun, TestRun, as_agent_sees_it, compare, result_from_verdict
 from hookrun.testing.sandbox import (

@@ -18,7 +18,7 @@ from hookrun.events import PreToolUse
 from hookrun.integrations.pending import PendingCalls
 from hookrun.integrations.tool_loop import run_tool, run_tool_sync
 from hookrun.library.calls import NotAsyncioError
-from hookrun.process.pool_loops import ClosedError
+from hookrun.process.pool import ClosedError
 from tests.conftest import Project
 from tests.rows import rows
 

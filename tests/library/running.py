@@ -115,7 +115,7 @@ def queued(engine: Engine) -> int:
 
 def thread_of_background_hooks(engine: Engine) -> threading.Thread:
     """Return the thread that runs background hooks, once there is one."""
-    pool_thread = state_of(engine).background_pool._room.thread
+    pool_thread = state_of(engine).background_pool._thread
     assert pool_thread is not None
     return pool_thread._thread
 

@@ -16,8 +16,7 @@ from hookrun.core.model import Failure, Outcome
 from hookrun.process import child, program as programs
 from hookrun.process.child import Process, Task, Watcher
 from hookrun.process.loop import Loop
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import PoolLoop, PoolThread
+from hookrun.process.pool import Pool, PoolThread
 from tests.process.test_processes import Signpost
 from tests.waiting import limit, until
 from tests.warm import all_children, state
@@ -214,7 +213,9 @@ def open_files() -> set[str]:
 
 # --- what only this bench knows by its private name
 
-PARTS_OF_THE_THREAD = (*("_take_in", "_start_some", "_poll_once", "_look_at", "_on_exit", "_report", "_finish"),)
+PARTS_OF_THE_THREAD = (
+    *("_take_in", "_start_some", "_poll_once", "_enforce_deadlines", "_on_exit", "_report", "_finish"),
+)
 """Methods of PoolThread: wherever one raises, the pool still serves."""
 MOMENTS = (
     (Process, "spawn", "sleep 60", Process.spawn),
@@ -228,28 +229,18 @@ watch = child._watch
 
 def running(pool: Pool) -> int:
     """Return how many processes of a pool run."""
-    return sum(len(loop._live) for loop in pool._room.loops)
+    return len(pool._thread._live) if pool._thread is not None else 0
 
 
 def queued(pool: Pool) -> int:
     """Return how many tasks of a pool wait for a place."""
-    return sum(len(loop._waiting) for loop in pool._room.loops)
-
-
-def has_thread(pool: Pool) -> bool:
-    """Return whether a pool has needed its thread."""
-    return pool._room.thread is not None
+    return len(pool._thread._waiting) if pool._thread is not None else 0
 
 
 def thread_of(pool: Pool) -> PoolThread:
     """Return the thread of a pool that has needed one."""
-    assert pool._room.thread is not None
-    return pool._room.thread
-
-
-def is_served(pool: Pool) -> bool:
-    """Return whether the end of a pool would wait for a thread."""
-    return any(loop._server or loop._serves.locked() for loop in pool._room.loops)
+    assert pool._thread is not None
+    return pool._thread
 
 
 def python_thread_of(pool: Pool) -> threading.Thread:
@@ -267,20 +258,6 @@ def is_closing(thread: PoolThread) -> bool:
     return thread._closing
 
 
-def recorded_waits(patch: pytest.MonkeyPatch) -> list[float]:
-    """Have the seconds noted for which the loops of pools mean to wait at most."""
-    waits: list[float] = []
-    next_wakeup = PoolLoop._next_wakeup
-
-    def recorded(loop: PoolLoop, now: float) -> float:
-        until = next_wakeup(loop, now)
-        waits.append(round(until - now, 6))
-        return until
-
-    patch.setattr(PoolLoop, "_next_wakeup", recorded)
-    return waits
-
-
 def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Callable[[], None]) -> None:
     """Have `then` called once, when a pool's thread has taken in what was submitted."""
     take_in = thread._take_in
@@ -295,7 +272,7 @@ def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Cal
 
 def streams_of(pool: Pool) -> list[int]:
     """Return the descriptors by which a pool reads what its hooks print."""
-    return [fd for loop in pool._room.loops for process in loop._live for fd in (process.out, process.err)]
+    return [fd for process in thread_of(pool)._live for fd in (process.out, process.err)]
 
 
 def watcher_pid(watcher: Watcher) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,6 @@ from tests.process.bench import (
     Bench,
     Told,
     bench,
-    has_thread,
     in_threads,
     kinds,
     later,
@@ -23,10 +21,9 @@ from tests.process.bench import (
     running,
     submit,
     submitted,
-    thread_of,
     zombies,
 )
-from tests.waiting import limit, until
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.process.bench import Given, Way
@@ -97,26 +94,6 @@ def test_every_place_is_given_back(bench: Bench) -> None:
             pool.run(tasks)
             submit(pool, tasks).outcomes()
             assert not running(pool)
-
-
-def test_a_caller_that_waits_runs_its_hooks_itself_if_nothing_else_does(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It needs no thread. Others have the places of what has ended, before the rest of it has."""
-    with pool_of(2) as pool, ThreadPoolExecutor(2) as callers:
-        assert kinds(pool.run([bench.task("exit 0"), NO])) == [None, "missing"]
-        longest = callers.submit(pool.run, [bench.waiting(), bench.task(":")])
-        bench.until_inside(1)
-        until(lambda: running(pool) == 1, "the short one runs on")
-        assert not has_thread(pool)
-        two = callers.submit(pool.run, [bench.task("exit 0"), bench.task("exit 0")])
-        assert kinds(two.result(limit())) == [None, None]
-        assert has_thread(pool)
-        bench.gate.tell()
-        assert kinds(longest.result(limit())) == [None, None]
-        until(lambda: not thread_of(pool).busy, "the thread has no rest")
-        monkeypatch.setattr(thread_of(pool), "submit", lambda _: pytest.fail("the thread runs it"))
-        assert kinds(pool.run([bench.task("exit 0")])) == [None]
 
 
 def test_what_waits_starts_in_order(bench: Bench) -> None:

@@ -36,7 +36,7 @@ from tests.waiting import limit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hookrun.process.child import Start, Task
+    from hookrun.process.child import Task
 
 __all__ = ["bench", "pytestmark"]
 
@@ -110,44 +110,6 @@ def test_an_interrupt_while_a_process_is_started_leaves_none(bench: Bench) -> No
             pool.run([bench.task("sleep 60"), task])
         assert (bench.processes(), zombies(), running(pool)) == ([], [], 0)
         assert open_files() <= before
-
-
-def out_of_time(*_: object) -> None:
-    """Raise what a program's handler of SIGALRM often does."""
-    raise TimeoutError("too slow")
-
-
-def and_is_out_of_time(start: Start) -> Start:
-    """Return a start in which the alarm comes, after it has done its work."""
-
-    def start_and_raise(*streams: int) -> int:
-        start(*streams)
-        out_of_time()
-        return 0
-
-    return start_and_raise
-
-
-def set_an_alarm(start: Start) -> Start:
-    """Have the alarm come while the hook runs."""
-    signal.signal(signal.SIGALRM, out_of_time)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    return start
-
-
-@pytest.mark.parametrize("alarmed", [and_is_out_of_time, set_an_alarm], ids=["at its start", "while it runs"])
-@apart
-def test_a_programs_own_alarm_is_raised_to_it_and_leaves_no_process(
-    bench: Bench, alarmed: Callable[[Start], Start]
-) -> None:
-    """Its handler raises a TimeoutError, which is an OSError: neither the system's refusal nor the hook's failure."""
-    with pool_of(2) as pool:
-        task = bench.task("sleep 60")
-        task.start = alarmed(task.start)
-        with pytest.raises(TimeoutError, match="too slow"):
-            pool.run([task])
-        assert (bench.processes(), zombies(), running(pool)) == ([], [], 0)
-        assert kinds(pool.run([bench.task("exit 0")])) == [None]
 
 
 @pytest.mark.parametrize("function", ["find", "kill"])

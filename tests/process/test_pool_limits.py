@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hookrun.process.child import Task
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import ClosedError
+from hookrun.process.pool import ClosedError, Pool
 from tests.conftest import ROOT
 from tests.process.bench import (
     NO,

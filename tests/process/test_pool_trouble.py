@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hookrun.core.model import Failure, Outcome
-from hookrun.process.pool import Pool
-from hookrun.process.pool_loops import Batch, PoolThread
+from hookrun.core.model import Outcome
+from hookrun.process.pool import Batch, Pool, PoolThread
 from tests.process.bench import (
     NO,
     PARTS_OF_THE_THREAD,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hookrun.process.child import Start, Task
-    from tests.process.bench import Given, Way
+    from tests.process.bench import Way
 
 __all__ = ["bench", "pytestmark"]
 
@@ -81,22 +80,12 @@ def test_a_mistake_in_the_pools_thread_is_told_and_the_pool_goes_on(
     assert open_files() == before
 
 
-def raised(pool: Pool, tasks: Given) -> list[Outcome]:
-    """Run tasks of which one raises; return a failure in its place."""
-    with pytest.raises(RuntimeError, match="no"):
-        pool.run(tasks)
-    return [Outcome(Failure("spawn", "raised"))]
-
-
-@pytest.mark.parametrize("run_in", [raised, submitted], ids=["run", "submit"])
+@pytest.mark.parametrize("run_in", [Pool.run, submitted], ids=["run", "submit"])
 @pytest.mark.parametrize("start", [lambda _: lambda *_: 0, lambda task: task.start], ids=["before", "after"])
 def test_a_task_whose_start_raises_anything_costs_no_place(
     bench: Bench, run_in: Way, start: Callable[[Task], Start]
 ) -> None:
-    """Nor a descriptor, nor leaves it a process; it has failed, and what runs afterwards finds all places free.
-
-    In a caller's own thread it is raised: it may come from a signal handler of the program.
-    """
+    """Nor a descriptor, nor leaves it a process; it has failed, and what runs afterwards finds all places free."""
     with pool_of(1) as pool:
         submit(pool, [bench.task(":")]).outcomes()
         before = open_files()
