@@ -28,7 +28,7 @@ FOREVER = float("inf")
 
 
 def end_of(deadline: object) -> float:
-    """Return when a deadline is (monotonic), FOREVER for None. Raises ContextError unless it is in some seconds."""
+    """Return when so many seconds are over (monotonic), FOREVER for None. Raises ContextError if they are not > 0."""
     if deadline is None:
         return FOREVER
     if not (isinstance(deadline, (int, float)) and 0 < deadline < FOREVER):
