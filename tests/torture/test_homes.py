@@ -129,7 +129,7 @@ def test_what_is_approved_is_what_the_line_reads(elsewhere: Account) -> None:
 @pytest.mark.only_cold("its homes differ")
 def test_where_lines_of_both_homes_run_the_other_approval_is_named(elsewhere: Account) -> None:
     """The user's own lines read HOME, the project's the account's: the command that is proposed works."""
-    elsewhere.hookrun("install", "claude", home=elsewhere.project.home)
+    elsewhere.hookrun("install", "claude", "--from-here", home=elsewhere.project.home)
     said = elsewhere.approve()
     (hint,) = [line for line in said.splitlines() if line.startswith("hint: approve hooks there, too")]
     assert f"`HOME={elsewhere.home} hookrun trust`" in hint
@@ -142,7 +142,7 @@ def test_where_lines_of_both_homes_run_the_other_approval_is_named(elsewhere: Ac
 @pytest.mark.skipif(os.geteuid() != 0, reason="it needs root to give a file to another account")
 def test_the_lines_of_another_account_do_not_count(elsewhere: Account) -> None:
     """`sudo -E` where the user's own lines are installed: their home is another account's."""
-    elsewhere.hookrun("install", "claude", home=elsewhere.project.home)
+    elsewhere.hookrun("install", "claude", "--from-here", home=elsewhere.project.home)
     os.chown(elsewhere.project.home / ".local/share/hookrun/launcher.conf", 12345, 12345)
     assert "so this command uses that" in elsewhere.approve()
     assert elsewhere.line().startswith("refused")
