@@ -71,6 +71,7 @@ def test_hover_and_problems(config: Path) -> None:
 @needs_server
 def test_what_add_writes_has_no_problem_in_the_editor(project: Project) -> None:
     """Also beside others."""
+    (project.root / "coder.json").write_text('{"hooks": []}\n')
     assert hookrun(project, "add", "no-force-push", "protect-files").status == 0
     with JsonServer(project.root / "coder.json") as server:
         assert server.diagnostics() == []
