@@ -266,7 +266,7 @@ class Context(TypedFields, Mapping[str, object]):
     @property
     def given(self) -> dict[str, object]:
         """The original data, which must not be changed: in a handler with `hook`, its name."""
-        # Put there when somebody asks, as all handlers of a chain share the rest.
+        # Put there on request, as all handlers of a chain share the rest.
         return self._data if self._call is None else {**self._data, "hook": self._call[1].name}
 
     def changed_in_place(self) -> dict[str, set[Any]]:
