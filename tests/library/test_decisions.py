@@ -74,6 +74,44 @@ def test_a_directory_without_a_store_is_looked_at_once(home: str, read: list[str
         known.load(home)
 
 
+def test_a_new_directory_without_a_store_is_looked_at_once(
+    home: str, read: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However young it is: each look shows whether there is a file in it."""
+    monkeypatch.setattr(engine_state, "YOUNG", 3_600_000_000_000)
+    (tmp_path / DATA_DIR[1:] / NAME).unlink()
+    known = TrustStoreCache()
+    assert [known.load(home).approved for _ in range(3)] == [{}] * 3
+    assert len(read) == 1
+    approve(home, "sha256:first")
+    assert list(known.load(home).approved) == ["sha256:first"]
+
+
+def test_a_store_that_came_and_went_during_a_look_is_not_remembered(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read from a file made after the look for one is not what a directory without one decides."""
+    monkeypatch.setattr(engine_state, "YOUNG", 3_600_000_000_000)
+    monkeypatch.setattr(engine_state, "identity_of", lambda _: ())  # all within one tick of the clock
+    file = tmp_path / DATA_DIR[1:] / NAME
+    content = file.read_bytes()
+    file.unlink()
+    real = stores.load
+
+    def load(home: str, owners: tuple[int, ...]) -> Store:
+        file.write_bytes(content)
+        file.chmod(0o600)
+        found = real(home, owners)
+        file.unlink()
+        return found
+
+    known = TrustStoreCache()
+    with monkeypatch.context() as patched:
+        patched.setattr(stores, "load", load)
+        assert list(known.load(home).approved) == ["sha256:a"]
+    assert known.load(home).approved == {}
+
+
 def test_what_is_decided_meanwhile_holds_from_the_next_time_on(home: str) -> None:
     """A decision by another process takes effect, also one that replaces another of the same size."""
     known = TrustStoreCache()
