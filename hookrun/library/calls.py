@@ -61,6 +61,7 @@ SHOWN = 80
 class HandlerCall:
     """One call of a handler. `outcome` is complete when the call has finished.
 
+    Its time begins when it is made, and runs on while it waits for a thread.
     `deadline` is the fire's (monotonic); `before` counts earlier cancellations of its task (see `TimeLimited`). With
     `clone_state` the handler gets a clone of the state.
     """
@@ -79,12 +80,8 @@ class HandlerCall:
         self._context = context
         self._deadline = deadline
         self._before = before
-        self.start()
-
-    def start(self) -> None:
-        """Have its time begin now. It also runs while a call waits for a thread."""
-        self._started = monotonic()
-        self._until = min(self._started + self.handler.timeout, self._deadline)
+        self._started = started = monotonic()
+        self._until = min(started + handler.timeout, deadline)
 
     def begin(self) -> Any:
         """Call the function; return its awaitable, or None if it has finished."""

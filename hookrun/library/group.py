@@ -55,13 +55,9 @@ class ParallelGroup:
     def __init__(self, fire: EngineFire, hooks: Sequence[AnyHook]) -> None:
         self._services = fire.services
         self._processes = fire.processes
-        self._calls = {
-            n: HandlerCall(hook, fire.context_for(hook), fire.deadline)
-            for n, hook in enumerate(hooks)
-            if isinstance(hook, Handler)
-        }
-        for call in self._calls.values():
-            call.clone_state = len(hooks) > 1
+        self._fire = fire
+        self._handlers = [(n, hook) for n, hook in enumerate(hooks) if isinstance(hook, Handler)]
+        self._calls: dict[int, HandlerCall] = {}
         self._declared = [(n, hook) for n, hook in enumerate(hooks) if isinstance(hook, Hook)]
         self._outcomes: dict[int, Outcome] = {}
         self._wanted: list[Any] = []
@@ -130,7 +126,7 @@ class ParallelGroup:
 
     def run_sync(self) -> None:
         """Run the hooks without a loop. Whatever is raised, none is left running."""
-        if any(call.handler.is_async for call in self._calls.values()):
+        if any(handler.is_async for _, handler in self._handlers):
             self._services.loop_thread.check()
         over: Future[None] = Future()
         batch = self._start_declared(lambda: over.set_result(None))
@@ -165,18 +161,24 @@ class ParallelGroup:
 
     def _begin_calls(self, start: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Call the functions, those in threads first; `start` what waits."""
-        for n, call in self._calls.items():
-            if call.handler.thread:
-                run = partial(contextvars.copy_context().run, _call, call)
+        for n, handler in self._handlers:
+            if handler.thread:
+                self._calls[n] = call = self._call(handler)
+                run = partial(contextvars.copy_context().run, _run, call)
                 self._jobs[n] = self._services.workers.submit(run)
-        for n, call in self._calls.items():
-            if not call.handler.thread:
-                call.start()
+        for n, handler in self._handlers:
+            if not handler.thread:
+                call = self._call(handler)
                 wanted = call.begin()
                 self._outcomes[n] = call.outcome
                 if wanted is not None:
                     self._wanted.append(wanted)
                     start(call.await_result(wanted))
+
+    def _call(self, handler: Handler) -> HandlerCall:
+        call = HandlerCall(handler, self._fire.context_for(handler), self._fire.deadline)
+        call.clone_state = self._count > 1
+        return call
 
     def _take(self, outcomes: list[Outcome]) -> None:
         hooks = [hook for _, hook in self._declared]
@@ -184,7 +186,7 @@ class ParallelGroup:
         self._outcomes.update(zip([n for n, _ in self._declared], named, strict=True))
 
 
-def _call(call: HandlerCall) -> Outcome:
+def _run(call: HandlerCall) -> Outcome:
     if close_awaitable(call.begin()):
         detail = "it returned an awaitable, which cannot be combined with thread=True"
         call.outcome.failure = Failure("bad_verdict", detail)
