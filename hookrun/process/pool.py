@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
-from threading import Event, Lock, RLock, Thread, current_thread
+from contextlib import suppress
+from threading import Lock, RLock, Thread, current_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ class Batch:
         self.tasks = tasks
         self.outcomes = [Outcome(task if isinstance(task, Failure) else None) for task in tasks]
         self.unfinished = sum(isinstance(task, Task) for task in tasks)
-        self.taken = False
+        self.taken = self.reported = False
         self.done = done
 
     def fail(self, failure: Failure) -> None:
@@ -52,6 +53,7 @@ class Batch:
 
     def report(self) -> None:
         """Call `done`; its exceptions must not disturb the other batches."""
+        self.reported = True
         try:
             self.done(self.outcomes)
         except Exception:
@@ -104,20 +106,21 @@ class Pool:
 
         An exception meanwhile (KeyboardInterrupt) leaves none of them running.
         """
-        finished = Event()
-        batch = Batch(tasks, lambda _: finished.set())
+        finished = Lock()  # an event has a condition, a lock and a queue besides
+        finished.acquire()
+        batch = Batch(tasks, lambda _: finished.release())
         if not batch.unfinished and not self._closed:
             return batch.outcomes
         try:
             self._submit(batch)
-            _wait_for(finished)
+            _wait_for(batch, finished)
         except ClosedError:
             raise
         except BaseException:
             for _ in range(MAX_INTERRUPTS):
                 try:
                     if self.cancel(batch):
-                        _wait_for(finished)
+                        _wait_for(batch, finished)
                 except KeyboardInterrupt:
                     continue
                 break
@@ -146,8 +149,9 @@ class Pool:
             return self._thread
 
 
-def _wait_for(event: Event) -> None:
-    while not event.wait(SIGNALS_SEEN_AFTER):
+def _wait_for(batch: Batch, finished: Lock) -> None:
+    """Wait for the end of a batch, also if an interrupt came just after the lock was had."""
+    while not finished.acquire(timeout=SIGNALS_SEEN_AFTER) and not batch.reported:
         pass
 
 
@@ -164,7 +168,7 @@ class PoolThread(Loop):
         self._mutex = RLock()  # garbage collection may close us meanwhile
         self._inbox: list[Batch] = []
         self._cancelled: list[Batch] = []
-        self._wake_sent = False
+        self._has_more = self._wake_sent = False
         self._closing = False
         self._ended = False
         self._batches: dict[int, Batch] = {}
@@ -186,9 +190,7 @@ class PoolThread(Loop):
             if self._closing:
                 raise ClosedError("the engine is closed")
             self._inbox.append(batch)
-            if not self._wake_sent:  # else the thread empties the inbox once it has read the byte
-                self._wake_up()
-                self._wake_sent = True
+            self._wake_up()
 
     def cancel(self, batch: Batch) -> bool:
         """End a batch, even if its `submit` was interrupted; return False if the thread has ended."""
@@ -210,12 +212,12 @@ class PoolThread(Loop):
             self._thread.join(CLOSE_WAIT)
 
     def _wake_up(self) -> None:
-        """Write a byte for the thread, with the mutex held."""
-        if self._write_end >= 0:
-            try:
+        """Have the thread take in what has come, with the mutex held."""
+        self._has_more = True  # first: the thread may run as soon as the byte is there
+        if self._write_end >= 0 and not self._wake_sent:  # else it has a byte to read, and takes in all after that
+            with suppress(BlockingIOError):  # the pipe is full of wake-ups
                 os.write(self._write_end, b"\0")
-            except BlockingIOError:  # the pipe is full of wake-ups
-                return
+            self._wake_sent = True
 
     def after_fork(self) -> None:
         """Close the parent's descriptors in a forked child: a hook must see the end of its stdin."""
@@ -258,10 +260,12 @@ class PoolThread(Loop):
 
     def _take_in(self) -> None:
         """Take other threads' new batches, and end cancelled ones."""
+        if not (self._has_more or self._closing):
+            return
         with self._mutex:
             new, self._inbox = self._inbox, []
             cancelled, self._cancelled = self._cancelled, []
-            self._wake_sent = False
+            self._has_more = self._wake_sent = False
             closing = self._closing
             if closing and not (new or self._live or self._waiting):
                 self._close_pipe()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hookrun.core.model import Failure, Outcome
-from hookrun.process import child, program as programs
+from hookrun.process import child, pool as pools, program as programs
 from hookrun.process.child import Process, Task, Watcher
 from hookrun.process.loop import Loop
 from hookrun.process.pool import Pool, PoolThread
@@ -268,6 +268,31 @@ def after_its_next_look(thread: PoolThread, patch: pytest.MonkeyPatch, then: Cal
         then()
 
     patch.setattr(thread, "_take_in", take_in_and_then)
+
+
+def noted_waits(patch: pytest.MonkeyPatch, then: Callable[[], None] = lambda: None) -> list[float]:
+    """Return a list that gets, from now on, the seconds that each wait for the end of a batch may last.
+
+    `then` is called just after the first that was not in vain.
+    """
+    seen: list[float] = []
+    left = [then]
+
+    class Noted:
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+            self.release = self._lock.release
+
+        def acquire(self, timeout: float = -1) -> bool:
+            had = self._lock.acquire(timeout=timeout)
+            if timeout > 0:
+                seen.append(timeout)
+            if timeout > 0 and had and left:
+                left.pop()()
+            return had
+
+    patch.setattr(pools, "Lock", Noted)
+    return seen
 
 
 def streams_of(pool: Pool) -> list[int]:

@@ -16,6 +16,7 @@ from tests.process.bench import (
     MOMENTS,
     Bench,
     bench,
+    noted_waits,
     pool_of,
     pytestmark,
     streams_of,
@@ -181,15 +182,8 @@ def _is_open(fd: int) -> bool:
 
 def test_a_signal_just_before_it_waits_is_seen_soon(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing wakes it then: it looks from time to time, not only at the hook's end."""
-    seen: list[float | None] = []
-    wait = threading.Event.wait
-
-    def recorded(event: threading.Event, timeout: float | None = None) -> bool:
-        seen.append(timeout)
-        return wait(event, timeout)
-
     with pool_of(1) as pool:
         pool.run([task(bench, ":")])
-        monkeypatch.setattr(threading.Event, "wait", recorded)
+        seen = noted_waits(monkeypatch)
         assert pool.run([task(bench, "echo late")])[0].stdout == b"late\n"
     assert set(seen) == {SIGNALS_SEEN_AFTER}

@@ -23,6 +23,7 @@ from tests.process.bench import (
     Told,
     bench,
     kinds,
+    noted_waits,
     once,
     open_files,
     pool_of,
@@ -157,6 +158,17 @@ def test_an_interrupt_while_the_thread_is_woken_costs_no_wake_up(bench: Bench, m
             pool.submit([NO], Told())
         monkeypatch.setattr(os, "write", write)
         assert kinds(submit(pool, [NO]).outcomes()) == ["missing"]
+
+
+@apart
+def test_an_interrupt_just_after_the_wait_leaves_nobody_waiting(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller knows that its hooks have ended, but not yet that it knows."""
+    with pool_of(1) as pool:
+        pool.run([bench.task("exit 0")])
+        noted_waits(monkeypatch, interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            pool.run([bench.task("exit 0")])
+        assert kinds(pool.run([bench.task("exit 0")])) == [None]
 
 
 # --- forks and what belongs to the whole process
