@@ -104,7 +104,7 @@ def trust_command(
             click.echo(f"{found.digest or '-':<71}  {found.state:<18}  {escape(found.hook.name)}")
     else:
         hooks = review(project, hooks)
-    if not (as_json or digests) and any(found.state == "approved" for found in hooks):
+    if not (as_json or digests) and any(found.state in DECIDED for found in hooks):
         from hookrun.cli.connecting import connect_missing  # all that knows agents' settings
 
         connect_missing(CommandReport(at, as_json=False, dry_run=False))

@@ -101,8 +101,12 @@ def is_private(directory: str) -> bool:
 
 
 def package_files() -> list[str]:
-    """Return the modules of this package, sorted."""
-    below = os.walk(os.path.dirname(os.path.dirname(__file__)))
+    """Return the modules of this package, sorted. Raises OSError."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    below = os.walk(os.path.dirname(os.path.dirname(__file__)), onerror=fail)
     return sorted(f"{directory}/{name}" for directory, _, names in below for name in names if name.endswith(".py"))
 
 

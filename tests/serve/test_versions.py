@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hookrun.launch import launcher_file
-from hookrun.launch.server_socket import listening, servers, socket_base, take_lock
+from hookrun.launch.server_socket import listening, package_identity, servers, socket_base, take_lock
 from hookrun.launch.server_start import lock_path
 from hookrun.launch.watched_package import WatchedPackage
 from tests.conftest import copy_package
@@ -267,6 +267,20 @@ def test_no_server_is_found_by_a_launcher_that_cannot_be_renewed(account: Accoun
     assert found is not None
     assert found.socket is None
     assert not account.socket.exists()
+
+
+def test_a_package_of_which_a_part_cannot_be_listed_is_none_that_was_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its other modules alone would be another package, which nobody has."""
+    scandir = os.scandir
+
+    def vanishing(path: str) -> object:
+        if path.endswith("/recipes"):
+            raise FileNotFoundError(errno.ENOENT, "gone", path)
+        return scandir(path)
+
+    assert package_identity()
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert package_identity() == []
 
 
 def test_changes_are_taken_note_of_where_they_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

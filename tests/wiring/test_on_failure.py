@@ -228,6 +228,30 @@ def test_new_and_test_write_it(project: Project) -> None:
     assert _users(project) == TOOLS
 
 
+def test_disable_takes_it_back_and_enable_writes_it_again(project: Project) -> None:
+    """A guard that is off until further notice blocks nothing; one that is off for a time will again."""
+    project.user_hooks(GUARD)
+    _install(project)
+    for options, events in ((("guard", "--for", "1h"), TOOLS), (("--all",), TOOLS), (("guard",), set())):
+        disabled = at_terminal(project, "disable", *options)
+        assert ("claude: updated for your guards at" in disabled.screen) is (events != TOOLS), disabled.screen
+        assert _users(project) == events
+    assert "claude: updated" not in at_terminal(project, "enable", "--all").screen
+    enabled = at_terminal(project, "enable", "guard")
+    assert "claude: updated for your guards at PreToolUse, PreSkillShellCommand" in " ".join(enabled.screen.split())
+    assert _users(project) == TOOLS
+
+
+def test_a_guard_that_is_refused_leaves_nothing_behind(project: Project) -> None:
+    """`trust` switches it off for good where the answer is that it may never run."""
+    project.hooks(GUARD)
+    project.approve()
+    _install(project)
+    project.hooks({**GUARD, "command": "exit 3"})
+    at_terminal(project, "trust", answers=("v",))
+    assert _users(project) == set()
+
+
 def test_install_writes_it_for_what_is_approved_then(project: Project) -> None:
     """It asks about the project's hooks after the installation."""
     project.hooks(GUARD)
