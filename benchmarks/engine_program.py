@@ -150,7 +150,10 @@ def _crowds(
     """Return what runs so many hooks as fast as it can and tells how many of them answered."""
     crowds: dict[str, Crowd] = {
         "gather": lambda count: loop.run_until_complete(_gather(engine, count)),
-        f"{THREADS}-threads": lambda count: _from_threads(engine, count),
+        f"{THREADS}-threads": lambda count: _from_threads(lambda: ran(engine.fire_sync(EVENT, CONTEXT)), count),
+        f"popen-{THREADS}-threads": lambda count: _from_threads(
+            lambda: plain_spawn.by_popen(HOOK, context) == engine_cases.ANSWER, count
+        ),
     }
     for width in WIDTHS:
         many = partial(plain_spawn.many, HOOK, context, width=width)
@@ -164,14 +167,11 @@ async def _gather(engine: Engine, count: int) -> int:
     return sum(map(ran, await asyncio.gather(*(engine.fire(EVENT, CONTEXT) for _ in range(count)))))
 
 
-def _from_threads(engine: Engine, count: int) -> int:
-    """Fire from threads, each the next one while there is one: an executor's futures are not what is measured."""
+def _from_threads(answers_right: Callable[[], bool], count: int) -> int:
+    """Run hooks from threads, each the next one while there is one: an executor's futures are not what is measured."""
     numbers = iter(range(count))
     answers: list[bool] = []
-    threads = [
-        Thread(target=lambda: answers.extend(ran(engine.fire_sync(EVENT, CONTEXT)) for _ in numbers))
-        for _ in range(THREADS)
-    ]
+    threads = [Thread(target=lambda: answers.extend(answers_right() for _ in numbers)) for _ in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
