@@ -69,23 +69,33 @@ def gate_lines(home: str, more: Iterable[str] = ()) -> list[str]:
 def guarded_events(agent: Agent, home: str, *, managed: bool = False) -> set[str]:
     """Return the agent's events at which a guard in force may be asked; with `managed`, one of the administrator's."""
     found = [each for each in _guards(home) if not managed or (each[3] is not None and each[3].layer == "managed")]
-    return {line.split()[2] for line in _lines_of(agent, found, "") if line.startswith("guard ")}
+    return {native for native, _ in _at_gates(agent, found)}
+
+
+def _at_gates(agent: Agent, guards: list[LauncherGuard]) -> Iterator[tuple[str, LauncherGuard]]:
+    """Yield each gate of an agent with each guard that may be asked there."""
+    for native, event in _gates(agent).items():
+        for guard in guards:
+            events, _, _, hook = guard
+            if event in events and (hook is None or hook.agents is None or agent.NAME in hook.agents):
+                yield native, guard
+
+
+def _gates(agent: Agent) -> dict[str, str]:
+    return {native: event for native, event in agent.EVENTS.items() if event in GATES}
 
 
 def _lines_of(agent: Agent, guards: list[LauncherGuard], script: str) -> Iterator[str]:
-    gates = {native: event for native, event in agent.EVENTS.items() if event in GATES}
     found = [
         " ".join(("guard", agent.NAME, native, str(since), *_tokens(agent, hook), root))
-        for native, event in gates.items()
-        for events, place, since, hook in guards
-        if event in events and (hook is None or hook.agents is None or agent.NAME in hook.agents)
+        for native, (_, place, since, hook) in _at_gates(agent, guards)
         for root in ({place, os.path.realpath(place)} if "\n" not in place else "/")
     ]
     if not found:
         return
     yield from (f"place {agent.NAME} {name}" for name in agent.PROJECT_ENV_VARS)
     yield from dict.fromkeys(found)
-    for native, event in gates.items():
+    for native, event in _gates(agent).items():
         limit = f"{installed_deadline(agent, native):g} "
         for word, cause, seconds in (("lost", gate.UNANSWERED, limit), ("gone", gate.REMOVED, "")):
             text = gate.alone(event, cause, script)
