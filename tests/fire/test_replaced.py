@@ -173,6 +173,25 @@ def test_what_the_guard_said_is_withheld_with_it(project: Project, command: str,
     assert "hunter2" not in str(as_claude(project, tool_response=RESPONSE))
 
 
+@rows("name", ["codex", "copilot", "gemini", "kilo", "opencode", "pi", "vibe"])
+def test_each_agent_that_withholds_the_output_withholds_what_the_guard_said(project: Project, name: str) -> None:
+    """Also one that cannot block after a tool, but replaces what came back."""
+    project.hooks({**FAILS, "event": "post_tool_use", "command": "cat >&2; exit 7"})
+    agent = Agent(name, project)
+    answer = json.dumps(agent.fire(agent.ran(output="hunter2 here")).json)
+    assert "hook guard failed (exit_code): it exited with status 7, so the output was withheld" in answer
+    assert WITHHELD in answer
+    assert "hunter2" not in answer
+
+
+def test_a_stop_beside_a_failed_guard_leaves_the_output_withheld(project: Project) -> None:
+    """The log says so."""
+    stops = {"name": "stops", "command": says(action="stop", message="enough"), "parallel": True}
+    fired = after(project, {**FAILS, "command": "cat >&2; exit 7", "parallel": True}, stops)
+    assert (fired.verdict["action"], fired.verdict["modified_output"]) == ("stop", WITHHELD)
+    assert fired.record("guard")["consequence"] == "so the output was withheld"
+
+
 def test_without_that_policy_the_output_is_given(project: Project) -> None:
     """A failed observer is reported."""
     fired = after(project, {**FAILS, "on_failure": "continue"})
