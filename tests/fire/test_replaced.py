@@ -248,6 +248,11 @@ def test_where_the_agent_cannot_withhold_it_the_reason_says_so(project: Project)
         ("Glob", {"filenames": ["hunter2"], "numFiles": 1}, {"filenames": ["[hidden]"], "numFiles": 1}),
         ("mcp__db__query", [{"type": "text", "text": "hunter2"}], [{"type": "text", "text": "[hidden]"}]),
         ("mcp__db__query", "hunter2", "[hidden]"),
+        (
+            "Bash",
+            {**RESPONSE, "structuredContent": [{"type": "text", "text": "hunter2"}], "viewedImages": {"blocks": []}},
+            {**RESPONSE, "stdout": "[hidden] here"},
+        ),
     ],
 )
 def test_claude_code_gets_the_output_in_the_form_of_its_tool(
@@ -257,6 +262,15 @@ def test_claude_code_gets_the_output_in_the_form_of_its_tool(
     project.hooks({"name": "redacts", "event": "post_tool_use", "command": REDACTS})
     answer = as_claude(project, tool_name=tool, tool_response=response)
     assert answer["hookSpecificOutput"]["updatedToolOutput"] == updated
+
+
+def test_a_text_takes_the_place_of_what_is_not_only_text(project: Project) -> None:
+    """Of an MCP server's images, too: a guard that failed could not check them."""
+    project.hooks({**FAILS, "event": "post_tool_use"})
+    response = [{"type": "text", "text": "hunter2"}, {"type": "image", "source": {"data": "hunter2"}}]
+    answer = as_claude(project, tool_name="mcp__db__query", tool_response=response)
+    assert answer["hookSpecificOutput"]["updatedToolOutput"] == [{"type": "text", "text": WITHHELD}]
+    assert "so the output was withheld" in answer["reason"]
 
 
 def test_an_output_without_a_place_in_that_form_is_told_beside_it(project: Project) -> None:
