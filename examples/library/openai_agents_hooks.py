@@ -120,4 +120,4 @@ def _given(outcome: ToolOutcome, result: object) -> object:
     """Return what the model gets: with the notes of hooks. Raises Abort if a hook stopped the run."""
     if outcome.stop:
         raise Abort(outcome.stop_reason or outcome.content)
-    return outcome.content if isinstance(result, str) or outcome.output is not None else result
+    return outcome.content if isinstance(result, str) or outcome.notes or outcome.output is not None else result

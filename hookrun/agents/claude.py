@@ -64,8 +64,10 @@ RESPONSES = {
 }
 
 
-# What names a file with the whole of a long output.
-FULL_OUTPUT = frozenset({"persistedOutputPath", "persistedOutputSize", "rawOutputPath"})
+# What names a file with the whole of a long output, or reaches the model instead of the text or beside it.
+FULL_OUTPUT = frozenset(
+    {"persistedOutputPath", "persistedOutputSize", "rawOutputPath", "structuredContent", "viewedImages"}
+)
 
 
 def _response_text(tool: str, response: object) -> str:
@@ -102,8 +104,11 @@ def _alike(before: object, text: str) -> object:
     try:
         value = loads(text)
     except ValueError:
-        return None
-    return value if type(value) is type(before) else None
+        value = None
+    if type(value) is type(before):
+        return value
+    blocks = isinstance(before, list) and all(isinstance(each, dict) and "type" in each for each in before)
+    return [{"type": "text", "text": text}] if blocks else None
 
 
 def read(payload: dict[str, object], event: str) -> Message:

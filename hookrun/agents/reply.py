@@ -249,7 +249,8 @@ def replies_to(agent: Agent, message: Message, fires: Sequence[Fire], others: Se
         from hookrun.core.gate import conclude
 
         reply = build_response(agent, message, [*replies, *others]).reply
-        decided = reply.action if message.event in GATES or reply.output is not None else "continue"
+        after_tool = "continue" if reply.output is None else "block"  # as a message, too, if the output is withheld
+        decided = reply.action if message.event in GATES else after_tool
         concluded = [(conclude(message.event, runs, decided, verdict), runs) for verdict, runs in fires]
         replies = [reply_from_verdict(verdict, runs) for verdict, runs in concluded]
     return [*replies, *others]

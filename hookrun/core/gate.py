@@ -51,7 +51,7 @@ def refuses(on_error: object, may_be_guarded: Callable[[], bool]) -> bool:
 def conclude(event: str, runs: Sequence[HookResult], action: str, combined: AnyVerdict) -> AnyVerdict:
     """Have lines about failures at a gate end in the consequence, that of the final action: in the runs' verdicts.
 
-    After a tool, these are failures that withhold its output: a final `block` is one that does. Return the `combined`
+    After a tool, these are failures that withhold its output: a final refusal is one that does. Return the `combined`
     one of them with the same lines.
     """
     for run in runs if event in GATES or event in WITH_OUTPUT else ():
@@ -73,7 +73,7 @@ def _consequence(event: str, action: str, *, its_own: bool) -> str:
     from hookrun.core.model import TERMINAL_ACTIONS  # what refuses without memory needs none of it
 
     if event in WITH_OUTPUT:
-        return OUTPUT_WITHHELD if action == "block" else "this agent's hooks cannot withhold the output"
+        return OUTPUT_WITHHELD if action in TERMINAL_ACTIONS else "this agent's hooks cannot withhold the output"
     what, sent = ("the prompt", "was sent") if event == "user_prompt_submit" else ("the call", "continued")
     if action in TERMINAL_ACTIONS:
         return f"{'so ' if its_own else ''}{what} was {'skipped' if action == 'skip' else 'blocked'}"

@@ -214,9 +214,9 @@ class _Callback:
             replies = [reply_of(internal_failure(message.event, describe_exception(error), on_error, error))]
         response = build_response(claude, message, replies)
         for name in response.degraded:
-            if name.endswith("-> nothing"):
+            if name.endswith("-> nothing") or name == "output -> context":
                 texts = join_paragraphs(*(text for each in replies for text in (each.text, each.user_message)))
-                log.warning("hookrun: %s: %s: %s", message.native, DEGRADATIONS[name], texts)
+                log.warning("hookrun: %s: %s%s", message.native, DEGRADATIONS[name], f": {texts}" if texts else "")
         if "continue" in response.data:
             response.data["continue_"] = response.data.pop("continue")
         return cast("HookJSONOutput", response.data)

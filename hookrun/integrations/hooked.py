@@ -19,8 +19,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+from hookrun.agents.formats import join_paragraphs
 from hookrun.core.text import quote
-from hookrun.integrations import OnError, check_fields, check_use
+from hookrun.integrations import OnError, check_fields, check_use, log
 from hookrun.integrations.tool_loop import TOOL_EVENTS, HookedCall, NameMap, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library import Abort
 from hookrun.library.embedded_engine import Engine
@@ -47,11 +48,11 @@ def hooked(
     """Return a decorator that runs a function, async or not, with the hooks of `engine` around each call.
 
     The function keeps its name, signature and documentation, from which frameworks make a tool's schema. Hooks know it
-    as the tool `name`, by default the function's name, with its arguments by name; parameters in `hidden`, such as a
-    framework's own context, are passed to it and shown to no hook. The other options are those of `run_tool`.
+    as the tool `name`, by default the function's name, with its arguments by name. A method's `self`, and what is in
+    `hidden`, such as a framework's own context, is shown to no hook. The other options are those of `run_tool`.
 
-    It returns what the function returns; a text with the notes of hooks behind it. An exception of the function is
-    raised after its hooks have run. A refused call raises `Abort`, or returns `refused(outcome)`.
+    It returns what the function returns, a text with the notes of hooks behind it; else they are logged. An exception
+    of the function is raised after its hooks have run. A refused call raises `Abort`, or returns `refused(outcome)`.
 
     Raises ValueError for a function that takes `*args`, for one that yields (hooks would not see that), for a parameter
     in `hidden` that it does not have and for wrong options and fields, and ClosedError with a closed engine.
@@ -77,6 +78,9 @@ def hooked(
         signature = inspect.signature(function)
         out_of_sight = frozenset(hidden)
         _check(function, signature, out_of_sight)
+        within = getattr(function, "__qualname__", "").rpartition(".")[0]
+        if within and not within.endswith("<locals>"):  # a method
+            out_of_sight |= {"self", "cls"} & {*[*signature.parameters][:1]}
 
         def options(given: inspect.BoundArguments) -> dict[str, Any]:
             shown, kept = _split(given, out_of_sight)
@@ -142,4 +146,7 @@ def _returned(outcome: ToolOutcome, refused: Callable[[ToolOutcome], Any] | None
         if refused is None:
             raise Abort(outcome.stop_reason or outcome.content)
         return refused(outcome)
-    return outcome.content if isinstance(outcome.result, str) and outcome.notes else outcome.result
+    if outcome.notes and not isinstance(outcome.result, str):
+        log.warning("hookrun: not shown to the model: %s", join_paragraphs(*outcome.notes))
+        return outcome.result
+    return outcome.content if outcome.notes else outcome.result

@@ -84,8 +84,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
     hookrun, `on_error` selects whether the agent continues (the error is logged) or its action is blocked; by default
     it is where a hook with `on_failure="block"` would have been asked.
 
-    A tool's exception is raised as it would be without hookrun, unless a hook has a message for the model: then the
-    model gets the error and the message.
+    A tool's exception is raised as it would be without hookrun, unless a hook replaces it or has a message for the
+    model: then the model gets the error and the message.
     """
 
     def __init__(
@@ -166,7 +166,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     def _answer(self, request: ToolCallRequest, outcome: ToolOutcome) -> Answer:
         self._notify(outcome)
-        if outcome.exception is not None and not isinstance(outcome.exception, _ReportedFailure) and not outcome.notes:
+        has_words = outcome.notes or outcome.output is not None
+        if outcome.exception is not None and not has_words and not isinstance(outcome.exception, _ReportedFailure):
             raise outcome.exception
         if outcome.ran and outcome.exception is None:
             answer = _noted(cast("Answer", outcome.returned), outcome, request.tool_call["id"])

@@ -126,9 +126,15 @@ class PendingCalls:
                 yield pending
 
     def add(self, call: str, tool: str, arguments: dict[str, object], reason: str, notes: list[str]) -> Pending:
-        """Keep a call, by its digest; return it. Forgets what has expired. Raises OSError, or TypeError if not JSON."""
+        """Keep a call, by its digest, once; return it. Forgets what has expired, and what was kept of this call before.
+
+        Raises OSError, or TypeError if not JSON.
+        """
+        known = self.find(call)
+        if known is not None and (known.arguments, known.reason, known.notes) == (arguments, reason, notes):
+            return known
         for name in self._names():
-            if (old := self._read(name)) is not None and self._clock() >= old.expires:
+            if (old := self._read(name)) is not None and (old.call == call or self._clock() >= old.expires):
                 self._claim(name)
         until, number = self._clock() + self._expires_in, token_hex(16)
         pending = Pending(

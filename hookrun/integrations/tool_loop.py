@@ -296,8 +296,8 @@ class HookedCall:
             try:
                 call = digest_of(self.name, made, self.fields)
                 self.pending = self.waiting.add(call, self.name, self.args, answer.reason or "", [*self.notes])
-            except (OSError, TypeError, ValueError):
-                log.exception("hookrun: %s cannot wait for a decision, so it is blocked", self.name)
+            except (OSError, TypeError, ValueError) as error:
+                log.error("hookrun: %s cannot wait for a decision, so it is blocked: %s", self.name, why(error))
         return approval_needed(answer.reason)
 
     async def _ask(self, approve: Callable[[str, dict[str, object], str], object], reason: str) -> object:

@@ -20,7 +20,7 @@ SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def plain(value: Any, levels: int = fastjson.MAX_DEPTH) -> Any:
-    """Return a value with paths, UUIDs, dates and enumerations in it, also in objects and lists, as JSON has them.
+    """Return a value with paths, UUIDs, dates, enumerations, dataclasses and models in it as JSON has them.
 
     Conditions read it so: on such an object they would never match, and the hook would not be asked. Hooks of the
     program get the objects themselves. What is nested deeper than `levels`, or holds itself, is left as it is there.
@@ -36,10 +36,22 @@ def plain(value: Any, levels: int = fastjson.MAX_DEPTH) -> Any:
         return str(value) if isinstance(value, UUID) else value.isoformat()
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
+    value = _with_fields(value)
     if isinstance(value, Mapping):
         return {key: plain(each, levels - 1) for key, each in value.items()}
     listed = isinstance(value, (list, tuple, set, frozenset))
     return [plain(each, levels - 1) for each in value] if listed else value
+
+
+def _with_fields(value: Any) -> Any:
+    """Return an object of a dataclass, or a model of pydantic's, as a dictionary; anything else as it is."""
+    if isinstance(value, type):
+        return value
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        return {name: getattr(value, name) for name in names}
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else value
 
 
 def dumps(data: Mapping[str, object]) -> bytes:
@@ -67,9 +79,7 @@ def _simple(value: Any, levels: int = fastjson.MAX_DEPTH) -> Any:
         pass
     if isinstance(value, Enum):
         return _simple(value.value, levels)
-    if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
-        return {name: _simple(getattr(value, name), levels - 1) for name in names}
+    value = _with_fields(value)
     if isinstance(value, dict):
         return {_key(key): _simple(each, levels - 1) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -94,9 +104,8 @@ def _plain(value: object) -> object:
         return os.fspath(value)
     if isinstance(value, (set, frozenset, tuple)):
         return list(value)
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
+    if (found := _with_fields(value)) is not value:
+        return found
     raise TypeError(f"a value of type {type(value).__name__} cannot be encoded as JSON")
 
 

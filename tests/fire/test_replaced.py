@@ -173,6 +173,25 @@ def test_what_the_guard_said_is_withheld_with_it(project: Project, command: str,
     assert "hunter2" not in str(as_claude(project, tool_response=RESPONSE))
 
 
+@rows("name", ["codex", "copilot", "gemini", "kilo", "opencode", "pi", "vibe"])
+def test_each_agent_that_withholds_the_output_withholds_what_the_guard_said(project: Project, name: str) -> None:
+    """Also one that cannot block after a tool, but replaces what came back."""
+    project.hooks({**FAILS, "event": "post_tool_use", "command": "cat >&2; exit 7"})
+    agent = Agent(name, project)
+    answer = json.dumps(agent.fire(agent.ran(output="hunter2 here")).json)
+    assert "hook guard failed (exit_code): it exited with status 7, so the output was withheld" in answer
+    assert WITHHELD in answer
+    assert "hunter2" not in answer
+
+
+def test_a_stop_beside_a_failed_guard_leaves_the_output_withheld(project: Project) -> None:
+    """The log says so."""
+    stops = {"name": "stops", "command": says(action="stop", message="enough"), "parallel": True}
+    fired = after(project, {**FAILS, "command": "cat >&2; exit 7", "parallel": True}, stops)
+    assert (fired.verdict["action"], fired.verdict["modified_output"]) == ("stop", WITHHELD)
+    assert fired.record("guard")["consequence"] == "so the output was withheld"
+
+
 def test_without_that_policy_the_output_is_given(project: Project) -> None:
     """A failed observer is reported."""
     fired = after(project, {**FAILS, "on_failure": "continue"})
@@ -229,6 +248,11 @@ def test_where_the_agent_cannot_withhold_it_the_reason_says_so(project: Project)
         ("Glob", {"filenames": ["hunter2"], "numFiles": 1}, {"filenames": ["[hidden]"], "numFiles": 1}),
         ("mcp__db__query", [{"type": "text", "text": "hunter2"}], [{"type": "text", "text": "[hidden]"}]),
         ("mcp__db__query", "hunter2", "[hidden]"),
+        (
+            "Bash",
+            {**RESPONSE, "structuredContent": [{"type": "text", "text": "hunter2"}], "viewedImages": {"blocks": []}},
+            {**RESPONSE, "stdout": "[hidden] here"},
+        ),
     ],
 )
 def test_claude_code_gets_the_output_in_the_form_of_its_tool(
@@ -238,6 +262,15 @@ def test_claude_code_gets_the_output_in_the_form_of_its_tool(
     project.hooks({"name": "redacts", "event": "post_tool_use", "command": REDACTS})
     answer = as_claude(project, tool_name=tool, tool_response=response)
     assert answer["hookSpecificOutput"]["updatedToolOutput"] == updated
+
+
+def test_a_text_takes_the_place_of_what_is_not_only_text(project: Project) -> None:
+    """Of an MCP server's images, too: a guard that failed could not check them."""
+    project.hooks({**FAILS, "event": "post_tool_use"})
+    response = [{"type": "text", "text": "hunter2"}, {"type": "image", "source": {"data": "hunter2"}}]
+    answer = as_claude(project, tool_name="mcp__db__query", tool_response=response)
+    assert answer["hookSpecificOutput"]["updatedToolOutput"] == [{"type": "text", "text": WITHHELD}]
+    assert "so the output was withheld" in answer["reason"]
 
 
 def test_an_output_without_a_place_in_that_form_is_told_beside_it(project: Project) -> None:

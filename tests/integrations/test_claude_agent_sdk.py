@@ -217,6 +217,15 @@ def test_what_nobody_is_told_is_in_the_log(engine: Engine, event: EventName, cap
     assert f"{event}: no text reaches the model here: it is only in the audit log: by the way" in caplog.text
 
 
+def test_an_output_that_the_model_gets_all_the_same_is_in_the_log(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The error of a tool cannot be replaced: who redacts it must know."""
+    engine.register("post_tool_failure", lambda _: Verdict.replace_output("[hidden]"), name="redacts")
+    ask(engine, payload("PostToolUseFailure"))
+    assert "PostToolUseFailure: the output cannot be replaced: the model gets it" in caplog.text
+
+
 @rows("event", [event for event in PAYLOADS if event not in ("Stop", "SubagentStop")])
 @rows("action", ["ask", "skip", "block", "stop"])
 def test_no_refusal_becomes_a_go_on(engine: Engine, event: EventName, action: Action) -> None:

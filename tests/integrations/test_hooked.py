@@ -125,6 +125,36 @@ def test_hooks_do_not_see_what_is_hidden() -> None:
         assert hooked(engine, hidden=["ctx"])(tool)(own, path="x") is False
 
 
+def test_hooks_do_not_see_the_object_of_a_method() -> None:
+    """A hook from a config file could not read it, and changes the other arguments."""
+    with Engine() as engine:
+
+        class Files:
+            @hooked(engine)
+            def read(self, path: str) -> tuple[object, str]:
+                return self, path
+
+            @classmethod
+            @hooked(engine)
+            def find(cls, path: str) -> tuple[object, str]:
+                return cls, path
+
+        events = heard(engine)
+        assert hooked(engine)(lambda self: self)("z") == "z"  # no method
+        engine.register("pre_tool_use", lambda _: Verdict.modify({"path": "y"}), name="change")
+        files = Files()
+        assert (files.read("x"), Files.find("x")) == ((files, "y"), (Files, "y"))
+    assert [args for _, _, args in events] == [{"self": "z"}] * 2 + [{"path": "y"}] * 4
+
+
+def test_what_hooks_say_of_an_object_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """It has no place for a text, and its caller's code continues with it."""
+    with Engine() as engine:
+        engine.register("post_tool_use", lambda _: Verdict.block("not to be trusted"))
+        assert hooked(engine)(lambda path: {"path": path})("x") == {"path": "x"}
+    assert "not shown to the model: not to be trusted" in caplog.text
+
+
 @rows(
     "hidden, function, says",
     [

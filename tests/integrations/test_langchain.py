@@ -234,6 +234,15 @@ def test_a_hook_with_something_to_say_makes_it_the_model_s(run: Agent, engine: E
     assert result_of(messages).status == "error"
 
 
+@rows("turn", [use("bash", command="fail"), use("bash", cmd="x")], ids=["raised", "reported"])
+def test_a_replaced_error_is_the_model_s(run: Agent, turn: AIMessage) -> None:
+    """As with a text beside it; also that of arguments that do not fit, of which LangChain makes a message."""
+    engine = Engine()
+    answering(engine, "post_tool_failure", Verdict.replace_output("no luck"))
+    result = result_of(run(engine, turn, AIMessage("ok"))[0])
+    assert (result.text, result.status) == ("no luck", "error")
+
+
 def test_arguments_that_do_not_fit_are_a_failure(run: Agent, engine: Engine) -> None:
     """LangChain makes a message of it, which is unchanged; hooks see a failure and not a success."""
     heard = listen(engine, "post_tool_use", "post_tool_failure")

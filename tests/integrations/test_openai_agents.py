@@ -120,6 +120,12 @@ def test_what_replaces_is_all_that_comes_back(engine: Engine) -> None:
     assert "ann" not in f"{failed.value} {failed.value.__cause__} {failed.value.__cause__.__cause__}"
 
 
+def test_an_object_comes_with_what_hooks_say_of_it(engine: Engine) -> None:
+    """As text."""
+    answering(engine, "post_tool_use", Verdict.block("not to be trusted"))
+    assert outputs(run(agent_of(engine, "ann", tool=look_up)[0])) == ['{"password of": "ann"}\n\nnot to be trusted']
+
+
 def test_a_tool_s_own_wish_for_approval_stays(engine: Engine) -> None:
     """It is asked though no hook asks; its hooks run once."""
     heard = listen(engine, "pre_tool_use")

@@ -174,6 +174,17 @@ def test_a_decision_counts_once(engine: Engine, calls: PendingCalls) -> None:
     assert RAN == ["ann"]
 
 
+def test_a_call_that_is_made_again_waits_once(engine: Engine, calls: PendingCalls) -> None:
+    """By a program that was restarted: it does not run twice. What hooks say now takes the place of what they said."""
+    first = asked(engine, calls)
+    assert asked(engine, calls) == first
+    answering(engine, "pre_tool_use", Verdict.ask("for another reason"))
+    second = sending(engine, calls).pending
+    assert second is not None
+    assert [*calls] == [second]
+    assert [sending(engine, calls, each.approve()).ran for each in (first, second, second)] == [False, True, False]
+
+
 def test_a_late_decision_shuts_the_gate(engine: Engine, tmp_path: Path) -> None:
     """What has expired is not listed either, and is forgotten with the next call."""
     now = [1000.0]
@@ -210,7 +221,9 @@ def test_a_call_that_cannot_be_stored_is_blocked(
     calls = PendingCalls()
     odd = run_tool_sync(engine, "send", {"to": object()}, send, pending=calls)
     assert (odd.ran, odd.pending, RAN) == (False, None, [])
-    assert caplog.text.count("cannot wait for a decision, so it is blocked") == 2
+    assert "send cannot wait for a decision, so it is blocked: TypeError: Object of type object is not" in caplog.text
+    assert "FileExistsError: " in caplog.text
+    assert [each.exc_info for each in caplog.records] == [None, None]
 
 
 def test_a_decision_without_its_calls_is_a_mistake(engine: Engine) -> None:

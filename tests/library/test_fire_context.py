@@ -14,6 +14,7 @@ from uuid import UUID
 
 import pytest
 
+from hookrun import Engine, Verdict
 from hookrun.core.fastjson import MAX_DEPTH
 from hookrun.library import encoding
 from tests.rows import rows
@@ -105,6 +106,17 @@ def test_what_holds_itself_is_an_error() -> None:
     with pytest.raises(ValueError, match="nested more than 200 deep"):
         encoding.dumps({"ring": ring})
     assert max(probe.depths) - depth() < MOST
+
+
+@rows("value", [Point(Path("/p/key")), Model(), [Point(b"x", 2.0), Point(Path("/p/key"))]])
+def test_conditions_read_the_fields_of_an_object(value: object) -> None:
+    """Of a dataclass or of pydantic: in a tool's typed argument a guard's condition would else never match."""
+    engine = Engine()
+    where = {"tool_args.at.x": "*key", "tool_args.at.path": "/m", "tool_args.at.1.x": "*key"}
+    for number, (path, glob) in enumerate(where.items()):
+        engine.register("pre_tool_use", lambda _: Verdict.block("no"), name=f"guard{number}", when={path: glob})
+    assert engine.fire_sync("pre_tool_use", tool_name="read", tool_args={"at": value}).action == "block"
+    assert encoding.plain(Point) is Point
 
 
 def test_what_holds_itself_is_plain_as_deep_as_hooks_read() -> None:
