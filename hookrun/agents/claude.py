@@ -107,7 +107,7 @@ def _alike(before: object, text: str) -> object:
         value = None
     if type(value) is type(before):
         return value
-    blocks = isinstance(before, list) and all(isinstance(each, dict) and "type" in each for each in before)
+    blocks = isinstance(before, list) and before and all(isinstance(each, dict) and "type" in each for each in before)
     return [{"type": "text", "text": text}] if blocks else None
 
 
