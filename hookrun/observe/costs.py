@@ -121,12 +121,7 @@ class CostTracker:
     used.
     """
 
-    def __init__(
-        self,
-        prices: Prices,
-        store: ObserverDatabase | None = None,
-        budget: float | None = None,
-    ) -> None:
+    def __init__(self, prices: Prices, store: ObserverDatabase | None = None, budget: float | None = None) -> None:
         self._prices = {model: _price(model, price) for model, price in prices.items()}
         self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
@@ -165,10 +160,7 @@ class CostTracker:
 
     def on_spending(self, ctx: Context) -> Verdict | None:
         """Block a prompt or a tool call when the budget of the session is used up."""
-        if self._budget is None:
-            return None
-        spent = self.spent(ctx.session_id)
-        if spent < self._budget - EPSILON:
+        if self._budget is None or (spent := self.spent(ctx.session_id)) < self._budget - EPSILON:
             return None
         return Verdict.block(f"the budget of {money(self._budget)} for this session is used up ({money(spent)})")
 

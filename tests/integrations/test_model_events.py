@@ -171,6 +171,14 @@ class TestClaude:
         self.run(engine, *self.answer(1), self.result(total_cost_usd=1.2))
         assert costs.spent("s1") == pytest.approx(1.2)
 
+    def test_what_a_hook_tells_the_user_is_logged(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """The messages have no place for it: that a budget leaves something out is not lost."""
+        with Engine().use(CostTracker({}, ObserverDatabase(tmp_path / "o.db"), budget=1.0)) as engine:
+            self.run(engine, *self.answer(1), UserMessage("result"), *self.answer(2))
+        assert [each.message for each in caplog.records] == [
+            "hookrun: no price is known for model claude-5: its tokens are counted, but not its cost"
+        ]
+
     def test_a_request_that_is_refused(self, engine: Engine) -> None:
         """No message arrives."""
         answering(engine, "before_request", Verdict.block("not now"))
