@@ -205,9 +205,15 @@ def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
     assert texts[0] == "no price is known for model new: its tokens are counted, but not its cost"
 
 
-def test_nothing_used(costs: CostTracker) -> None:
-    """An inference that failed has no usage, and is not counted."""
-    assert costs.on_inference(used()) is None
+def test_nothing_used(costs: CostTracker, store: ObserverDatabase) -> None:
+    """An inference without usage is not counted, which is told once where there is a budget: it sees nothing."""
+    verdicts = [costs.on_inference(used(model)) for model in ("large", "large", None)]
+    assert [None if each is None else each.system_message for each in verdicts] == [
+        "model large reports no usage: the budget does not count it",
+        None,
+        "model unknown reports no usage: the budget does not count it",
+    ]
+    assert CostTracker(PRICES, store).on_inference(used()) is None
     assert costs.per_model() == []
 
 
