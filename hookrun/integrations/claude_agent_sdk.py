@@ -126,7 +126,7 @@ async def with_model_events(
     """
     check_use(engine, on_error)
     check_fields(fields, {event: {} for event in MODEL_EVENTS})
-    about, counted, begun = dict(fields), "", False
+    about, begun, counted = dict(fields), False, set[str | None]()
     async for message in messages:
         data = message.data if isinstance(message, SystemMessage) else {}
         about.setdefault("session_id", data.get("session_id") or getattr(message, "session_id", None))
@@ -143,13 +143,13 @@ async def with_model_events(
                 raise
         for event, more in _told_by(message, counted):
             await fire_or_abort(engine, event, {**about, **more}, on_error)
-        counted = getattr(message, "message_id", None) or counted
+        counted |= {getattr(message, "message_id", None)} - {None}
         yield message
 
 
-def _told_by(message: Message, counted: str) -> Iterator[tuple[str, dict[str, object]]]:
+def _told_by(message: Message, counted: set[str | None]) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the events that a message tells of, unless its answer was `counted`: it is one message for each block."""
-    if isinstance(message, AssistantMessage) and message.usage and message.message_id != counted:
+    if isinstance(message, AssistantMessage) and message.usage and message.message_id not in counted:
         yield "after_inference", {"model": message.model, "usage": message.usage}
     if isinstance(message, ResultMessage):
         if message.total_cost_usd is not None:

@@ -223,9 +223,11 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return None if reply.allows else {"messages": [_refusal(reply)], "jump_to": "end"}
 
     async def _after_model(self, messages: list[AnyMessage], *, sync: bool) -> None:
-        answer = messages[-1] if messages else None
-        if isinstance(answer, AIMessage):
-            about = {"model": answer.response_metadata.get("model_name"), "usage": answer.usage_metadata}
+        # With a `response_format`, a message of LangChain's own stands behind it.
+        answer = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
+        if answer is not None:
+            told = answer.response_metadata
+            about = {"model": told.get("model_name") or told.get("model"), "usage": answer.usage_metadata}
             await self._fire("after_inference", about, sync=sync)
 
     async def _end(self, messages: list[AnyMessage], *, sync: bool) -> Update:
