@@ -149,7 +149,7 @@ async def with_model_events(
 
 def _told_by(message: Message, counted: set[str | None]) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the events that a message tells of, unless its answer was `counted`: it is one message for each block."""
-    if isinstance(message, AssistantMessage) and message.usage and message.message_id not in counted:
+    if isinstance(message, AssistantMessage) and message.message_id not in counted:
         yield "after_inference", {"model": message.model, "usage": message.usage}
     if isinstance(message, ResultMessage):
         if message.total_cost_usd is not None:

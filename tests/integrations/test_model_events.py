@@ -190,6 +190,18 @@ class TestClaude:
         ]
         assert {each.session_id for each in heard} == {"s1"}
 
+    def test_an_answer_without_usage_is_an_inference(
+        self, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Spans see it, and a budget says that it does not."""
+        engine.use(CostTracker({}, ObserverDatabase(tmp_path / "o.db"), budget=1.0))
+        heard = listen(engine, "after_inference")
+        self.run(engine, AssistantMessage([TextBlock("text")], "claude-5", session_id="s1", message_id="m1"))
+        assert [(each.get("model"), each.get("usage")) for each in heard] == [("claude-5", None)]
+        assert [each.message for each in caplog.records] == [
+            "hookrun: model claude-5 reports no usage: the budget does not count it"
+        ]
+
     def test_answers_of_several_subagents_at_once(self, engine: Engine, costs: CostTracker) -> None:
         """Their messages come in turns; each answer counts once."""
         heard = listen(engine, "after_inference")
