@@ -269,6 +269,21 @@ def test_the_budget(costs: CostTracker, store: ObserverDatabase) -> None:
     assert costs.on_spending(PreToolUse(session_id="s2", tool_name="bash")) is None
 
 
+def test_each_inference_of_a_request_counts(costs: CostTracker, store: ObserverDatabase) -> None:
+    """A session gives its events one `request_id`, and two may be fired in a millisecond; other bundles add nothing."""
+    about: dict[str, Any] = {"model": "one", "usage": {"input_tokens": MILLION, "output_tokens": 0}}
+    about["timestamp"] = "2026-01-01T00:00:00.000Z"
+    with Engine().use(costs) as engine:
+        engine.register("after_inference", lambda ctx: store.keep(ctx) and None, name="another", priority=900)
+        request = engine.session(session_id="s1")
+        for _ in range(5):
+            request.fire_sync("after_inference", about)
+        assert request.fire_sync("before_inference").message == (
+            "the budget of $5.00 for this session is used up ($5.00)"
+        )
+    assert [(each.inferences, each.cost) for each in costs.per_session()] == [(5, 5.0)]
+
+
 def test_a_budget_reached_in_small_steps(store: ObserverDatabase) -> None:
     """A sum of tenths that is a hair below the budget has reached it; no budget at all refuses nothing."""
     costs = CostTracker({"m": Price(0.1, 0)}, store, budget=1.0)
