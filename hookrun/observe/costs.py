@@ -102,8 +102,8 @@ class CostTracker:
     knows them. For a model without a price the tokens are counted and the user is notified once. A `usage` is a mapping
     or an object, with the names of Anthropic, OpenAI, Google or Bedrock. A `total_cost_usd`, in the context or its
     `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
-    than the last begins a new run. With a `budget`, in USD for each session, tools, prompts and inferences are blocked
-    once it is used up; the user is notified once of a model that reports no usage.
+    than the last begins a new run. With a `budget`, in USD for each session (what has no `session_id` is one), tools,
+    prompts and inferences are blocked once it is used up; the user is notified once of a model that reports no usage.
 
     >>> from hookrun.events import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, ObserverDatabase
@@ -165,7 +165,8 @@ class CostTracker:
         """Block a prompt or a tool call when the budget of the session is used up."""
         if self._budget is None or (spent := self.spent(ctx.session_id)) < self._budget - EPSILON:
             return None
-        return Verdict.block(f"the budget of {money(self._budget)} for this session is used up ({money(spent)})")
+        of = "this session" if ctx.session_id else "what has no session_id"
+        return Verdict.block(f"the budget of {money(self._budget)} for {of} is used up ({money(spent)})")
 
     def spent(self, session_id: str | None) -> float:
         """Return the known cost of a session so far, in USD."""

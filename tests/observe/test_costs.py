@@ -206,7 +206,7 @@ def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
 
 
 def test_nothing_used(costs: CostTracker, store: ObserverDatabase) -> None:
-    """An inference without usage is not counted, which is told once where there is a budget: it sees nothing."""
+    """An inference without usage is not counted, reported once where there is a budget: it sees nothing."""
     verdicts = [costs.on_inference(used(model)) for model in ("large", "large", None)]
     assert [None if each is None else each.system_message for each in verdicts] == [
         "model large reports no usage: the budget does not count it",
@@ -282,6 +282,13 @@ def test_each_inference_of_a_request_counts(costs: CostTracker, store: ObserverD
             "the budget of $5.00 for this session is used up ($5.00)"
         )
     assert [(each.inferences, each.cost) for each in costs.per_session()] == [(5, 5.0)]
+
+
+def test_a_budget_without_a_session(costs: CostTracker) -> None:
+    """What has none shares a budget, in every program of the account: the reason says what is missing."""
+    costs.on_inference(AfterInference(model="one", usage={"input_tokens": 5 * MILLION}))
+    message = "the budget of $5.00 for what has no session_id is used up ($5.00)"
+    assert refused(costs.on_spending(PreToolUse(tool_name="bash"))) == message
 
 
 def test_a_budget_reached_in_small_steps(store: ObserverDatabase) -> None:
