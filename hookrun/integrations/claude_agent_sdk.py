@@ -121,15 +121,16 @@ async def with_model_events(
 
     `after_inference` has an answer's `model` and `usage`, and at the end the result's `total_cost_usd`. Claude has sent
     the first request when its first message comes; `before_inference` comes before each later one, too. A block or stop
-    there, as by a `CostTracker` whose budget is used up, closes the messages, and raises Abort. `fields` are added to
-    every context.
+    there, as by a `CostTracker` whose budget is used up, closes the messages, and raises Abort; that ends a `query`,
+    and a ClaudeSDKClient when it is left or its `interrupt()` is called. `fields` are added to every context.
     """
     check_use(engine, on_error)
     check_fields(fields, {event: {} for event in MODEL_EVENTS})
     about, begun, counted = dict(fields), False, set[str | None]()
     async for message in messages:
         data = message.data if isinstance(message, SystemMessage) else {}
-        about.setdefault("session_id", data.get("session_id") or getattr(message, "session_id", None))
+        told = data.get("session_id") or getattr(message, "session_id", None)
+        about |= {"session_id": about.get("session_id") or told}
         before = [] if begun else ["before_request", "before_inference"]
         if begun and isinstance(message, UserMessage):  # a tool's result, for the model
             before = ["before_inference"]

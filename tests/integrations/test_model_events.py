@@ -45,6 +45,12 @@ class Form(BaseModel):
     number: int
 
 
+async def each_of(messages: list[Any]) -> AsyncIterator[Any]:
+    """Yield the messages."""
+    for each in messages:
+        yield each
+
+
 def names(heard: list[Context]) -> list[str]:
     """Return the events' names."""
     return [each.event for each in heard]
@@ -229,6 +235,17 @@ class TestClaude:
         assert [each.message for each in caplog.records] == [
             "hookrun: no price is known for model claude-5: its tokens are counted, but not its cost"
         ]
+
+    def test_a_first_message_that_names_no_session(self, engine: Engine, costs: CostTracker) -> None:
+        """What comes later does: its inferences are the session's."""
+        first: Any = [UserMessage("go"), SystemMessage("status", {})]
+
+        async def run() -> None:
+            async for _ in with_model_events(engine, each_of([*first, *self.answer(1)])):
+                pass
+
+        asyncio.run(run())
+        assert costs.spent("s1") == 1.0
 
     def test_a_request_that_is_refused(self, engine: Engine) -> None:
         """No message arrives."""
