@@ -143,7 +143,7 @@ class HooksManager:
             ("collect_workflow_metrics", HookType.POST_CHECKPOINT, 300, WorkflowMetrics(store).on_checkpoint),
         )
         for name, hook_type, priority, check in defaults:
-            await self.register_hook(Hook(name, hook_type, priority, _handler(check)))
+            await self.register_hook(Hook(name, hook_type, priority, _handler(check, self.logger)))
 
     async def register_hook(self, hook: Hook) -> None:
         """Register a hook; it replaces one of the same name and event. Raises RegistrationError (a ValueError)."""
@@ -208,13 +208,19 @@ def _result(run: Run, returned: HookResult | None) -> HookResult:
     return returned
 
 
-def _handler(check: Check) -> Callable[[HookContext], Awaitable[HookResult]]:
-    """Return a function of hookrun's bundles as a handler."""
+def _handler(check: Check, logger: logging.Logger) -> Callable[[HookContext], Awaitable[HookResult]]:
+    """Return a function of hookrun's bundles as a handler; after a checkpoint, its error is only logged."""
 
     async def handler(context: HookContext) -> HookResult:
         ctx = Context(HookType(context.hook_type).value, **context.fields())
-        verdict = check(CLASSES[ctx.event].of(ctx.given))
-        verdict = (await verdict if isawaitable(verdict) else verdict) or Verdict()
+        try:
+            verdict = check(CLASSES[ctx.event].of(ctx.given))
+            verdict = (await verdict if isawaitable(verdict) else verdict) or Verdict()
+        except Exception as raised:
+            if ctx.event != HookType.POST_CHECKPOINT:
+                raise
+            logger.warning("After the checkpoint of session %s: %s", context.session_id, raised)
+            return HookResult(success=True)
         changes, said = verdict.modified_context, verdict.additional_context or ""
         error = verdict.system_message or (said if " could not format " in said else None)
         if verdict.action != "continue":

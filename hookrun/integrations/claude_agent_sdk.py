@@ -129,11 +129,9 @@ async def with_model_events(
     about, begun, counted = dict(fields), False, set[str | None]()
     async for message in messages:
         data = message.data if isinstance(message, SystemMessage) else {}
-        told = data.get("session_id") or getattr(message, "session_id", None)
-        about |= {"session_id": about.get("session_id") or told}
-        before = [] if begun else ["before_request", "before_inference"]
-        if begun and isinstance(message, UserMessage):  # a tool's result, for the model
-            before = ["before_inference"]
+        about["session_id"] = about.get("session_id") or data.get("session_id") or getattr(message, "session_id", None)
+        later = ["before_inference"] if isinstance(message, UserMessage) else []  # a tool's result, for the model
+        before = later if begun else ["before_request", "before_inference"]
         begun = not isinstance(message, ResultMessage)
         for event in before:
             try:

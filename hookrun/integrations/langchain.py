@@ -112,7 +112,6 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self._engine = engine
         self._session_id = session_id
         self._options: dict[str, Any] = {"names": names, "approve": approve, "pending": pending, "on_error": on_error}
-        self._on_error: OnError = on_error
         self._tell_person = tell_person
         self._fields = {"agent": AGENT, **fields}
 
@@ -183,7 +182,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     async def _fire(self, event: str, fields: dict[str, object], *, sync: bool) -> Reply:
         context = {**self._fields, "session_id": self._session(), **fields}
-        reply = reply_of(await fire(self._engine, event, context, self._on_error, sync=sync))
+        reply = reply_of(await fire(self._engine, event, context, self._options["on_error"], sync=sync))
         if reply.user_message:
             self._tell_person(reply.user_message)
         return reply

@@ -216,10 +216,9 @@ def _sum(known: Cost, one: Mapping[str, Any]) -> Cost:
 
 
 def _total(ctx: Context, usage: object) -> float | None:
-    for total in (ctx.get("total_cost_usd"), _member(usage, "total_cost_usd")):
-        if total is not None:
-            return _amount(total, "total_cost_usd")
-    return None
+    own = ctx.get("total_cost_usd")
+    total = _member(usage, "total_cost_usd") if own is None else own
+    return None if total is None else _amount(total, "total_cost_usd")
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:

@@ -164,6 +164,20 @@ def test_a_good_checkpoint_is_learned_from_and_measured(manager: HooksManager, s
     assert len(WorkflowMetrics(store).session("s1").checkpoints) == 2
 
 
+def test_what_cannot_be_learned_or_measured_fails_no_checkpoint(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in session_buddy: it is logged. An error that cannot be recorded is a failure."""
+    (tmp_path / "file").touch()
+    broken = HooksManager(logging.getLogger("a.program"), store=ObserverDatabase(tmp_path / "file" / "observe.db"))
+    asyncio.run(broken.initialize())
+    data = {"quality_score": 90, "patterns": ["Split the parser"]}
+    assert [each.success for each in run(broken, HookType.POST_CHECKPOINT, checkpoint_data=data)] == [True, True]
+    assert [each.levelname for each in caplog.records if each.name == "a.program"] == ["WARNING", "WARNING"]
+    (result,) = run(broken, HookType.POST_ERROR, error_info={"error_message": "disk full"})
+    assert not result.success
+
+
 def test_a_python_file_is_formatted_after_an_edit(
     manager: HooksManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
