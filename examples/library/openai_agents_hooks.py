@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from agents import FunctionTool, ModelResponse, RunContextWrapper, RunHooks
+from agents.models import get_default_model
 from agents.tool_context import ToolContext
 
 from hookrun.agents.base import NameMap
@@ -31,7 +32,8 @@ class ModelEvents(RunHooks[Any]):
     """The `hooks=` of a run: fires the events of its requests, and of inferences with the `usage` of each.
 
     A block or stop before one, as by a `CostTracker` whose budget is used up, raises Abort out of the run. `fields`
-    (`session_id`, ...) are added to every context. Hooks for events that this SDK never delivers are logged.
+    (`session_id`, ...) are added to every context; `model` names one that the agent does not, as that of a RunConfig.
+    Hooks for events that this SDK never delivers are logged.
     """
 
     def __init__(self, engine: Engine, *, on_error: OnError = None, **fields: object) -> None:
@@ -52,10 +54,12 @@ class ModelEvents(RunHooks[Any]):
 
     async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:
         """Fire `after_inference`."""
-        used = response.usage
+        used, model = response.usage, get_default_model() if agent.model is None else agent.model
+        name = model if isinstance(model, str) else getattr(model, "model", None)  # those of the SDK have it
         usage = {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens}
         details = {"input_tokens_details": {"cached_tokens": used.input_tokens_details.cached_tokens}}
-        await self._fire("after_inference", model=str(agent.model or ""), usage={**usage, **details})
+        known = {**usage, **details} if used.total_tokens else None  # the SDK has zeros where a provider told none
+        await self._fire("after_inference", model=self._fields.get("model", name), usage=known)
 
     async def on_agent_end(self, *_: Any) -> None:
         """Fire `after_request`."""

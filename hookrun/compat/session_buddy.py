@@ -75,15 +75,14 @@ class HookContext:
     error_info: dict[str, Any] | None = None
     file_path: str | None = None
     checkpoint_data: dict[str, Any] | None = None
-    request_id: str = ""  # of the run of the hooks, by which the default ones know that they see the same event
+    request_id: str | None = None  # of the run of the hooks, by which the default ones know their event
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of hookrun's context; from `metadata` also those in SHARED."""
         known = {each: self.metadata[each] for each in SHARED if each in self.metadata}
         own = {"error_info": self.error_info, "file_path": self.file_path, "checkpoint_data": self.checkpoint_data}
-        given = {name: value for name, value in own.items() if value is not None}
+        given = {name: value for name, value in {**own, "request_id": self.request_id}.items() if value is not None}
         about = {"session_id": self.session_id, "timestamp": self.timestamp.isoformat(), "metadata": self.metadata}
-        about |= {"request_id": self.request_id} if self.request_id else {}
         return {**known, **given, **about}
 
 
@@ -144,7 +143,7 @@ class HooksManager:
             ("collect_workflow_metrics", HookType.POST_CHECKPOINT, 300, WorkflowMetrics(store).on_checkpoint),
         )
         for name, hook_type, priority, check in defaults:
-            await self.register_hook(Hook(name, hook_type, priority, _handler(check)))
+            await self.register_hook(Hook(name, hook_type, priority, _handler(check, self.logger)))
 
     async def register_hook(self, hook: Hook) -> None:
         """Register a hook; it replaces one of the same name and event. Raises RegistrationError (a ValueError)."""
@@ -159,7 +158,7 @@ class HooksManager:
             if not changes:
                 return None
             context.metadata.update(changes)
-            return Verdict.with_metadata(**changes)
+            return Verdict(modified_context={str(key): value for key, value in changes.items()})
 
         async def on_error(failure: Failure, _: Context) -> None:
             if hook.error_handler is not None and isinstance(failure.exception, Exception):
@@ -168,13 +167,7 @@ class HooksManager:
         event: Any = HookType(hook.hook_type).value
         name = f"{hook.name}@{event}"
         self.engine.register(
-            event,
-            run,
-            name=name,
-            priority=hook.priority,
-            timeout=None,
-            on_error=on_error,
-            metadata=hook.metadata,
+            event, run, name=name, priority=hook.priority, timeout=None, on_error=on_error, metadata=hook.metadata
         )
         self._hooks[name] = hook
         self.logger.debug("Registered hook: name=%s, type=%s, priority=%d", hook.name, event, hook.priority)
@@ -185,12 +178,16 @@ class HooksManager:
         context.request_id = new_id()
         event: Any = HookType(hook_type).value
         result = await self.engine.fire(event, context.fields(), state=(context, returned))
-        on = [run for run in result.runs if run.name not in self._hooks or self._hooks[run.name].enabled]
-        return [_result(run, returned.get(run.name)) for run in on]
+        ran = [each for each in result.runs if each.name not in self._hooks or each.name in returned or each.failure]
+        results = [_result(run, returned.get(run.name)) for run in ran]
+        for run, its in zip(ran, results, strict=True):
+            if run.failure is not None:
+                self.logger.error("Hook %s failed: %s", run.name, its.error)
+        return results
 
     def list_hooks(self, hook_type: HookType | None = None) -> dict[HookType, list[dict[str, Any]]]:
         """Return the name, priority, `enabled` and metadata of the hooks, by event, in running order."""
-        types: list[Any] = list(HookType) if hook_type is None else [hook_type]
+        types: list[Any] = list(HookType) if hook_type is None else [HookType(hook_type)]
         listed: dict[HookType, list[dict[str, Any]]] = {each: [] for each in types}
         for each in types:
             for found in self.engine.hooks(each.value):
@@ -211,13 +208,19 @@ def _result(run: Run, returned: HookResult | None) -> HookResult:
     return returned
 
 
-def _handler(check: Check) -> Callable[[HookContext], Awaitable[HookResult]]:
-    """Return a function of hookrun's bundles as a handler."""
+def _handler(check: Check, logger: logging.Logger) -> Callable[[HookContext], Awaitable[HookResult]]:
+    """Return a function of hookrun's bundles as a handler; after a checkpoint, its error is only logged."""
 
     async def handler(context: HookContext) -> HookResult:
         ctx = Context(HookType(context.hook_type).value, **context.fields())
-        verdict = check(CLASSES[ctx.event].of(ctx.given))
-        verdict = (await verdict if isawaitable(verdict) else verdict) or Verdict()
+        try:
+            verdict = check(CLASSES[ctx.event].of(ctx.given))
+            verdict = (await verdict if isawaitable(verdict) else verdict) or Verdict()
+        except Exception as raised:
+            if ctx.event != HookType.POST_CHECKPOINT:
+                raise
+            logger.warning("After the checkpoint of session %s: %s", context.session_id, raised)
+            return HookResult(success=True)
         changes, said = verdict.modified_context, verdict.additional_context or ""
         error = verdict.system_message or (said if " could not format " in said else None)
         if verdict.action != "continue":

@@ -125,11 +125,11 @@ class AgentLogger:
 
     def deny(self, ctx: Context, reason: str) -> None:
         """Note that the call of this context is denied, for its line."""
-        self._denials[ctx.request_id] = reason
+        self._denials[ctx.fire_id] = reason
 
     def before(self, ctx: Context) -> None:
         """Log that a tool is about to run, or was denied. Raises OSError."""
-        entry, reason = _entry("pre_tool", ctx), self._denials.pop(ctx.request_id, None)
+        entry, reason = _entry("pre_tool", ctx), self._denials.pop(ctx.fire_id, None)
         self.log_tool_call(entry if reason is None else {**entry, "error": f"denied: {reason}"})
         given = json.dumps(self._sanitizer.value(entry["tool_input"]), ensure_ascii=False)
         self._append("INFO", f"{entry['tool_name']} {given}")

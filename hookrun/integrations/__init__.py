@@ -69,8 +69,10 @@ async def fire(
 
 
 async def fire_or_abort(engine: Engine, event: str, fields: Mapping[str, Any], on_error: OnError) -> None:
-    """Fire an event of a request or an inference. Raises Abort if a hook refuses what comes next."""
+    """Fire an event of a request or an inference; a message for the user is logged. Raises Abort for a refusal."""
     reply = reply_of(await fire(engine, event, fields, on_error))
+    if reply.user_message:
+        log.warning("hookrun: %s", reply.user_message)
     if event in REFUSABLE and not reply.allows:
         raise Abort(approval_needed(reply.reason) if reply.action == "ask" else reply.reason or event)
 

@@ -121,18 +121,17 @@ async def with_model_events(
 
     `after_inference` has an answer's `model` and `usage`, and at the end the result's `total_cost_usd`. Claude has sent
     the first request when its first message comes; `before_inference` comes before each later one, too. A block or stop
-    there, as by a `CostTracker` whose budget is used up, closes the messages, and raises Abort. `fields` are added to
-    every context.
+    there, as by a `CostTracker` whose budget is used up, closes the messages, and raises Abort; that ends a `query`,
+    and a ClaudeSDKClient when it is left or its `interrupt()` is called. `fields` are added to every context.
     """
     check_use(engine, on_error)
     check_fields(fields, {event: {} for event in MODEL_EVENTS})
-    about, counted, begun = dict(fields), "", False
+    about, begun, counted = dict(fields), False, set[str | None]()
     async for message in messages:
         data = message.data if isinstance(message, SystemMessage) else {}
-        about.setdefault("session_id", data.get("session_id") or getattr(message, "session_id", None))
-        before = [] if begun else ["before_request", "before_inference"]
-        if begun and isinstance(message, UserMessage):  # a tool's result, for the model
-            before = ["before_inference"]
+        about["session_id"] = about.get("session_id") or data.get("session_id") or getattr(message, "session_id", None)
+        later = ["before_inference"] if isinstance(message, UserMessage) else []  # a tool's result, for the model
+        before = later if begun else ["before_request", "before_inference"]
         begun = not isinstance(message, ResultMessage)
         for event in before:
             try:
@@ -143,13 +142,13 @@ async def with_model_events(
                 raise
         for event, more in _told_by(message, counted):
             await fire_or_abort(engine, event, {**about, **more}, on_error)
-        counted = getattr(message, "message_id", None) or counted
+        counted |= {getattr(message, "message_id", None)} - {None}
         yield message
 
 
-def _told_by(message: Message, counted: str) -> Iterator[tuple[str, dict[str, object]]]:
+def _told_by(message: Message, counted: set[str | None]) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the events that a message tells of, unless its answer was `counted`: it is one message for each block."""
-    if isinstance(message, AssistantMessage) and message.usage and message.message_id != counted:
+    if isinstance(message, AssistantMessage) and message.message_id not in counted:
         yield "after_inference", {"model": message.model, "usage": message.usage}
     if isinstance(message, ResultMessage):
         if message.total_cost_usd is not None:

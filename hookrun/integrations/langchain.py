@@ -112,7 +112,6 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         self._engine = engine
         self._session_id = session_id
         self._options: dict[str, Any] = {"names": names, "approve": approve, "pending": pending, "on_error": on_error}
-        self._on_error: OnError = on_error
         self._tell_person = tell_person
         self._fields = {"agent": AGENT, **fields}
 
@@ -184,7 +183,7 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
 
     async def _fire(self, event: str, fields: dict[str, object], *, sync: bool) -> Reply:
         context = {**self._fields, "session_id": self._session(), **fields}
-        reply = reply_of(await fire(self._engine, event, context, self._on_error, sync=sync))
+        reply = reply_of(await fire(self._engine, event, context, self._options["on_error"], sync=sync))
         if reply.user_message:
             self._tell_person(reply.user_message)
         return reply
@@ -224,9 +223,11 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         return None if reply.allows else {"messages": [_refusal(reply)], "jump_to": "end"}
 
     async def _after_model(self, messages: list[AnyMessage], *, sync: bool) -> None:
-        answer = messages[-1] if messages else None
-        if isinstance(answer, AIMessage):
-            about = {"model": answer.response_metadata.get("model_name"), "usage": answer.usage_metadata}
+        # With a `response_format`, a message of LangChain's own stands behind it.
+        answer = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
+        if answer is not None:
+            told = answer.response_metadata
+            about = {"model": told.get("model_name") or told.get("model"), "usage": answer.usage_metadata}
             await self._fire("after_inference", about, sync=sync)
 
     async def _end(self, messages: list[AnyMessage], *, sync: bool) -> Update:

@@ -68,7 +68,7 @@ class EngineFire(HookChain):
         state: object = None,
     ) -> None:
         self._started = monotonic()
-        self.request_id = new_id()
+        self.request_id = new_id()  # of this fire, by which records belong together
         request_id = str(data.get("request_id") or self.request_id)  # one may take several events
         super().__init__(event, contexts.with_defaults(data, event, request_id, services.directory), candidates)
         self.services = services
@@ -180,7 +180,7 @@ class EngineFire(HookChain):
 
     def background_ended(self, hook: Hook, outcome: Outcome) -> None:
         """Record how a background hook ended; called in another thread."""
-        self._keep(lambda: [audit.background_record(hook, outcome, self._recorded(self.context))])
+        self._keep(lambda: [audit.background_record(hook, outcome, {**self.context, "request_id": self.request_id})])
 
     def context_for(self, handler: Handler) -> Context:
         """Return the current context, as the handler gets it."""
@@ -270,15 +270,11 @@ class EngineFire(HookChain):
 
     # --- the audit log
 
-    def _recorded(self, context: dict[str, object]) -> dict[str, object]:
-        """Return a context with the ID of this fire, by which records belong together, not the program's request."""
-        return {**context, "request_id": self.request_id}
-
     def _audit(self, runs: Sequence[HookResult], **more: Any) -> None:
         self._keep(
             lambda: audit.fire_records(
                 runs,
-                self._recorded(self.given),
+                {**self.given, "request_id": self.request_id},
                 ms=(monotonic() - self._started) * 1000,
                 problems=self.services.problems,
                 setting=self.services.settings.get("audit"),

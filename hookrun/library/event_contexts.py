@@ -178,10 +178,7 @@ class Context(TypedFields, Mapping[str, object]):
 
     @classmethod
     def of(cls, data: dict[str, object], state: object = None, call: tuple[EngineFire, Handler] | None = None) -> Self:
-        """Return a context that reads `data`, which must not change afterwards.
-
-        `call` is the fire and the handler that the context is for, named by its `hook`.
-        """
+        """Return a context that reads `data`, which must not change; `call` is the fire and the handler it is for."""
         self = cls.__new__(cls)
         self._data = data
         self._copies = None
@@ -193,6 +190,11 @@ class Context(TypedFields, Mapping[str, object]):
     def event(self) -> str:
         """The canonical name of the event."""
         return str(self._data["event"])
+
+    @property
+    def fire_id(self) -> str:
+        """ID of this one fire, as `Result.request_id`; outside of a handler, the `request_id`."""
+        return self.request_id if self._call is None else self._call[0].request_id
 
     def __getitem__(self, name: str) -> object:
         """Return a field's value; for an object, the handler's own copy. Raises KeyError."""

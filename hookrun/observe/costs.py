@@ -102,8 +102,8 @@ class CostTracker:
     knows them. For a model without a price the tokens are counted and the user is notified once. A `usage` is a mapping
     or an object, with the names of Anthropic, OpenAI, Google or Bedrock. A `total_cost_usd`, in the context or its
     `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
-    than the last begins a new run. With a `budget`, in USD for each session, tools, prompts and
-    inferences are blocked once it is used up.
+    than the last begins a new run. With a `budget`, in USD for each session (what has no `session_id` is one), tools,
+    prompts and inferences are blocked once it is used up; the user is notified once of a model that reports no usage.
 
     >>> from hookrun.events import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, ObserverDatabase
@@ -121,16 +121,11 @@ class CostTracker:
     used.
     """
 
-    def __init__(
-        self,
-        prices: Prices,
-        store: ObserverDatabase | None = None,
-        budget: float | None = None,
-    ) -> None:
+    def __init__(self, prices: Prices, store: ObserverDatabase | None = None, budget: float | None = None) -> None:
         self._prices = {model: _price(model, price) for model, price in prices.items()}
         self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
-        self._reported: set[str] = set()
+        self._told: set[str] = set()
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle; those that block only with a budget."""
@@ -142,35 +137,36 @@ class CostTracker:
 
     def on_inference(self, ctx: Context) -> Verdict | None:
         """Store what an inference used and cost. Raises ValueError for a usage without tokens."""
-        usage = ctx.get("usage")
-        total = _total(ctx, usage)
+        usage, name = ctx.get("usage"), ctx.get("model")
+        total, model = _total(ctx, usage), stored_name(name) or "unknown"
         if total is None:
             if usage is None or usage == {}:
-                return None
+                told = f"model {model} reports no usage: the budget does not count it"
+                return None if self._budget is None else self._once(told)
             if all(_member(usage, name) is None for names in NAMES.values() for name in names):
                 found = quote([*map(str, usage)]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
                 raise ValueError(
                     f"usage is {found}, expected input_tokens and output_tokens, or a provider's names of them"
                 )
-        name = ctx.get("model")
-        model = stored_name(name) or "unknown"
         price, tokens = price_of(model, self._prices), tokens_of(usage)
         cost = price.of(tokens) if price is not None else None
         data = {"model": model, "tokens": list(asdict(tokens).values()), "total": total}
         self._store.keep(ctx, cost=cost, data=data)
-        if cost is not None or total is not None or model in self._reported:
+        if cost is not None or total is not None:
             return None
-        self._reported.add(model)
-        return Verdict(system_message=f"no price is known for model {model}: its tokens are counted, but not its cost")
+        return self._once(f"no price is known for model {model}: its tokens are counted, but not its cost")
+
+    def _once(self, text: str) -> Verdict | None:
+        known = text in self._told
+        self._told.add(text)
+        return None if known else Verdict(system_message=text)
 
     def on_spending(self, ctx: Context) -> Verdict | None:
         """Block a prompt or a tool call when the budget of the session is used up."""
-        if self._budget is None:
+        if self._budget is None or (spent := self.spent(ctx.session_id)) < self._budget - EPSILON:
             return None
-        spent = self.spent(ctx.session_id)
-        if spent < self._budget - EPSILON:
-            return None
-        return Verdict.block(f"the budget of {money(self._budget)} for this session is used up ({money(spent)})")
+        of = "this session" if ctx.session_id else "what has no session_id"
+        return Verdict.block(f"the budget of {money(self._budget)} for {of} is used up ({money(spent)})")
 
     def spent(self, session_id: str | None) -> float:
         """Return the known cost of a session so far, in USD."""
@@ -220,10 +216,9 @@ def _sum(known: Cost, one: Mapping[str, Any]) -> Cost:
 
 
 def _total(ctx: Context, usage: object) -> float | None:
-    for total in (ctx.get("total_cost_usd"), _member(usage, "total_cost_usd")):
-        if total is not None:
-            return _amount(total, "total_cost_usd")
-    return None
+    own = ctx.get("total_cost_usd")
+    total = _member(usage, "total_cost_usd") if own is None else own
+    return None if total is None else _amount(total, "total_cost_usd")
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:

@@ -123,8 +123,8 @@ def keep(path: str, context: Mapping[str, object], clock: Clock, project: str) -
 
 def identified(row: Row, context: Mapping[str, object]) -> Row:
     """Return a row with an id, the same for all that see this event of a context with a `request_id`."""
-    request = context.get("request_id")
-    seen = digest(request, row["event"], row.get("use"), row.get("call")) if request else None
+    fire = getattr(context, "fire_id", None) or context.get("request_id")
+    seen = digest(fire, row["event"], row.get("use"), row.get("call")) if fire else None
     return {**row, "id": seen or new_id()}
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 # Events at which what was kept is stored: nobody waits for the next call.
 ENDS = ("stop", "session_end")
 
-
 # The latest event that this process has kept, and what it has kept of it.
 LAST: dict[str, object] = {}
 
@@ -32,8 +31,10 @@ def keep(recipe: Recipe, context: Mapping[str, object]) -> spool.Row | None:
         return None
     try:
         path = f"{spool.default_path()}.spool"
-        event = [path, *(context.get(name) for name in ("request_id", "event", "tool_use_id", "tool_args"))]
-        if event[1] is None or event != LAST.get("event"):  # another recipe has kept it, in a server's worker
+        request = os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")  # a program's may take several
+        context = {**context, "request_id": request}
+        event = [path, request, *(context.get(name) for name in ("event", "tool_use_id", "tool_args"))]
+        if request is None or event != LAST.get("event"):  # another recipe has kept it, in a server's worker
             LAST.update(event=event, row=spool.keep(path, context, time.time, project(context)))
     except (spool.DatabaseError, NoHomeError) as error:
         raise SystemExit(f"{recipe.name}: {error}") from None

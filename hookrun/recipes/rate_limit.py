@@ -73,8 +73,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     tool = str(context.get("tool_name"))
     most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
     session = str(context.get("session_id") or "")
-    # A program's request may take several calls; that of the environment is of one.
-    request = os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")
+    request = os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")  # a program's may take several
     with recipe_state.LockedState(NAME, session, tool) as remembered:
         wait = _wait(remembered, request, most, seconds)
     if wait is None:

@@ -68,6 +68,59 @@ def manager(store: ObserverDatabase) -> HooksManager:
     return made
 
 
+async def once(handler: Any, logger: logging.Logger | None = None) -> tuple[list[HookResult], dict[Any, Any]]:
+    """Return the results of one hook, and the metadata."""
+    own, given = HooksManager(logger), context(HookType.SESSION_END)
+    await own.register_hook(Hook("mine", HookType.SESSION_END, 10, handler))
+    return await own.execute_hooks(HookType.SESSION_END, given), given.metadata
+
+
+def test_any_key_is_passed_on() -> None:
+    """As in any dictionary."""
+
+    async def numbered(_: HookContext) -> HookResult:
+        return HookResult(success=True, modified_context={5: "five"})  # type: ignore[dict-item]
+
+    (result,), metadata = asyncio.run(once(numbered))
+    assert (result.success, metadata) == (True, {5: "five"})
+
+
+def test_the_program_s_logger_gets_failures(caplog: pytest.LogCaptureFixture) -> None:
+    """Also of a handler that returns something else."""
+
+    async def broken(_: HookContext) -> HookResult:
+        raise OSError("no disk")
+
+    (result,), _ = asyncio.run(once(broken, logging.getLogger("a.program")))
+    assert (result.success, result.error) == (False, "no disk")
+    assert [each.getMessage() for each in caplog.records if each.name == "a.program"] == [
+        "Hook mine@session_end failed: no disk"
+    ]
+
+
+def test_a_hook_that_switches_itself_off_has_run() -> None:
+    """Its result is in the list; the next time it is not."""
+
+    async def main() -> tuple[list[HookResult], list[HookResult]]:
+        async def only_once(_: HookContext) -> HookResult:
+            hook.enabled = False
+            return HookResult(success=True)
+
+        hook, own = Hook("once", HookType.SESSION_END, 10, only_once), HooksManager()
+        await own.register_hook(hook)
+        first, then = [await own.execute_hooks(each, context(each)) for each in (HookType.SESSION_END,) * 2]
+        return first, then
+
+    first, then = asyncio.run(main())
+    assert ([each.success for each in first], then) == ([True], [])
+
+
+def test_a_type_is_also_its_text(manager: HooksManager) -> None:
+    """`HookType` is a text as well."""
+    text: Any = "pre_checkpoint"
+    assert manager.list_hooks(text) == manager.list_hooks(HookType.PRE_CHECKPOINT) != {HookType.PRE_CHECKPOINT: []}
+
+
 def test_the_default_hooks_have_their_names_and_priorities(manager: HooksManager) -> None:
     """Five, at four events."""
     listed = {
@@ -109,6 +162,20 @@ def test_a_good_checkpoint_is_learned_from_and_measured(manager: HooksManager, s
     assert learned.success
     assert PatternLearning(store).count() == len((learned.modified_context or {}).get("pattern_ids", ()))
     assert len(WorkflowMetrics(store).session("s1").checkpoints) == 2
+
+
+def test_what_cannot_be_learned_or_measured_fails_no_checkpoint(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in session_buddy: it is logged. An error that cannot be recorded is a failure."""
+    (tmp_path / "file").touch()
+    broken = HooksManager(logging.getLogger("a.program"), store=ObserverDatabase(tmp_path / "file" / "observe.db"))
+    asyncio.run(broken.initialize())
+    data = {"quality_score": 90, "patterns": ["Split the parser"]}
+    assert [each.success for each in run(broken, HookType.POST_CHECKPOINT, checkpoint_data=data)] == [True, True]
+    assert [each.levelname for each in caplog.records if each.name == "a.program"] == ["WARNING", "WARNING"]
+    (result,) = run(broken, HookType.POST_ERROR, error_info={"error_message": "disk full"})
+    assert not result.success
 
 
 def test_a_python_file_is_formatted_after_an_edit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -80,3 +81,32 @@ def test_a_denial_is_for_its_own_call(tmp_path: Path) -> None:
             engine.fire_sync("pre_tool_use", tool_name="write", tool_args={"file_path": path, "content": "{}"})
     entries = [json.loads(line) for line in (tmp_path / "a_tools.jsonl").read_text().splitlines()]
     assert ["error" in entry for entry in entries] == [True, False]
+
+
+def test_a_denial_is_for_its_own_call_of_a_request(tmp_path: Path) -> None:
+    """Though the calls of one request have its id, and one is logged while another is judged."""
+    from hookrun import Context, Engine
+
+    logger = AgentLogger(tmp_path / "a_agent.log", tmp_path / "a_tools.jsonl")
+
+    async def calls() -> None:
+        denied, read = asyncio.Event(), asyncio.Event()
+
+        async def wait(ctx: Context) -> None:
+            if ctx.tool_name == "write":
+                denied.set()
+                await read.wait()
+
+        with Engine().use(HookManager("extraction", logger, tmp_path)) as engine:
+            engine.register("pre_tool_use", wait, priority=900, always=True)
+            request = engine.session(session_id="s1")
+            invalid = {"file_path": "x_analysis.json", "content": "{}"}
+            write = asyncio.create_task(request.fire("pre_tool_use", tool_name="write", tool_args=invalid))
+            await denied.wait()
+            await request.fire("pre_tool_use", tool_name="read", tool_args={"file_path": "a"})
+            read.set()
+            assert (await write).action == "block"
+
+    asyncio.run(calls())
+    entries = [json.loads(line) for line in (tmp_path / "a_tools.jsonl").read_text().splitlines()]
+    assert [(entry["tool_name"], "error" in entry) for entry in entries] == [("read", False), ("write", True)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hookrun import Engine
 from hookrun.observe import CauseChains, ObserverDatabase, ToolTimes, WorkflowMetrics
 from hookrun.recipes import learn_from_errors, learn_patterns, tool_times
 
@@ -112,6 +113,17 @@ def test_what_is_learned_of_calls(project: Project) -> None:
     assert "pip install x" in str(fired.verdict["additional_context"])
     again = project.fire({**context, "tool_result_error": "make: *** no rule"}, event="post_tool_failure")
     assert "pip install x" not in str(again.verdict.get("additional_context"))
+
+
+def test_each_call_of_a_request_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program's `request_id` may be that of many."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with Engine(hooks=[{"recipe": "tool-times"}], directory=tmp_path) as engine:
+        request = engine.session(session_id="s1")
+        for _ in range(3):
+            request.fire_sync("post_tool_use", {"duration_ms": 5}, tool_name="bash", tool_args={"command": "make"})
+    (times,) = ToolTimes(ObserverDatabase(tmp_path / ".local/state/hookrun/observe.db")).per_tool()
+    assert times.count == 3
 
 
 @pytest.mark.slow

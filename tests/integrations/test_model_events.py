@@ -19,7 +19,9 @@ pytest.importorskip("claude_agent_sdk", reason="the package claude-agent-sdk is 
 
 from claude_agent_sdk import AssistantMessage, ResultMessage, SystemMessage, TextBlock, UserMessage
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
+from pydantic import BaseModel
 
 from hookrun.integrations.claude_agent_sdk import hooks_for, with_model_events
 from hookrun.integrations.langchain import HookrunMiddleware
@@ -35,6 +37,18 @@ def costs(engine: Engine, tmp_path: Path) -> CostTracker:
     tracker = CostTracker({"*": {"input": 1.0, "output": 1.0}}, ObserverDatabase(tmp_path / "observe.db"), budget=1.5)
     engine.use(tracker)
     return tracker
+
+
+class Form(BaseModel):
+    """What a program wants."""
+
+    number: int
+
+
+async def each_of(messages: list[Any]) -> AsyncIterator[Any]:
+    """Yield the messages."""
+    for each in messages:
+        yield each
 
 
 def names(heard: list[Context]) -> list[str]:
@@ -71,6 +85,30 @@ class TestLangChain:
             usages = [(each["model"], dict(each["usage"])) for each in heard if each.event == "after_inference"]  # type: ignore[call-overload]
             assert usages == [("large-4", {**USAGE, "total_tokens": 1})] * 2
             assert {each.session_id for each in heard} == {"s1"}
+
+    def test_an_answer_in_the_form_that_the_program_wants_is_an_inference(self, costs: CostTracker) -> None:
+        """LangChain adds its own message behind the model's; the model that answers so is counted."""
+        said = use("Form", number=1).model_copy(update={"usage_metadata": {**USAGE, "total_tokens": 1}})
+        with Engine().use(costs) as engine:
+            heard = listen(engine, "after_inference")
+            hooks = HookrunMiddleware(engine, session_id="s1")
+            agent: Any = create_agent(
+                Model(messages=iter([said])), [bash], middleware=[hooks], response_format=ToolStrategy(Form)
+            )
+            result = agent.invoke({"messages": [HumanMessage("go")]})
+        assert result["structured_response"] == Form(number=1)
+        assert [dict(each["usage"]) for each in heard] == [{**USAGE, "total_tokens": 1}]  # type: ignore[call-overload]
+        assert costs.spent("s1") == 1.0
+
+    @rows("about", [{"model_name": "large-4"}, {"model": "large-4"}])
+    def test_the_name_of_the_model(self, engine: Engine, about: Any) -> None:
+        """Providers have two names for it."""
+        heard = listen(engine, "after_inference")
+        agent: Any = create_agent(
+            Model(messages=iter([AIMessage("done", response_metadata=about)])), middleware=[HookrunMiddleware(engine)]
+        )
+        agent.invoke({"messages": [HumanMessage("go")]})
+        assert [each.get("model") for each in heard] == ["large-4"]
 
     @rows("event", ["before_request", "before_inference"])
     @rows(
@@ -158,6 +196,25 @@ class TestClaude:
         ]
         assert {each.session_id for each in heard} == {"s1"}
 
+    def test_an_answer_without_usage_is_an_inference(
+        self, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Spans see it, and a budget says that it does not."""
+        engine.use(CostTracker({}, ObserverDatabase(tmp_path / "o.db"), budget=1.0))
+        heard = listen(engine, "after_inference")
+        self.run(engine, AssistantMessage([TextBlock("text")], "claude-5", session_id="s1", message_id="m1"))
+        assert [(each.get("model"), each.get("usage")) for each in heard] == [("claude-5", None)]
+        assert [each.message for each in caplog.records] == [
+            "hookrun: model claude-5 reports no usage: the budget does not count it"
+        ]
+
+    def test_answers_of_several_subagents_at_once(self, engine: Engine, costs: CostTracker) -> None:
+        """Their messages come in turns; each answer counts once."""
+        heard = listen(engine, "after_inference")
+        one, two = self.answer(1), self.answer(2)
+        self.run(engine, *one, *two, *one, *two)
+        assert (len(heard), costs.spent("s1")) == (2, 2.0)
+
     def test_a_budget_ends_the_run(self, engine: Engine, costs: CostTracker) -> None:
         """The messages are closed, which ends Claude; tools of the session are blocked, too."""
         turns = [each for number in range(5) for each in (*self.answer(number), UserMessage("result"))]
@@ -170,6 +227,25 @@ class TestClaude:
         """Not what the answers would cost at the program's prices."""
         self.run(engine, *self.answer(1), self.result(total_cost_usd=1.2))
         assert costs.spent("s1") == pytest.approx(1.2)
+
+    def test_what_a_hook_tells_the_user_is_logged(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """The messages have no place for it: that a budget leaves something out is not lost."""
+        with Engine().use(CostTracker({}, ObserverDatabase(tmp_path / "o.db"), budget=1.0)) as engine:
+            self.run(engine, *self.answer(1), UserMessage("result"), *self.answer(2))
+        assert [each.message for each in caplog.records] == [
+            "hookrun: no price is known for model claude-5: its tokens are counted, but not its cost"
+        ]
+
+    def test_a_first_message_that_names_no_session(self, engine: Engine, costs: CostTracker) -> None:
+        """What comes later does: its inferences are the session's."""
+        first: Any = [UserMessage("go"), SystemMessage("status", {})]
+
+        async def run() -> None:
+            async for _ in with_model_events(engine, each_of([*first, *self.answer(1)])):
+                pass
+
+        asyncio.run(run())
+        assert costs.spent("s1") == 1.0
 
     def test_a_request_that_is_refused(self, engine: Engine) -> None:
         """No message arrives."""

@@ -14,11 +14,13 @@ from hookrun.events import PreToolUse
 from hookrun.integrations.pending import PendingCalls
 from hookrun.observe import CostTracker, ObserverDatabase
 from tests.integrations.conftest import EXAMPLES, answering, listen
+from tests.rows import rows
 
 pytest.importorskip("agents", reason="the package openai-agents is not installed")
 
-from agents import Agent, RunConfig, Runner, RunState, function_tool
+from agents import Agent, ModelResponse, RunConfig, Runner, RunState, function_tool
 from agents.exceptions import UserError
+from agents.models import get_default_model
 from agents.testing import ScriptedModel, assistant_message, function_call
 from agents.usage import Usage
 
@@ -230,6 +232,39 @@ def test_a_budget_ends_the_run(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(Abort, match=r"the budget of \$1.50 for this session is used up \(\$2.00\)"):
         run(agent, engine=engine)
     assert (len(model.calls), RAN) == (2, ["ann"])
+
+
+class Named(ScriptedModel):
+    """A model that knows its name, as the SDK's own do."""
+
+    model = "large-4"
+
+
+@rows(
+    "model, told, known",
+    [
+        (Named(), {}, "large-4"),
+        ("large-4", {}, "large-4"),
+        (None, {}, get_default_model()),
+        (ScriptedModel(), {}, None),
+        ("small", {"model": "large-4"}, "large-4"),
+    ],
+)
+def test_the_name_of_the_model(engine: Engine, model: Any, told: Any, known: str | None) -> None:
+    """An agent's model may be an object, or the SDK's default; that of a RunConfig, only the program knows."""
+    heard = listen(engine, "after_inference")
+    response = ModelResponse(output=[], usage=Usage(requests=1, input_tokens=5, total_tokens=5), response_id=None)
+    hooks = ModelEvents(engine, session_id="s1", **told)
+    asyncio.run(hooks.on_llm_end(None, Agent(name="helper", model=model), response))
+    assert [each.get("model") for each in heard] == [known]
+
+
+def test_a_response_without_usage(engine: Engine) -> None:
+    """It has none here, instead of no tokens."""
+    heard = listen(engine, "after_inference")
+    response = ModelResponse(output=[], usage=Usage(), response_id=None)
+    asyncio.run(ModelEvents(engine).on_llm_end(None, Agent(name="helper", model="large-4"), response))
+    assert [each.get("usage") for each in heard] == [None]
 
 
 def test_hooks_for_other_events_are_named_at_the_start(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:

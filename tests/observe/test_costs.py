@@ -205,9 +205,15 @@ def test_an_unknown_model_is_told_once(costs: CostTracker) -> None:
     assert texts[0] == "no price is known for model new: its tokens are counted, but not its cost"
 
 
-def test_nothing_used(costs: CostTracker) -> None:
-    """An inference that failed has no usage, and is not counted."""
-    assert costs.on_inference(used()) is None
+def test_nothing_used(costs: CostTracker, store: ObserverDatabase) -> None:
+    """An inference without usage is not counted, reported once where there is a budget: it sees nothing."""
+    verdicts = [costs.on_inference(used(model)) for model in ("large", "large", None)]
+    assert [None if each is None else each.system_message for each in verdicts] == [
+        "model large reports no usage: the budget does not count it",
+        None,
+        "model unknown reports no usage: the budget does not count it",
+    ]
+    assert CostTracker(PRICES, store).on_inference(used()) is None
     assert costs.per_model() == []
 
 
@@ -261,6 +267,28 @@ def test_the_budget(costs: CostTracker, store: ObserverDatabase) -> None:
             message = "the budget of $5.00 for this session is used up ($5.12)"
             assert refused(tracker.on_spending(each)) == message
     assert costs.on_spending(PreToolUse(session_id="s2", tool_name="bash")) is None
+
+
+def test_each_inference_of_a_request_counts(costs: CostTracker, store: ObserverDatabase) -> None:
+    """A session gives its events one `request_id`, and two may be fired in a millisecond; other bundles add nothing."""
+    about: dict[str, Any] = {"model": "one", "usage": {"input_tokens": MILLION, "output_tokens": 0}}
+    about["timestamp"] = "2026-01-01T00:00:00.000Z"
+    with Engine().use(costs) as engine:
+        engine.register("after_inference", lambda ctx: store.keep(ctx) and None, name="another", priority=900)
+        request = engine.session(session_id="s1")
+        for _ in range(5):
+            request.fire_sync("after_inference", about)
+        assert request.fire_sync("before_inference").message == (
+            "the budget of $5.00 for this session is used up ($5.00)"
+        )
+    assert [(each.inferences, each.cost) for each in costs.per_session()] == [(5, 5.0)]
+
+
+def test_a_budget_without_a_session(costs: CostTracker) -> None:
+    """What has none shares a budget, in every program of the account: the reason says what is missing."""
+    costs.on_inference(AfterInference(model="one", usage={"input_tokens": 5 * MILLION}))
+    message = "the budget of $5.00 for what has no session_id is used up ($5.00)"
+    assert refused(costs.on_spending(PreToolUse(tool_name="bash"))) == message
 
 
 def test_a_budget_reached_in_small_steps(store: ObserverDatabase) -> None:
