@@ -103,7 +103,8 @@ class CostTracker:
     or an object, with the names of Anthropic, OpenAI, Google or Bedrock. A `total_cost_usd`, in the context or its
     `usage`, is the agent's own figure for the run so far and takes precedence over the prices; one that is smaller
     than the last begins a new run. With a `budget`, in USD for each session (what has no `session_id` is one), tools,
-    prompts and inferences are blocked once it is used up; the user is notified once of a model that reports no usage.
+    prompts and inferences are blocked once it is used up, or if what is spent cannot be read or stored; the user is
+    notified once of a model that reports no usage.
 
     >>> from hookrun.events import AfterInference, PreToolUse
     >>> from hookrun.observe import CostTracker, ObserverDatabase
@@ -126,6 +127,7 @@ class CostTracker:
         self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
         self._told: set[str] = set()
+        self._unkept: dict[int, tuple[Context, dict[str, Any]]] = {}
 
     def register(self, engine: Engine) -> None:
         """Register the handlers of this bundle; those that block only with a budget."""
@@ -133,7 +135,7 @@ class CostTracker:
         if self._budget is not None:
             events = ("pre_tool_use", "user_prompt_submit", "before_inference")
             guards = {f"cost-budget-{event.replace('_', '-')}": (event, self.on_spending) for event in events}
-            self._store.register(engine, guards, always=False)
+            self._store.register(engine, guards, always=False, on_failure="block")
 
     def on_inference(self, ctx: Context) -> Verdict | None:
         """Store what an inference used and cost. Raises ValueError for a usage without tokens."""
@@ -151,10 +153,21 @@ class CostTracker:
         price, tokens = price_of(model, self._prices), tokens_of(usage)
         cost = price.of(tokens) if price is not None else None
         data = {"model": model, "tokens": list(asdict(tokens).values()), "total": total}
-        self._store.keep(ctx, cost=cost, data=data)
+        self._unkept[id(ctx)] = ctx, {"cost": cost, "data": data}
+        try:
+            self._keep()
+        finally:
+            if self._budget is None:  # then no gate tries it again
+                self._unkept.clear()
         if cost is not None or total is not None:
             return None
         return self._once(f"no price is known for model {model}: its tokens are counted, but not its cost")
+
+    def _keep(self) -> None:
+        """Store what is not yet stored. Raises DatabaseError."""
+        for key, (ctx, columns) in list(self._unkept.items()):
+            self._store.keep(ctx, **columns)
+            self._unkept.pop(key, None)
 
     def _once(self, text: str) -> Verdict | None:
         known = text in self._told
@@ -162,7 +175,11 @@ class CostTracker:
         return None if known else Verdict(system_message=text)
 
     def on_spending(self, ctx: Context) -> Verdict | None:
-        """Block a prompt or a tool call when the budget of the session is used up."""
+        """Block a prompt or a tool call when the budget of the session is used up.
+
+        Raises DatabaseError where that is not known.
+        """
+        self._keep()
         if self._budget is None or (spent := self.spent(ctx.session_id)) < self._budget - EPSILON:
             return None
         of = "this session" if ctx.session_id else "what has no session_id"

@@ -21,6 +21,7 @@ from hookrun.observe.spool import AFTER, BEFORE, Clock, DatabaseError, Row, defa
 
 if TYPE_CHECKING:
     from hookrun import Context, Engine, Verdict
+    from hookrun.core.literals import Policy
 
 # `PRAGMA application_id` of our databases ("hkrv"): another program's is never touched.
 APPLICATION_ID = 0x686B7276
@@ -339,21 +340,22 @@ def register_observers(
     priority: int = 500,
     always: bool = True,
     thread: bool = True,
+    on_failure: Policy = "continue",
     description: str | None = None,
 ) -> None:
-    """Register handlers that write to `place`, by name -> event and function. Their failures block nothing."""
+    """Register handlers that write to `place`, by name -> event and function."""
     for name, (event, handler) in handlers.items():
         others = [hook.metadata or {} for hook in engine.hooks() if hook.name == name]
         elsewhere = any(each.get(PLACE, place) != place for each in others)  # both are to run
-        engine.register(  # type: ignore[call-overload]  # any event
-            event,
+        engine.register(
+            event,  # type: ignore[arg-type]  # any event
             handler,
             name=f"{name}@{place}" if elsewhere else name,
             metadata={PLACE: place},
             priority=priority,
             always=always,
             thread=thread,
-            on_failure="continue",
+            on_failure=on_failure,
             description=description,
         )
 

@@ -134,7 +134,7 @@ def test_observers_see_what_was_refused(engine: Engine, store: ObserverDatabase)
     assert [each.count for each in times.per_tool()] == [1]
 
 
-def test_trouble_with_the_store_is_seen_and_stops_nothing(
+def test_trouble_with_the_store_is_seen_and_stops_what_a_budget_guards(
     engine: Engine, store: ObserverDatabase, tmp_path: Path
 ) -> None:
     """With a corrupt database each handler that needs it fails by name; the others continue, events are spooled."""
@@ -150,7 +150,7 @@ def test_trouble_with_the_store_is_seen_and_stops_nothing(
     }
     for event, names in wanted.items():
         result = engine.fire_sync(event, bash)  # type: ignore[arg-type]
-        assert result.go_on
+        assert result.go_on is (event != "pre_tool_use")
         found = failures(result)
         assert set(found) == names
         assert all("observe.db: not a readable database" in detail for detail in found.values())

@@ -15,6 +15,8 @@ from hookrun.observe.costs import Tokens, money, price_of, tokens_of
 from tests.rows import rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hookrun import Verdict
 
 PRICES: dict[str, Price | dict[str, float]] = {
@@ -282,6 +284,35 @@ def test_each_inference_of_a_request_counts(costs: CostTracker, store: ObserverD
             "the budget of $5.00 for this session is used up ($5.00)"
         )
     assert [(each.inferences, each.cost) for each in costs.per_session()] == [(5, 5.0)]
+
+
+def test_a_budget_that_cannot_be_known_lets_nothing_pass(tmp_path: Path) -> None:
+    """What cannot be read may be used up; an inference that could not be stored counts as soon as it can be."""
+    place = tmp_path / "state"
+    place.write_text("no directory")
+    costs = CostTracker({"m": Price(1, 0)}, ObserverDatabase(place / "observe.db"), budget=2.0)
+    with Engine().use(costs) as engine:
+        session = engine.session(session_id="s1")
+        for usage in ({"input_tokens": MILLION}, {"input_tokens": MILLION // 2}):
+            assert session.fire_sync("after_inference", {"model": "m", "usage": usage}).runs[0].failure is not None
+        refusal = session.fire_sync("before_inference")
+        assert (refusal.action, str(place) in (refusal.message or "")) == ("block", True)
+        place.unlink()
+        assert session.fire_sync("before_inference").go_on
+        assert costs.spent("s1") == 1.5
+        session.fire_sync("after_inference", {"model": "m", "usage": {"input_tokens": MILLION}})
+        assert session.fire_sync("before_inference").message == (
+            "the budget of $2.00 for this session is used up ($2.50)"
+        )
+
+
+def test_without_a_budget_a_broken_database_blocks_nothing(tmp_path: Path) -> None:
+    """It is a failure of the tracker's, which only counts."""
+    (tmp_path / "state").write_text("no directory")
+    with Engine().use(CostTracker({}, ObserverDatabase(tmp_path / "state" / "observe.db"))) as engine:
+        told = engine.fire_sync("after_inference", {"model": "m", "usage": {"input_tokens": 1}})
+        assert (told.go_on, told.runs[0].failure is not None) == (True, True)
+        assert engine.fire_sync("before_inference").go_on
 
 
 def test_a_budget_without_a_session(costs: CostTracker) -> None:
