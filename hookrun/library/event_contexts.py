@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
-from inspect import CORO_CREATED, getcoroutinelocals, getcoroutinestate
+from inspect import CORO_CREATED, get_annotations, getcoroutinelocals, getcoroutinestate
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, overload
 
@@ -54,6 +54,17 @@ class ObjectField(ContextField[dict[str, Any]]):
     def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
     def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
         return self if context is None else context.own(self._name)
+
+
+class OwnField(ContextField[Any]):
+    """An annotated field of a program's own class: what was given, else the default of the class."""
+
+    def __get__(self, context: Context | None, owner: type[Context]) -> Any:
+        if context is None or self._name in context:
+            return self if context is None else context[self._name]
+        if self._default is ...:  # a guard must not judge something else
+            raise AttributeError(f"this {owner.__name__} has no {self._name}")
+        return deep_copy(self._default)
 
 
 Text = ContextField[str | None]
@@ -120,7 +131,8 @@ class Context(TypedFields, Mapping[str, object]):
     handler's own copies: to change something, return a `Verdict`.
 
     A program creates one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. For this
-    general class the event is the first argument: `Context("my_event", ...)`.
+    general class the event is the first argument: `Context("my_event", ...)`. A class with `event="deploy"` declares an
+    event of the program's own, with its annotations as fields.
 
     `state` is the object passed to `fire(..., state=...)` or set on the fired context. All handlers of the chain share
     it, in order; handlers that run side by side get a clone each.
@@ -160,7 +172,13 @@ class Context(TypedFields, Mapping[str, object]):
     def __init_subclass__(cls, *, event: str | None = None) -> None:
         super().__init_subclass__()
         if event is not None:
-            cls.event_name = event
+            cls.event_name = canonical(event) or event
+        for name, type_ in get_annotations(cls).items():  # what type checkers take for fields
+            default = vars(cls).get(name, ...)
+            if not isinstance(default, ContextField) and "ClassVar" not in str(type_):
+                own = OwnField(object, default, "")
+                own.__set_name__(cls, name)
+                setattr(cls, name, own)
 
     def __init__(self, event: str | None = None, /, **fields: object) -> None:
         """Create a context of `event` (by default that of the class) with these fields.

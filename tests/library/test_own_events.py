@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -39,6 +39,45 @@ def test_a_class_declares_its_event() -> None:
         assert engine.fire_sync(Deploy(target="production")).message == "not today"
         assert engine.fire_sync(Context("deploy", target="production")).message == "not today"
     assert seen == [(Deploy, "staging"), (Deploy, "production"), (Deploy, "production")]
+
+
+class Release(Context, event="release"):
+    """The program is about to release something: fields as type checkers read them."""
+
+    target: str
+    session_id: str
+    dry_run: bool = False
+    notes: list[str] = []  # noqa: RUF012  # each reader gets a copy
+    levels: ClassVar[int] = 3
+
+
+def test_the_annotated_fields_of_a_class_are_what_was_given() -> None:
+    """A checker takes them for the arguments and attributes of the class; a default stands in for what is missing."""
+    seen: list[object] = []
+    with Engine() as engine:
+
+        @engine.on(Release)
+        def guard(ctx: Release) -> Verdict | None:
+            seen.append((ctx.target, ctx.session_id, ctx.dry_run, ctx.notes))
+            ctx.notes.append("no default of the class")
+            return Verdict.block("not there") if ctx.target == "production" and not ctx.dry_run else None
+
+        assert engine.fire_sync(Release(target="production", session_id="s1")).refused
+        assert engine.fire_sync(Release(target="production", session_id="s1", dry_run=True)).go_on
+    assert seen == [("production", "s1", False, []), ("production", "s1", True, [])]
+    assert Release.levels == 3
+
+
+def test_an_annotated_field_that_was_not_given_is_missed_by_name() -> None:
+    """A guard must not judge something else; and a misspelt one is an error at once, as of hookrun's classes."""
+    with Engine() as engine:
+        engine.register(Release, lambda ctx: Verdict.block(ctx.target), on_failure="block")
+        result = engine.fire_sync(Context("release", session_id="s1"))
+        assert (result.action, "this Release has no target" in str(result.message)) == ("block", True)
+        with pytest.raises(ContextError, match='did you mean "target"'):
+            engine.fire_sync(Context("release", tarrget="x"))
+        with pytest.raises(AttributeError, match="cannot set target"):
+            Release(target="x", session_id="s1").target = "y"
 
 
 def test_a_class_may_be_fired_before_it_is_registered() -> None:
