@@ -270,7 +270,7 @@ def test_no_server_is_found_by_a_launcher_that_cannot_be_renewed(account: Accoun
 
 
 def test_a_package_of_which_a_part_cannot_be_listed_is_none_that_was_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its other modules alone would be another package, which nobody has."""
+    """Its other modules alone would be another package, which no user has."""
     scandir = os.scandir
 
     def vanishing(path: str) -> object:
