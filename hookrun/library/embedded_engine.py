@@ -301,7 +301,7 @@ class Engine(HandlerRegistration):
 
     def _table(self, event: str, given: type[Context]) -> HookTable:
         """Return an event's hooks, by any of its names. Raises RegistrationError for an unknown one."""
-        name = handlers.event_name(event, self._known_events(given), "fire")
+        name = handlers.event_name(event, self._known_events(CLASSES.get(given.event_name, given)), "fire")
         cls = CLASSES.get(name) or self._own_classes.get(name, Context)
         return self._registry.table(name, event, KNOWN.get(name) or known_fields(cls), cls)
 

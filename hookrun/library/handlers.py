@@ -216,6 +216,16 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
     return hooks
 
 
+def check_class(given: type[Context], own: Mapping[str, type[Context]]) -> None:
+    """Check that a class is that of its event, as handlers get no other. Raises RegistrationError."""
+    held = CLASSES.get(given.event_name) or own.get(given.event_name, given)
+    if held is not given:
+        raise RegistrationError(
+            f"{given.__qualname__}: {held.__qualname__} is the class of the event {given.event_name}; use that, or "
+            "another event"
+        )
+
+
 def check_signature(function: Function, name: str, events: Sequence[str]) -> None:
     """Check that a function can be called with the context of its events alone. Raises RegistrationError."""
     try:
@@ -232,11 +242,13 @@ def check_signature(function: Function, name: str, events: Sequence[str]) -> Non
         wanted = inspect.signature(function, eval_str=True).parameters[given].annotation
     except Exception:  # an annotation may name what is imported for type checkers only
         return
-    if isinstance(wanted, type) and issubclass(wanted, Context) and wanted.event_name not in {"", *events}:
-        raise RegistrationError(
-            f"handler {name} takes a {wanted.__name__}, the context of {wanted.event_name}, and is registered "
-            f"for {', '.join(events)}"
-        )
+    if isinstance(wanted, type) and issubclass(wanted, Context):
+        if wanted.event_name not in {"", *events}:
+            raise RegistrationError(
+                f"handler {name} takes a {wanted.__name__}, the context of {wanted.event_name}, and is registered "
+                f"for {', '.join(events)}"
+            )
+        check_class(wanted, {})
 
 
 def place_of(function: object) -> tuple[str, int]:

@@ -133,6 +133,25 @@ def test_an_event_has_one_class() -> None:
             engine.register(OtherDeploy, lambda _: None)
 
 
+class BashCall(PreToolUse):
+    """A class of the program's for an event of hookrun's."""
+
+    sandbox: str
+
+
+def takes_a_bash_call(ctx: BashCall) -> None:
+    """Take what no handler gets."""
+
+
+@rows("event, function", [(BashCall, print), ("pre_tool_use", takes_a_bash_call)])
+def test_an_event_of_hookruns_keeps_its_class(event: Any, function: Any) -> None:
+    """A handler would get that one, without the fields of another; as a context to fire, another one is as good."""
+    with Engine() as engine:
+        with pytest.raises(RegistrationError, match="BashCall: PreToolUse is the class of the event pre_tool_use"):
+            engine.register(event, function)
+        assert engine.fire_sync(BashCall(tool_name="bash", sandbox="docker")).go_on
+
+
 def two(ctx: Context, other: Context) -> None:
     """Take two parameters."""
 
