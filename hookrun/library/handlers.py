@@ -228,6 +228,8 @@ def check_class(given: type[Context], own: Mapping[str, type[Context]]) -> None:
 
 def check_signature(function: Function, name: str, events: Sequence[str]) -> None:
     """Check that a function can be called with the context of its events alone. Raises RegistrationError."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise RegistrationError(f"handler {name} is a generator: return the answer, do not yield it")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of a function in C

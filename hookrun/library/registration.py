@@ -89,10 +89,9 @@ class HandlerRegistration:
         """Register a function as a hook of one event or several, and return its handler.
 
         An event is any of its names or its context class; a class of your own declares its event. `*` is every one, and
-        its handler takes a `Context`. A handler of the same
-        name is replaced, and the new one has its own priority. Raises RegistrationError (a ValueError) for invalid
-        options, for a function that cannot be called with the context alone or is annotated for another event, and if
-        the replaced handler serves an event that the new one does not, unless `replace=True`.
+        its handler takes a `Context`. A handler of the same name is replaced, and the new one has its own priority.
+        Raises RegistrationError for invalid options, for a function that cannot be called with the context alone or is
+        annotated for another event, and if the replaced handler serves one that this does not, without `replace=True`.
 
         >>> from hookrun import Engine
         >>> Engine().register("stop", print, name="tell", priority=900).priority

@@ -264,8 +264,8 @@ def test_async_generators_are_no_handlers(engine: Engine, fire: Fire) -> None:
     def yields_too(ctx: Context) -> Any:
         yield Verdict.block("no")
 
-    engine.register("stop", yields, name="a", on_failure="block", always=True)
-    engine.register("stop", yields_too, name="b", on_failure="block", always=True)
+    engine.register("stop", answers(yields(Context("stop"))), name="a", on_failure="block", always=True)
+    engine.register("stop", answers(yields_too(Context("stop"))), name="b", on_failure="block", always=True)
     result = fire(engine, "stop")
     assert kinds(result) == {"a": "bad_verdict", "b": "bad_verdict"}
     assert "(async_generator)" in str(result.message)

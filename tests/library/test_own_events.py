@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -164,6 +165,16 @@ def keyword(ctx: Context, *, also: int) -> None:
     """Need another argument."""
 
 
+def generator(ctx: Context) -> Iterator[Verdict]:
+    """Yield an answer, which nothing asks for."""
+    yield Verdict.block("no")
+
+
+async def async_generator(ctx: Context) -> AsyncIterator[Verdict]:
+    """Yield an answer, which nothing asks for."""
+    yield Verdict.block("no")
+
+
 def of_another_event(ctx: PostToolUse) -> None:
     """Take the context of another event."""
 
@@ -186,6 +197,8 @@ def unresolved(ctx: Missing) -> None:  # type: ignore[name-defined]  # noqa: F82
         (two, "a handler is called with the context alone"),
         (none, "a handler is called with the context alone"),
         (keyword, "a handler is called with the context alone"),
+        (generator, "handler generator is a generator: return the answer"),
+        (async_generator, "handler async_generator is a generator: return the answer"),
         (
             of_another_event,
             "takes a PostToolUse, the context of post_tool_use, and is registered",
