@@ -243,7 +243,10 @@ class Context(TypedFields, Mapping[str, object]):
         {'seen': []}
         """
         clone = getattr(self.state, "clone", None)
-        state = clone() if callable(clone) else copy.deepcopy(self.state)
+        try:
+            state = clone() if callable(clone) else copy.deepcopy(self.state)
+        except Exception as error:
+            raise TypeError(f"ctx.state cannot be copied ({error}): give it a method `clone`") from error
         return type(self).of(self.to_dict(), state)
 
     def background(self, work: Coroutine[Any, Any, object] | Callable[[], object], *, name: str | None = None) -> None:
