@@ -9,6 +9,7 @@ from inspect import CORO_CREATED, get_annotations, getcoroutinelocals, getcorout
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, overload
 
+from hookrun.core.context import ContextError
 from hookrun.core.events import canonical
 
 if TYPE_CHECKING:
@@ -183,12 +184,12 @@ class Context(TypedFields, Mapping[str, object]):
     def __init__(self, event: str | None = None, /, **fields: object) -> None:
         """Create a context of `event` (by default that of the class) with these fields.
 
-        Raises ValueError if a class of one event is given another, or the general class none.
+        Raises ContextError if a class of one event is given another, or the general class none.
         """
         name = event if event is not None else self.event_name
         if not name or (self.event_name and (canonical(name) or name) != self.event_name):
             expected = repr(self.event_name) if self.event_name else "the name of an event"
-            raise ValueError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
+            raise ContextError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
         self._data: dict[str, object] = {**fields, "event": canonical(name) or name}
         self._copies: dict[str, dict[str, Any]] | None = None
         self._call: tuple[EngineFire, Handler] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -9,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 import hookrun
-from hookrun import Context, Engine, RegistrationError, Verdict
+from hookrun import Context, Engine, RegistrationError, Verdict, hooked, run_tool
 from hookrun.core.context import ContextError
 from hookrun.events import PostToolUse, PreToolUse, Stop
 from hookrun.library.event_contexts import Text, text
@@ -225,6 +226,28 @@ def test_every_error_of_the_library_has_one_base_class() -> None:
     assert [name for name, each in errors.items() if not issubclass(each, hookrun.HookrunError)] == []
     with pytest.raises(hookrun.HookrunError):
         Engine().fire_sync(Context("nowhere"))
+
+
+@rows(
+    "wrong, says",
+    [
+        (lambda: Engine(max_processes=0), "max_processes must be at least 1, not 0"),
+        (lambda: Engine(max_processes="3"), "max_processes must be at least 1, not '3'"),  # type: ignore[arg-type]
+        (lambda: Engine(events="deploy"), "events must be a list of names, not 'deploy'"),
+        (lambda: Engine(events=[""]), "not a valid name for a custom event"),
+        (Context, "the event must be the name of an event, not None"),
+        (lambda: hooked(3), "expected an Engine, not 3"),  # type: ignore[arg-type]
+        (lambda: hooked(Engine(), names={"a": "b"}), "names must be a NameMap"),  # type: ignore[arg-type]
+        (lambda: hooked(Engine(), hidden=["nope"])(two), "the function has no parameter"),
+        (lambda: asyncio.run(run_tool(Engine(), "bash", {}, "ls")), "call must be a function"),  # type: ignore[arg-type]
+        (lambda: asyncio.run(run_tool(Engine(), "bash", {}, str, decision={})), "a decision needs `pending`"),
+    ],
+)
+def test_a_wrong_argument_of_the_library_is_such_an_error(wrong: Any, says: str) -> None:
+    """And a ValueError."""
+    with pytest.raises(hookrun.HookrunError, match=says) as raised:
+        wrong()
+    assert isinstance(raised.value, ValueError)
 
 
 def test_an_engine_shows_what_it_is() -> None:
