@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Skip, Verdict
+from hookrun import Context, Engine, Result, Skip, Verdict
 from hookrun.library import Failure
 from tests.library.firing import (
     KINDS,
@@ -220,6 +221,68 @@ def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, make: Any, options: di
         within(lambda: fire(engine, "stop"))
     engine.remove("h")
     assert within(lambda: fire(engine, "stop")).action == "continue"
+
+
+async def fails_soon() -> None:
+    """Fail while others wait."""
+    await asyncio.sleep(0)
+    raise ValueError("the task's")
+
+
+async def with_a_failing_task(ctx: Context) -> None:
+    """Start it, and wait for it at the end of the group, which cancels its task then."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(fails_soon())
+
+
+async def with_a_failure_that_is_handled(ctx: Context) -> Verdict:
+    """Answer nevertheless, after another wait."""
+    with suppress(ExceptionGroup):
+        await with_a_failing_task(ctx)
+    await asyncio.sleep(0)
+    return Verdict.block("no")
+
+
+@rows(
+    "handler, expected",
+    [(with_a_failing_task, ("continue", "exception")), (with_a_failure_that_is_handled, ("block", None))],
+)
+def test_a_task_group_that_fails_in_a_handler_cancels_nothing_else(handler: Any, expected: tuple[str, Any]) -> None:
+    """Python before 3.13 leaves a cancellation of the task behind, which is none of the program's."""
+    with Engine() as engine:
+        engine.register("pre_tool_use", handler, name="h")
+
+        async def fires() -> tuple[Result, int]:
+            task = asyncio.current_task()
+            assert task is not None
+            return await engine.fire("pre_tool_use", tool_name="bash"), task.cancelling()
+
+        result, cancelling = asyncio.run(fires())
+        for each in (result, engine.fire_sync("pre_tool_use", tool_name="bash")):
+            assert (each.action, kinds(each)["h"]) == expected
+        assert cancelling == 0
+
+
+def test_a_cancelled_fire_ends_though_a_task_group_failed_in_it() -> None:
+    """What comes from outside counts."""
+
+    async def test() -> None:
+        waiting = asyncio.Event()
+
+        async def waits(ctx: Context) -> None:
+            await with_a_failure_that_is_handled(ctx)
+            waiting.set()
+            await asyncio.Event().wait()
+
+        async with Engine() as engine:
+            engine.register("pre_tool_use", waits, name="h")
+            fire = asyncio.create_task(engine.fire("pre_tool_use", tool_name="bash"))
+            await waiting.wait()
+            fire.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await fire
+
+    asyncio.run(test())
 
 
 def test_generator_exit_is_no_way_out(engine: Engine, fire: Fire) -> None:
