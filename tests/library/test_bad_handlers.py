@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Result, Skip, Verdict
+from hookrun import Abort, Context, Engine, Result, Skip, Verdict
 from hookrun.library import Failure
 from tests.library.firing import (
     KINDS,
@@ -283,6 +283,31 @@ def test_a_cancelled_fire_ends_though_a_task_group_failed_in_it() -> None:
                 await fire
 
     asyncio.run(test())
+
+
+@rows(
+    "raised, action",
+    [
+        ([Abort("no"), ValueError("x")], "block"),
+        ([Skip("later"), ExceptionGroup("inner", [Abort("no")])], "block"),
+        ([Skip("later")], "skip"),
+        ([ValueError("x")], "continue"),
+    ],
+)
+def test_what_a_task_group_answers_counts(raised: list[Exception], action: str) -> None:
+    """A task that raises Abort leaves its group in an exception of the group; the strongest answer in it counts."""
+
+    async def fails(error: Exception) -> None:
+        raise error
+
+    async def checks(ctx: Context) -> None:
+        async with asyncio.TaskGroup() as group:
+            for each in raised:
+                group.create_task(fails(each))
+
+    with Engine() as engine:
+        engine.register("pre_tool_use", checks, name="h")
+        assert engine.fire_sync("pre_tool_use", tool_name="bash").action == action
 
 
 def test_generator_exit_is_no_way_out(engine: Engine, fire: Fire) -> None:
