@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from concurrent.futures import Future
 from math import inf
 from time import monotonic
+from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.event_contexts import close_unstarted
@@ -25,12 +27,14 @@ def failed_groups(waiting: Any) -> Iterator[asyncio.TaskGroup]:
 
     Such a group has cancelled the coroutine's task, and before Python 3.13 leaves it so.
     """
-    while sys.version_info < (3, 13) and (frame := getattr(waiting, "cr_frame", None)) is not None:
-        if frame.f_code is asyncio.TaskGroup.__aexit__.__code__:
-            group = frame.f_locals["self"]
+    while sys.version_info < (3, 13) and waiting is not None:
+        if getattr(waiting, "cr_code", None) is asyncio.TaskGroup.__aexit__.__code__:
+            group = waiting.cr_frame.f_locals["self"]
             if group._parent_cancel_requested:  # noqa: SLF001  # nothing public says so
                 yield group
-        waiting = waiting.cr_await
+        # What waits for an async generator, as `asynccontextmanager` makes one, does not say for which.
+        generators = (each for each in gc.get_referents(waiting) if isinstance(each, AsyncGeneratorType))
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "ag_await", None) or next(generators, None)
 
 
 class TimeLimited:

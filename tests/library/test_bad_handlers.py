@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -235,6 +236,19 @@ async def with_a_failing_task(ctx: Context) -> None:
         group.create_task(fails_soon())
 
 
+@asynccontextmanager
+async def group_of_tasks() -> AsyncIterator[asyncio.TaskGroup]:
+    """Open one in an async generator."""
+    async with asyncio.TaskGroup() as group:
+        yield group
+
+
+async def with_a_failing_task_elsewhere(ctx: Context) -> None:
+    """Wait for it at the end of such a group."""
+    async with group_of_tasks() as group:
+        group.create_task(fails_soon())
+
+
 async def with_a_failure_that_is_handled(ctx: Context) -> Verdict:
     """Answer nevertheless, after another wait."""
     with suppress(ExceptionGroup):
@@ -245,7 +259,11 @@ async def with_a_failure_that_is_handled(ctx: Context) -> Verdict:
 
 @rows(
     "handler, expected",
-    [(with_a_failing_task, ("continue", "exception")), (with_a_failure_that_is_handled, ("block", None))],
+    [
+        (with_a_failing_task, ("continue", "exception")),
+        (with_a_failing_task_elsewhere, ("continue", "exception")),
+        (with_a_failure_that_is_handled, ("block", None)),
+    ],
 )
 def test_a_task_group_that_fails_in_a_handler_cancels_nothing_else(handler: Any, expected: tuple[str, Any]) -> None:
     """Python before 3.13 leaves a cancellation of the task behind, which is none of the program's."""
