@@ -86,15 +86,8 @@ WORDS = {
 # Fields that hold one, and those with its reason.
 DECIDING = ("action", "decision", "permissionDecision", "permission", "behavior")
 REASONS = (
-    "message",
-    "reason",
-    "permissionDecisionReason",
-    "stopReason",
-    "errorMessage",
-    "user_message",
-    "userMessage",
-    "agent_message",
-    "agentMessage",
+    *("message", "reason", "permissionDecisionReason", "stopReason", "errorMessage"),
+    *("user_message", "userMessage", "agent_message", "agentMessage"),
 )
 # Fields of a context: a hook that prints what it was given has not answered.
 OF_A_CONTEXT = frozenset({"event", "request_id", "hook_event_name", "hookName", "tool_name"})
@@ -195,9 +188,12 @@ def as_text(value: object) -> str:
 def from_exception(error: BaseException, event: str) -> Verdict | None:
     """Return the verdict of an exception of a hook's function, None if it is a failure.
 
-    Skip and Abort are answers. A function that failed to build its verdict may have meant to block: it does, if the
-    event can be blocked.
+    Skip and Abort are answers, and so is the strongest of a group. A function that failed to build its verdict may have
+    meant to block: it does, if the event can be blocked.
     """
+    if isinstance(error, BaseExceptionGroup):  # of the tasks of an `asyncio.TaskGroup`
+        answers = [found for each in error.exceptions if (found := from_exception(each, event)) is not None]
+        return max(answers, key=lambda found: PRECEDENCE[found.action], default=None)
     if any(each.__module__ == "hookrun.library" for each in type(error).__mro__):
         try:
             answer: Verdict = error.verdict()  # type: ignore[attr-defined]  # Skip and Abort are in a room above

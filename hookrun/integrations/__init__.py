@@ -83,18 +83,18 @@ def decided(engine: Engine, event: str, fields: Mapping[str, Any] | None, on_err
 
 
 def check_use(engine: Engine, on_error: object, names: object = None, **functions: object) -> None:
-    """Raise what a program does wrong: ClosedError for a closed engine, ValueError for options that are none."""
+    """Raise what a program does wrong: ClosedError for a closed engine, ContextError for options that are none."""
     if not isinstance(engine, Engine):
-        raise ValueError(f"expected an Engine, not {engine!r}")  # noqa: TRY004
+        raise ContextError(f"expected an Engine, not {engine!r}")
     if engine.closed:
         raise ClosedError("the engine is closed: enter it again (`with engine:`), or create another one")
     if on_error not in (None, "continue", "block"):
-        raise ValueError(f'on_error must be "continue", "block" or None, not {on_error!r}')
+        raise ContextError(f'on_error must be "continue", "block" or None, not {on_error!r}')
     if names is not None and not isinstance(names, NameMap):
-        raise ValueError(f"names must be a NameMap, not {names!r}")
+        raise ContextError(f"names must be a NameMap, not {names!r}")
     for name, value in functions.items():
         if value is not None and not callable(value):
-            raise ValueError(f"{name} must be a function, not {value!r}")
+            raise ContextError(f"{name} must be a function, not {value!r}")
 
 
 def warn_of_undelivered(engine: Engine, delivered: Container[str], framework: str) -> None:

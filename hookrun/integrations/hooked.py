@@ -25,7 +25,7 @@ from hookrun.integrations import OnError, check_fields, check_use, log
 from hookrun.integrations.tool_loop import TOOL_EVENTS, HookedCall, NameMap, ToolOutcome, run_tool, run_tool_sync
 from hookrun.library import Abort
 from hookrun.library.embedded_engine import Engine
-from hookrun.library.handlers import call_method
+from hookrun.library.handlers import RegistrationError, call_method
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,8 +54,8 @@ def hooked(
     It returns what the function returns, a text with the notes of hooks behind it; else they are logged. An exception
     of the function is raised after its hooks have run. A refused call raises `Abort`, or returns `refused(outcome)`.
 
-    Raises ValueError for a function that takes `*args`, for one that yields (hooks would not see that), for a parameter
-    in `hidden` that it does not have and for wrong options and fields, and ClosedError with a closed engine.
+    Raises RegistrationError for a function that takes `*args`, for one that yields (hooks would not see that) and for a
+    parameter in `hidden` that it does not have, ContextError for wrong options, and ClosedError with a closed engine.
 
     >>> from hookrun import Verdict
     >>> engine = Engine()
@@ -112,12 +112,12 @@ def hooked(
 
 def _check(function: object, signature: inspect.Signature, hidden: frozenset[str]) -> None:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise ValueError("a tool returns its result: hooks do not see what a generator yields")
+        raise RegistrationError("a tool returns its result: hooks do not see what a generator yields")
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            raise ValueError(f"a tool's arguments have names: *{parameter.name} has none")
+            raise RegistrationError(f"a tool's arguments have names: *{parameter.name} has none")
     if unknown := sorted(hidden - {*signature.parameters}):
-        raise ValueError(f"the function has no parameter {quote(unknown[0])} to hide")
+        raise RegistrationError(f"the function has no parameter {quote(unknown[0])} to hide")
 
 
 def _split(given: inspect.BoundArguments, hidden: frozenset[str]) -> tuple[dict[str, object], dict[str, object]]:

@@ -260,7 +260,7 @@ class HookedCall:
     async def _resume(self, decision: Mapping[str, object]) -> str | None:
         """Do as `_before` for a call that was decided: its hooks have run."""
         if self.waiting is None:
-            raise ValueError("a decision needs `pending`, where its call is kept")
+            raise ContextError("a decision needs `pending`, where its call is kept")
         self.action = "ask"
         try:
             kept, decided = self.waiting.take(digest_of(self.name, self.args, self.fields), decision)

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from concurrent.futures import Future
 from math import inf
 from time import monotonic
+from types import AsyncGeneratorType
 from typing import TYPE_CHECKING, Any
 
 from hookrun.library.event_contexts import close_unstarted
 from hookrun.process.pool import ClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
+    from collections.abc import Coroutine, Generator, Iterator
     from contextvars import Context as Variables
 
 # Seconds of cleanup for a cancelled coroutine; then it is closed, wherever it waits.
 CANCEL_GRACE = 1.0
+
+
+def failed_groups(waiting: Any) -> Iterator[asyncio.TaskGroup]:
+    """Yield the groups at whose end a coroutine waits and of which a task has failed.
+
+    Such a group has cancelled the coroutine's task, and before Python 3.13 leaves it so.
+    """
+    while sys.version_info < (3, 13) and waiting is not None:
+        if getattr(waiting, "cr_code", None) is asyncio.TaskGroup.__aexit__.__code__:
+            group = waiting.cr_frame.f_locals["self"]
+            if group._parent_cancel_requested:  # noqa: SLF001  # nothing public says so
+                yield group
+        # What waits for an async generator, as `asynccontextmanager` makes one, does not say for which.
+        generators = (each for each in gc.get_referents(waiting) if isinstance(each, AsyncGeneratorType))
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "ag_await", None) or next(generators, None)
 
 
 class TimeLimited:
@@ -48,6 +66,7 @@ class TimeLimited:
         self._timer: asyncio.TimerHandle | None = None
         self._grace: asyncio.TimerHandle | None = None
         self._ours = 0
+        self._of_groups: set[object] = set()
         self._undelivered = False
         self._over = False
 
@@ -80,8 +99,11 @@ class TimeLimited:
                     coroutine.close()
                     raise
                 except BaseException as error:
-                    if isinstance(error, asyncio.CancelledError) and self._is_over():
-                        return self._close()
+                    if isinstance(error, asyncio.CancelledError):
+                        if not self._undelivered:
+                            self._of_groups.update(failed_groups(coroutine))
+                        if self._is_over():
+                            return self._close()
                     waits_for = coroutine.throw(error)
                 else:
                     waits_for = coroutine.send(sent)
@@ -97,7 +119,7 @@ class TimeLimited:
     @property
     def cancelled(self) -> bool:
         """Whether the task was cancelled from outside since the fire began."""
-        return self._task.cancelling() - self._ours > (self._before or 0)
+        return self._task.cancelling() - self._ours - len(self._of_groups) > (self._before or 0)
 
     def _begin(self) -> None:
         """Start the timer when the coroutine first waits."""
@@ -151,9 +173,10 @@ class TimeLimited:
         for timer in (self._timer, self._grace):
             if timer is not None:
                 timer.cancel()
-        for _ in range(self._ours):
+        for _ in range(self._ours + len(self._of_groups)):
             self._task.uncancel()
         self._ours = 0
+        self._of_groups.clear()
 
     def _close(self) -> None:
         try:

@@ -63,8 +63,7 @@ class Engine(HandlerRegistration):
     ('block', 'no sudo here')
     >>> engine.close_sync()
 
-    Raises ValueError for a `max_processes` below 1 and for invalid names in `events`, RegistrationError for invalid
-    `hooks`.
+    Raises RegistrationError for a `max_processes` below 1, invalid names in `events`, and invalid `hooks`.
     """
 
     def __init__(
@@ -76,15 +75,15 @@ class Engine(HandlerRegistration):
         directory: str | os.PathLike[str] | None = None,
         strict: bool = False,
     ) -> None:
-        if max_processes < 1:
-            raise ValueError(f"max_processes must be at least 1, not {max_processes}")
+        if not isinstance(max_processes, int) or max_processes < 1:
+            raise handlers.RegistrationError(f"max_processes must be at least 1, not {max_processes!r}")
         self._services = EngineState(os.path.abspath(directory or os.getcwd()), max_processes=max_processes)
         if isinstance(events, str):
-            raise ValueError(f"events must be a list of names, not {events!r}")  # noqa: TRY004  # as for all options
+            raise handlers.RegistrationError(f"events must be a list of names, not {events!r}")
         names = list(events)
         wrong = [name for name in names if not isinstance(name, str) or not name]
         if wrong:
-            raise ValueError(f"events has {wrong[0]!r}, which is not a valid name for a custom event")
+            raise handlers.RegistrationError(f"events has {wrong[0]!r}, which is not a valid name for a custom event")
         super().__init__(names, strict=strict)
         self._given = handlers.declared_hooks(hooks, self._own_events, strict=strict)
         self._registry.declare(self._given)
@@ -301,7 +300,7 @@ class Engine(HandlerRegistration):
 
     def _table(self, event: str, given: type[Context]) -> HookTable:
         """Return an event's hooks, by any of its names. Raises RegistrationError for an unknown one."""
-        name = handlers.event_name(event, self._known_events(given), "fire")
+        name = handlers.event_name(event, self._known_events(CLASSES.get(given.event_name, given)), "fire")
         cls = CLASSES.get(name) or self._own_classes.get(name, Context)
         return self._registry.table(name, event, KNOWN.get(name) or known_fields(cls), cls)
 

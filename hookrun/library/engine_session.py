@@ -27,6 +27,8 @@ class EngineSession(Generic[State]):
     or `new_checkpoint_id` when it is known. `state` is `ctx.state` of all handlers.
     """
 
+    __slots__ = ("__weakref__", "engine", "fields", "state")
+
     def __init__(self, engine: Engine, state: State, fields: Mapping[str, object]) -> None:
         self.engine = engine
         self.state = state

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
-from inspect import CORO_CREATED, getcoroutinelocals, getcoroutinestate
+from inspect import CORO_CREATED, get_annotations, getcoroutinelocals, getcoroutinestate
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, overload
 
+from hookrun.core.context import ContextError
 from hookrun.core.events import canonical
 
 if TYPE_CHECKING:
@@ -54,6 +55,17 @@ class ObjectField(ContextField[dict[str, Any]]):
     def __get__(self, context: Context, owner: type[Context]) -> dict[str, Any]: ...
     def __get__(self, context: Context | None, owner: type[Context]) -> dict[str, Any] | Self:
         return self if context is None else context.own(self._name)
+
+
+class OwnField(ContextField[Any]):
+    """An annotated field of a program's own class: what was given, else the default of the class."""
+
+    def __get__(self, context: Context | None, owner: type[Context]) -> Any:
+        if context is None or self._name in context:
+            return self if context is None else context[self._name]
+        if self._default is ...:  # a guard must not judge something else
+            raise AttributeError(f"this {owner.__name__} has no {self._name}")
+        return deep_copy(self._default)
 
 
 Text = ContextField[str | None]
@@ -120,7 +132,8 @@ class Context(TypedFields, Mapping[str, object]):
     handler's own copies: to change something, return a `Verdict`.
 
     A program creates one to fire it: `await engine.fire(PreToolUse(session_id="s1", tool_name="bash", ...))`. For this
-    general class the event is the first argument: `Context("my_event", ...)`.
+    general class the event is the first argument: `Context("my_event", ...)`. A class with `event="deploy"` declares an
+    event of the program's own, with its annotations as fields.
 
     `state` is the object passed to `fire(..., state=...)` or set on the fired context. All handlers of the chain share
     it, in order; handlers that run side by side get a clone each.
@@ -160,17 +173,23 @@ class Context(TypedFields, Mapping[str, object]):
     def __init_subclass__(cls, *, event: str | None = None) -> None:
         super().__init_subclass__()
         if event is not None:
-            cls.event_name = event
+            cls.event_name = canonical(event) or event
+        for name, type_ in get_annotations(cls).items():  # what type checkers take for fields
+            default = vars(cls).get(name, ...)
+            if not isinstance(default, ContextField) and "ClassVar" not in str(type_):
+                own = OwnField(object, default, "")
+                own.__set_name__(cls, name)
+                setattr(cls, name, own)
 
     def __init__(self, event: str | None = None, /, **fields: object) -> None:
         """Create a context of `event` (by default that of the class) with these fields.
 
-        Raises ValueError if a class of one event is given another, or the general class none.
+        Raises ContextError if a class of one event is given another, or the general class none.
         """
         name = event if event is not None else self.event_name
         if not name or (self.event_name and (canonical(name) or name) != self.event_name):
             expected = repr(self.event_name) if self.event_name else "the name of an event"
-            raise ValueError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
+            raise ContextError(f"{type(self).__name__}: the event must be {expected}, not {event!r}")
         self._data: dict[str, object] = {**fields, "event": canonical(name) or name}
         self._copies: dict[str, dict[str, Any]] | None = None
         self._call: tuple[EngineFire, Handler] | None = None
@@ -227,7 +246,10 @@ class Context(TypedFields, Mapping[str, object]):
         {'seen': []}
         """
         clone = getattr(self.state, "clone", None)
-        state = clone() if callable(clone) else copy.deepcopy(self.state)
+        try:
+            state = clone() if callable(clone) else copy.deepcopy(self.state)
+        except Exception as error:
+            raise TypeError(f"ctx.state cannot be copied ({error}): give it a method `clone`") from error
         return type(self).of(self.to_dict(), state)
 
     def background(self, work: Coroutine[Any, Any, object] | Callable[[], object], *, name: str | None = None) -> None:

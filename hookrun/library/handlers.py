@@ -145,6 +145,7 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
 # What was logged: once for each text, up to so many.
 LOGGED: set[str] = set()
 MOST_LOGGED = 1024
+UNKNOWN = "no agent has a tool", "unknown agent"  # what a program may have of its own
 
 
 def warn_once(text: str) -> None:
@@ -157,26 +158,26 @@ def warn_once(text: str) -> None:
 def mistakes_in(hooks: Iterable[AnyHook], own_events: Collection[str], *, strict: bool) -> list[str]:
     """Return what keeps hooks from ever matching: regular expressions, and fields such as `command` in conditions.
 
-    Other doubts of `hookrun validate` are logged, but those about names that resemble no agent's tool: a program has
-    its own. If `strict`, all of them are returned.
+    Other doubts of `hookrun validate` are logged, but those about names that resemble no agent's or tool's: a program
+    has its own. If `strict`, all of them are returned.
     """
     problems: list[Diagnostic] = []
     for hook in hooks:
-        if hook.matcher or hook.when or hook.unless:
+        if hook.matcher or hook.when or hook.unless or hook.agents:
             from hookrun.config import lint
 
             source = _Source(
                 hook.source or "hooks", hook.line, hook.name, "handler" if isinstance(hook, Handler) else "hook"
             )
             at = Location(source, (), problems)  # type: ignore[arg-type]  # as in `_checked`
-            fields = {name: getattr(hook, name) for name in ("matcher", "when", "unless")}
+            fields = {name: getattr(hook, name) for name in ("matcher", "when", "unless", "agents")}
             events = [*CLASSES] if hook.events == ["*"] else [*hook.events]
-            lint.warn_suspicious(fields, events, {}, at, own_events)
+            lint.warn_suspicious(fields, events, fields, at, own_events)
     found: list[str] = []
     for each in problems:
         if strict or lint.NO_GLOB in each.message or lint.NO_FIELD in each.message:
             found.append(each.text)
-        elif "no agent has a tool" not in each.message or "did you mean" in str(each.hint):
+        elif "did you mean" in str(each.hint) or not any(name in each.message for name in UNKNOWN):
             warn_once(each.text)
     return found
 
@@ -216,8 +217,19 @@ def declared_hooks(entries: Iterable[Mapping[str, object]], own_events: Collecti
     return hooks
 
 
+def check_class(given: type[Context], own: Mapping[str, type[Context]]) -> None:
+    """Check that a class is that of its event, as handlers get no other. Raises RegistrationError."""
+    held = CLASSES.get(given.event_name) or own.get(given.event_name, given)
+    if held is not given:
+        raise RegistrationError(
+            f"{given.__qualname__}: {held.__qualname__} is the class of the event {given.event_name}: use that one"
+        )
+
+
 def check_signature(function: Function, name: str, events: Sequence[str]) -> None:
     """Check that a function can be called with the context of its events alone. Raises RegistrationError."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise RegistrationError(f"handler {name} is a generator: return the answer, do not yield it")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of a function in C
@@ -232,11 +244,13 @@ def check_signature(function: Function, name: str, events: Sequence[str]) -> Non
         wanted = inspect.signature(function, eval_str=True).parameters[given].annotation
     except Exception:  # an annotation may name what is imported for type checkers only
         return
-    if isinstance(wanted, type) and issubclass(wanted, Context) and wanted.event_name not in {"", *events}:
-        raise RegistrationError(
-            f"handler {name} takes a {wanted.__name__}, the context of {wanted.event_name}, and is registered "
-            f"for {', '.join(events)}"
-        )
+    if isinstance(wanted, type) and issubclass(wanted, Context):
+        if wanted.event_name not in {"", *events}:
+            raise RegistrationError(
+                f"handler {name} takes a {wanted.__name__}, the context of {wanted.event_name}, and is registered "
+                f"for {', '.join(events)}"
+            )
+        check_class(wanted, {})
 
 
 def place_of(function: object) -> tuple[str, int]:

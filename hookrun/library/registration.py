@@ -9,7 +9,7 @@ from hookrun.core.events import EVENTS
 from hookrun.core.model import AnyHook
 from hookrun.library import Answer, Bundle, Function, Handler, handlers
 from hookrun.library.event_contexts import Context
-from hookrun.library.handlers import Event, Options, RegistrationError
+from hookrun.library.handlers import Event, Options
 from hookrun.library.tables import Registry
 
 if TYPE_CHECKING:
@@ -89,10 +89,9 @@ class HandlerRegistration:
         """Register a function as a hook of one event or several, and return its handler.
 
         An event is any of its names or its context class; a class of your own declares its event. `*` is every one, and
-        its handler takes a `Context`. A handler of the same
-        name is replaced, and the new one has its own priority. Raises RegistrationError (a ValueError) for invalid
-        options, for a function that cannot be called with the context alone or is annotated for another event, and if
-        the replaced handler serves an event that the new one does not, unless `replace=True`.
+        its handler takes a `Context`. A handler of the same name is replaced, and the new one has its own priority.
+        Raises RegistrationError for invalid options, for a function that cannot be called with the context alone or is
+        annotated for another event, and if the replaced handler serves one that this does not, without `replace=True`.
 
         >>> from hookrun import Engine
         >>> Engine().register("stop", print, name="tell", priority=900).priority
@@ -145,13 +144,10 @@ class HandlerRegistration:
     def _known_events(self, *given: object) -> set[str]:
         """Return the program's own events, with those that the classes given declare. Raises RegistrationError."""
         for each in given:
-            if isinstance(each, type) and issubclass(each, Context) and each.event_name not in {"", *EVENTS}:
-                held = self._own_classes.setdefault(each.event_name, each)
-                if held is not each:
-                    raise RegistrationError(
-                        f"{each.__qualname__}: {held.__qualname__} is the class of the event {each.event_name}; "
-                        "give one of the two another event"
-                    )
-                self._own_events.add(each.event_name)
-                self._registry.tables.pop(each.event_name, None)  # of another class
+            if isinstance(each, type) and issubclass(each, Context):
+                handlers.check_class(each, self._own_classes)
+                if each.event_name not in {"", *EVENTS}:
+                    self._own_classes[each.event_name] = each
+                    self._own_events.add(each.event_name)
+                    self._registry.tables.pop(each.event_name, None)  # of another class
         return self._own_events | self._declared_events

@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from hookrun.core.nesting import CallerProcess
-from hookrun.core.text import printable_lines
+from hookrun.core.text import HookrunError, printable_lines
 from hookrun.process.program import ProgramError, run_program
 
 # Texts are the script's arguments, never code.
@@ -46,7 +46,7 @@ class Notice:
     timestamp: str
 
 
-class ChannelError(RuntimeError):
+class ChannelError(HookrunError, RuntimeError):
     """A notification could not be delivered; the message names the channel and the reason."""
 
 

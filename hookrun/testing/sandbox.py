@@ -17,7 +17,7 @@ from hookrun.core.events import UnknownEventError, resolve_event
 from hookrun.core.files import read_or_none
 from hookrun.core.model import UNTRUSTED_LAYERS, Failure, Hook, HookResult, Outcome
 from hookrun.core.state import NoHomeError, home_directory
-from hookrun.core.text import did_you_mean, one_line
+from hookrun.core.text import HookrunError, did_you_mean, one_line
 from hookrun.library.engine_fire import EngineFire
 from hookrun.library.engine_state import EngineState
 from hookrun.library.tables import TableCandidates
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hookrun.process.coprocess import Coprocesses
 
 
-class CannotRunError(ValueError):
+class CannotRunError(HookrunError, ValueError):
     """A case cannot be run; the message says why."""
 
 

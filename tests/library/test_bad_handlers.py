@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 
-from hookrun import Context, Engine, Skip, Verdict
+from hookrun import Abort, Context, Engine, Result, Skip, Verdict
 from hookrun.library import Failure
 from tests.library.firing import (
     KINDS,
@@ -222,6 +224,110 @@ def test_ctrl_c_ends_the_fire(engine: Engine, fire: Fire, make: Any, options: di
     assert within(lambda: fire(engine, "stop")).action == "continue"
 
 
+async def fails_soon() -> None:
+    """Fail while others wait."""
+    await asyncio.sleep(0)
+    raise ValueError("the task's")
+
+
+async def with_a_failing_task(ctx: Context) -> None:
+    """Start it, and wait for it at the end of the group, which cancels its task then."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(fails_soon())
+
+
+@asynccontextmanager
+async def group_of_tasks() -> AsyncIterator[asyncio.TaskGroup]:
+    """Open one in an async generator."""
+    async with asyncio.TaskGroup() as group:
+        yield group
+
+
+async def with_a_failing_task_elsewhere(ctx: Context) -> None:
+    """Wait for it at the end of such a group."""
+    async with group_of_tasks() as group:
+        group.create_task(fails_soon())
+
+
+async def with_a_failure_that_is_handled(ctx: Context) -> Verdict:
+    """Answer nevertheless, after another wait."""
+    with suppress(ExceptionGroup):
+        await with_a_failing_task(ctx)
+    await asyncio.sleep(0)
+    return Verdict.block("no")
+
+
+@rows(
+    "handler, expected",
+    [
+        (with_a_failing_task, ("continue", "exception")),
+        (with_a_failing_task_elsewhere, ("continue", "exception")),
+        (with_a_failure_that_is_handled, ("block", None)),
+    ],
+)
+def test_a_task_group_that_fails_in_a_handler_cancels_nothing_else(handler: Any, expected: tuple[str, Any]) -> None:
+    """Python before 3.13 leaves a cancellation of the task behind, which is none of the program's."""
+    with Engine() as engine:
+        engine.register("pre_tool_use", handler, name="h")
+
+        async def fires() -> tuple[Result, int]:
+            task = asyncio.current_task()
+            assert task is not None
+            return await engine.fire("pre_tool_use", tool_name="bash"), task.cancelling()
+
+        result, cancelling = asyncio.run(fires())
+        for each in (result, engine.fire_sync("pre_tool_use", tool_name="bash")):
+            assert (each.action, kinds(each)["h"]) == expected
+        assert cancelling == 0
+
+
+def test_a_cancelled_fire_ends_though_a_task_group_failed_in_it() -> None:
+    """What comes from outside counts."""
+
+    async def test() -> None:
+        waiting = asyncio.Event()
+
+        async def waits(ctx: Context) -> None:
+            await with_a_failure_that_is_handled(ctx)
+            waiting.set()
+            await asyncio.Event().wait()
+
+        async with Engine() as engine:
+            engine.register("pre_tool_use", waits, name="h")
+            fire = asyncio.create_task(engine.fire("pre_tool_use", tool_name="bash"))
+            await waiting.wait()
+            fire.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await fire
+
+    asyncio.run(test())
+
+
+@rows(
+    "raised, action",
+    [
+        ([Abort("no"), ValueError("x")], "block"),
+        ([Skip("later"), ExceptionGroup("inner", [Abort("no")])], "block"),
+        ([Skip("later")], "skip"),
+        ([ValueError("x")], "continue"),
+    ],
+)
+def test_what_a_task_group_answers_counts(raised: list[Exception], action: str) -> None:
+    """A task that raises Abort leaves its group in an exception of the group; the strongest answer in it counts."""
+
+    async def fails(error: Exception) -> None:
+        raise error
+
+    async def checks(ctx: Context) -> None:
+        async with asyncio.TaskGroup() as group:
+            for each in raised:
+                group.create_task(fails(each))
+
+    with Engine() as engine:
+        engine.register("pre_tool_use", checks, name="h")
+        assert engine.fire_sync("pre_tool_use", tool_name="bash").action == action
+
+
 def test_generator_exit_is_no_way_out(engine: Engine, fire: Fire) -> None:
     """A handler that raises GeneratorExit by itself has failed like any other."""
     engine.register("stop", raises(GeneratorExit()), name="h", on_failure="block")
@@ -264,8 +370,8 @@ def test_async_generators_are_no_handlers(engine: Engine, fire: Fire) -> None:
     def yields_too(ctx: Context) -> Any:
         yield Verdict.block("no")
 
-    engine.register("stop", yields, name="a", on_failure="block", always=True)
-    engine.register("stop", yields_too, name="b", on_failure="block", always=True)
+    engine.register("stop", answers(yields(Context("stop"))), name="a", on_failure="block", always=True)
+    engine.register("stop", answers(yields_too(Context("stop"))), name="b", on_failure="block", always=True)
     result = fire(engine, "stop")
     assert kinds(result) == {"a": "bad_verdict", "b": "bad_verdict"}
     assert "(async_generator)" in str(result.message)

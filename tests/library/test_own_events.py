@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import hookrun
-from hookrun import Context, Engine, RegistrationError, Verdict
+from hookrun import Context, Engine, RegistrationError, Verdict, hooked, run_tool
 from hookrun.core.context import ContextError
 from hookrun.events import PostToolUse, PreToolUse, Stop
 from hookrun.library.event_contexts import Text, text
@@ -39,6 +41,45 @@ def test_a_class_declares_its_event() -> None:
         assert engine.fire_sync(Deploy(target="production")).message == "not today"
         assert engine.fire_sync(Context("deploy", target="production")).message == "not today"
     assert seen == [(Deploy, "staging"), (Deploy, "production"), (Deploy, "production")]
+
+
+class Release(Context, event="release"):
+    """The program is about to release something: fields as type checkers read them."""
+
+    target: str
+    session_id: str
+    dry_run: bool = False
+    notes: list[str] = []  # noqa: RUF012  # each reader gets a copy
+    levels: ClassVar[int] = 3
+
+
+def test_the_annotated_fields_of_a_class_are_what_was_given() -> None:
+    """A checker takes them for the arguments and attributes of the class; a default stands in for what is missing."""
+    seen: list[object] = []
+    with Engine() as engine:
+
+        @engine.on(Release)
+        def guard(ctx: Release) -> Verdict | None:
+            seen.append((ctx.target, ctx.session_id, ctx.dry_run, ctx.notes))
+            ctx.notes.append("no default of the class")
+            return Verdict.block("not there") if ctx.target == "production" and not ctx.dry_run else None
+
+        assert engine.fire_sync(Release(target="production", session_id="s1")).refused
+        assert engine.fire_sync(Release(target="production", session_id="s1", dry_run=True)).go_on
+    assert seen == [("production", "s1", False, []), ("production", "s1", True, [])]
+    assert Release.levels == 3
+
+
+def test_an_annotated_field_that_was_not_given_is_missed_by_name() -> None:
+    """A guard must not judge something else; and a misspelt one is an error at once, as of hookrun's classes."""
+    with Engine() as engine:
+        engine.register(Release, lambda ctx: Verdict.block(ctx.target), on_failure="block")
+        result = engine.fire_sync(Context("release", session_id="s1"))
+        assert (result.action, "this Release has no target" in str(result.message)) == ("block", True)
+        with pytest.raises(ContextError, match='did you mean "target"'):
+            engine.fire_sync(Context("release", tarrget="x"))
+        with pytest.raises(AttributeError, match="cannot set target"):
+            Release(target="x", session_id="s1").target = "y"
 
 
 def test_a_class_may_be_fired_before_it_is_registered() -> None:
@@ -94,6 +135,25 @@ def test_an_event_has_one_class() -> None:
             engine.register(OtherDeploy, lambda _: None)
 
 
+class BashCall(PreToolUse):
+    """A class of the program's for an event of hookrun's."""
+
+    sandbox: str
+
+
+def takes_a_bash_call(ctx: BashCall) -> None:
+    """Take what no handler gets."""
+
+
+@rows("event, function", [(BashCall, print), ("pre_tool_use", takes_a_bash_call)])
+def test_an_event_of_hookruns_keeps_its_class(event: Any, function: Any) -> None:
+    """A handler would get that one, without the fields of another; as a context to fire, another one is as good."""
+    with Engine() as engine:
+        with pytest.raises(RegistrationError, match="BashCall: PreToolUse is the class of the event pre_tool_use"):
+            engine.register(event, function)
+        assert engine.fire_sync(BashCall(tool_name="bash", sandbox="docker")).go_on
+
+
 def two(ctx: Context, other: Context) -> None:
     """Take two parameters."""
 
@@ -104,6 +164,16 @@ def none() -> None:
 
 def keyword(ctx: Context, *, also: int) -> None:
     """Need another argument."""
+
+
+def generator(ctx: Context) -> Iterator[Verdict]:
+    """Yield an answer, which nothing asks for."""
+    yield Verdict.block("no")
+
+
+async def async_generator(ctx: Context) -> AsyncIterator[Verdict]:
+    """Yield an answer, which nothing asks for."""
+    yield Verdict.block("no")
 
 
 def of_another_event(ctx: PostToolUse) -> None:
@@ -128,6 +198,8 @@ def unresolved(ctx: Missing) -> None:  # type: ignore[name-defined]  # noqa: F82
         (two, "a handler is called with the context alone"),
         (none, "a handler is called with the context alone"),
         (keyword, "a handler is called with the context alone"),
+        (generator, "handler generator is a generator: return the answer"),
+        (async_generator, "handler async_generator is a generator: return the answer"),
         (
             of_another_event,
             "takes a PostToolUse, the context of post_tool_use, and is registered",
@@ -154,6 +226,28 @@ def test_every_error_of_the_library_has_one_base_class() -> None:
     assert [name for name, each in errors.items() if not issubclass(each, hookrun.HookrunError)] == []
     with pytest.raises(hookrun.HookrunError):
         Engine().fire_sync(Context("nowhere"))
+
+
+@rows(
+    "wrong, says",
+    [
+        (lambda: Engine(max_processes=0), "max_processes must be at least 1, not 0"),
+        (lambda: Engine(max_processes="3"), "max_processes must be at least 1, not '3'"),  # type: ignore[arg-type]
+        (lambda: Engine(events="deploy"), "events must be a list of names, not 'deploy'"),
+        (lambda: Engine(events=[""]), "not a valid name for a custom event"),
+        (Context, "the event must be the name of an event, not None"),
+        (lambda: hooked(3), "expected an Engine, not 3"),  # type: ignore[arg-type]
+        (lambda: hooked(Engine(), names={"a": "b"}), "names must be a NameMap"),  # type: ignore[arg-type]
+        (lambda: hooked(Engine(), hidden=["nope"])(two), "the function has no parameter"),
+        (lambda: asyncio.run(run_tool(Engine(), "bash", {}, "ls")), "call must be a function"),  # type: ignore[arg-type]
+        (lambda: asyncio.run(run_tool(Engine(), "bash", {}, str, decision={})), "a decision needs `pending`"),
+    ],
+)
+def test_a_wrong_argument_of_the_library_is_such_an_error(wrong: Any, says: str) -> None:
+    """And a ValueError."""
+    with pytest.raises(hookrun.HookrunError, match=says) as raised:
+        wrong()
+    assert isinstance(raised.value, ValueError)
 
 
 def test_an_engine_shows_what_it_is() -> None:

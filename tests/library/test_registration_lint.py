@@ -60,9 +60,11 @@ def test_other_doubts_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(2):
             engine.register("pre_tool_use", answers(None), name="h", matcher="bash", when={"tool_args.comand": "x"})
             engine.register("pre_tool_use", answers(None), name="h", matcher="bsh|terminal")
+            engine.register("pre_tool_use", answers(None), name="h", agents=["claud", "in-house"])
     assert [record.message.partition("`: ")[2] for record in caplog.records] == [
         'bash has no argument "comand": the condition never matches; did you mean "command"?',
         'no agent has a tool "bsh": it never matches; did you mean "bash"?',
+        'unknown agent "claud"; did you mean "claude"?',
     ]
 
 
@@ -70,6 +72,7 @@ DOUBTS: list[dict[str, Any]] = [
     {"matcher": "bash", "when": {"tool_args.comand": "x"}},
     {"matcher": "bsh"},
     {"when": {"tool_name": "bsh"}},
+    {"agents": "claud"},
     *(options for options, expected in WRONG if expected),
 ]
 

@@ -107,6 +107,12 @@ def test_a_misspelt_field_is_refused_where_it_is_written(engine: Engine) -> None
         asyncio.run(engine.session(state=Notes()).run_tool("bash", {}, lambda: "", workin_dir="/"))
 
 
+def test_a_misspelt_attribute_of_a_session_is_an_error() -> None:
+    """Hooks would not see what was set."""
+    with pytest.raises(AttributeError, match="sesion_id"):
+        Engine().session().sesion_id = "s1"  # type: ignore[attr-defined]
+
+
 def test_hooks_of_a_session_decide_as_ever() -> None:
     """About an event, and about a tool."""
     with Engine() as engine:

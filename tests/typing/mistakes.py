@@ -14,6 +14,13 @@ class Deploy(Context, event="deploy"):
     """An event of the program's own."""
 
 
+class Release(Context, event="release"):
+    """An event with fields."""
+
+    target: str
+    dry_run: bool = False
+
+
 class Greeting:
     """A bundle."""
 
@@ -102,6 +109,10 @@ PreToolUse(tool_name="bash", sesion_id="s1")  # wrong: a misspelt field of a con
 PreToolUse(tool_name=3)  # wrong: a field of the wrong type
 PreToolUse(tool_name="bash", tool_args="ls")  # wrong: arguments that are a text
 UserPromptSubmit(prompt="hello")  # wrong: Claude's name of a field
+Release(dry_run=True)  # wrong: a required argument of the program's own is missing
+Release(target="x", dry_rnu=True)  # wrong: a misspelt field of the program's own
+Release(target=3)  # wrong: a field of the program's own of the wrong type
+Release(target="x").dry_run.upper()  # wrong: what a field of the program's own has not
 
 # Firing
 
