@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from inspect import CORO_CREATED, get_annotations, getcoroutinelocals, getcoroutinestate
@@ -67,6 +68,12 @@ class OwnField(ContextField[Any]):
             raise AttributeError(f"this {owner.__name__} has no {self._name}")
         return deep_copy(self._default)
 
+
+annotations_of: Callable[[type], dict[str, Any]] = get_annotations
+if sys.version_info >= (3, 14):  # they would be evaluated, and some are for type checkers only
+    from annotationlib import Format
+
+    annotations_of = partial(get_annotations, format=Format.STRING)
 
 Text = ContextField[str | None]
 Word = ContextField[str]
@@ -174,7 +181,7 @@ class Context(TypedFields, Mapping[str, object]):
         super().__init_subclass__()
         if event is not None:
             cls.event_name = canonical(event) or event
-        for name, type_ in get_annotations(cls).items():  # what type checkers take for fields
+        for name, type_ in annotations_of(cls).items():  # what type checkers take for fields
             default = vars(cls).get(name, ...)
             if not isinstance(default, ContextField) and "ClassVar" not in str(type_):
                 own = OwnField(object, default, "")
