@@ -226,8 +226,8 @@ class HookrunMiddleware(AgentMiddleware[AgentState[Any], Any]):
         # With a `response_format`, a message of LangChain's own stands behind it.
         answer = next((each for each in reversed(messages) if isinstance(each, AIMessage)), None)
         if answer is not None:
-            told = answer.response_metadata
-            about = {"model": told.get("model_name") or told.get("model"), "usage": answer.usage_metadata}
+            given = answer.response_metadata
+            about = {"model": given.get("model_name") or given.get("model"), "usage": answer.usage_metadata}
             await self._fire("after_inference", about, sync=sync)
 
     async def _end(self, messages: list[AnyMessage], *, sync: bool) -> Update:

@@ -126,7 +126,7 @@ class CostTracker:
         self._prices = {model: _price(model, price) for model, price in prices.items()}
         self._store = store or ObserverDatabase()
         self._budget = None if budget is None else _amount(budget, "budget")
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._unkept: dict[int, tuple[Context, dict[str, Any]]] = {}
 
     def register(self, engine: Engine) -> None:
@@ -143,8 +143,8 @@ class CostTracker:
         total, model = _total(ctx, usage), stored_name(name) or "unknown"
         if total is None:
             if usage is None or usage == {}:
-                told = f"model {model} reports no usage: the budget does not count it"
-                return None if self._budget is None else self._once(told)
+                text = f"model {model} reports no usage: the budget does not count it"
+                return None if self._budget is None else self._once(text)
             if all(_member(usage, name) is None for names in NAMES.values() for name in names):
                 found = quote([*map(str, usage)]) if isinstance(usage, Mapping) else f"a {type(usage).__name__}"
                 raise ValueError(
@@ -152,26 +152,25 @@ class CostTracker:
                 )
         price, tokens = price_of(model, self._prices), tokens_of(usage)
         cost = price.of(tokens) if price is not None else None
-        data = {"model": model, "tokens": list(asdict(tokens).values()), "total": total}
-        self._unkept[id(ctx)] = ctx, {"cost": cost, "data": data}
-        try:
+        columns = {"cost": cost, "data": {"model": model, "tokens": list(asdict(tokens).values()), "total": total}}
+        if self._budget is None:
+            self._store.keep(ctx, **columns)
+        else:
+            self._unkept[id(ctx)] = ctx, columns
             self._keep()
-        finally:
-            if self._budget is None:  # then no gate tries it again
-                self._unkept.clear()
         if cost is not None or total is not None:
             return None
         return self._once(f"no price is known for model {model}: its tokens are counted, but not its cost")
 
     def _keep(self) -> None:
-        """Store what is not yet stored. Raises DatabaseError."""
+        """Store what is not yet stored. Raises DatabaseError; then the next gate tries it again."""
         for key, (ctx, columns) in list(self._unkept.items()):
             self._store.keep(ctx, **columns)
             self._unkept.pop(key, None)
 
     def _once(self, text: str) -> Verdict | None:
-        known = text in self._told
-        self._told.add(text)
+        known = text in self._reported
+        self._reported.add(text)
         return None if known else Verdict(system_message=text)
 
     def on_spending(self, ctx: Context) -> Verdict | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from hookrun.observe.costs import Tokens, money, price_of, tokens_of
 from tests.rows import rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hookrun import Verdict
@@ -304,6 +307,31 @@ def test_a_budget_that_cannot_be_known_lets_nothing_pass(tmp_path: Path) -> None
         assert session.fire_sync("before_inference").message == (
             "the budget of $2.00 for this session is used up ($2.50)"
         )
+
+
+@pytest.mark.parametrize("budget", [None, 1e6], ids=["no budget", "a budget"])
+def test_inferences_that_end_in_many_threads_all_count(tmp_path: Path, budget: float | None) -> None:
+    """None is lost where one thread has stored its own and another is about to."""
+    seen: list[object] = []
+
+    class Noted(ObserverDatabase):
+        def keep(self, context: Mapping[str, object], **more: object) -> dict[str, object]:
+            seen.append(context["session_id"])
+            return {}
+
+    costs = CostTracker({"m": Price(1, 0)}, Noted(tmp_path / "observe.db"), budget=budget)
+    contexts = [[used("m", session=f"{thread}-{n}", input_tokens=1) for n in range(1000)] for thread in range(8)]
+    threads = [threading.Thread(target=lambda own=own: [costs.on_inference(each) for each in own]) for own in contexts]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert {*seen} == {each.session_id for own in contexts for each in own}
 
 
 def test_without_a_budget_a_broken_database_blocks_nothing(tmp_path: Path) -> None:
