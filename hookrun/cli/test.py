@@ -104,8 +104,8 @@ def test_command(*, paths: tuple[str, ...], recorded: str | None, watch: bool, *
 
 def _offer_approval(tested: TestRun) -> None:
     """Name the hooks that passed and are not approved; at the user's terminal, show the changes and ask about them."""
-    from hookrun.cli.connecting import connect_missing  # only after success
-    from hookrun.cli.trust import UNDECIDED, review
+    from hookrun.cli.trust import UNDECIDED, review  # only after success
+    from hookrun.cli.user_decisions import fit_agents
 
     at = Workspace()
     project = at.project()
@@ -126,7 +126,7 @@ def _offer_approval(tested: TestRun) -> None:
         project = at.project()
     names = [each.hook.name for each in waiting]
     review(project, [each for each in project.hooks() if each.hook.name in names])
-    connect_missing(CommandReport(at, as_json=False, dry_run=False))
+    fit_agents(at)
 
 
 def _once(options: TestOptions) -> tuple[TestRun, bool]:

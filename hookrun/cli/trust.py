@@ -12,7 +12,6 @@ import click
 from hookrun.cli.commands import FAILED, Workspace, command, json_options
 from hookrun.cli.printing import (
     CONFIG_ERRORS,
-    CommandReport,
     Line,
     ProgressBar,
     aligned,
@@ -28,6 +27,7 @@ from hookrun.cli.printing import (
     print_wrapped,
     warn,
 )
+from hookrun.cli.user_decisions import fit_agents
 from hookrun.core.files import relative_path
 from hookrun.core.model import HOOK_DEFAULTS, Hook
 from hookrun.core.terminal import terminal_width
@@ -105,9 +105,7 @@ def trust_command(
     else:
         hooks = review(project, hooks)
     if not (as_json or digests) and any(found.state in DECIDED for found in hooks):
-        from hookrun.cli.connecting import connect_missing  # all that knows agents' settings
-
-        connect_missing(CommandReport(at, as_json=False, dry_run=False))
+        fit_agents(at)
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED] or project.missing()
     return FAILED if undecided or project.declarations.problems else 0

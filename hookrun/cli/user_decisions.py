@@ -81,7 +81,7 @@ def disable_command(hook: str | None, duration: str | None, at: Workspace, *, ev
         what = "all hooks except managed ones" if each is None else f"{each.name} ({_where(each)})"
         until = "" if entry["until"] is None else f" until {clock(entry['until'])}"
         print_wrapped(f"disabled {what}{until}; `{undoing(hook)}` ends that")
-    _fit_agents(at)
+    fit_agents(at)
 
 
 @command("enable", "enable format-on-edit", "enable --all      (ends what disable --all has done)")
@@ -103,7 +103,7 @@ def enable_command(hook: str | None, at: Workspace, *, every: bool) -> None:
         print_wrapped(f"{'enabled' if was_off else 'not disabled:'} {each.name} ({_where(each)}){more}")
         if (why := project.why_off(each)) is not None:
             print_wrapped(f"it is still {why}: `hookrun enable --all` ends that")
-    _fit_agents(at)
+    fit_agents(at)
 
 
 def _meant(hook: str | None, project: Project, *, every: bool) -> list[Hook]:
@@ -125,8 +125,8 @@ def _seconds(duration: str) -> int:
     return seconds
 
 
-def _fit_agents(at: Workspace) -> None:
-    """Update what agents' settings have of the user's guards."""
+def fit_agents(at: Workspace) -> None:
+    """Connect agents to the events that they need besides, and update what their settings have of the user's guards."""
     from hookrun.cli.connecting import connect_missing  # all that knows agents' settings: completion needs none of it
 
     connect_missing(CommandReport(at, as_json=False, dry_run=False))

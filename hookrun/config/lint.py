@@ -37,6 +37,7 @@ KNOWN_AGENTS = tuple(dict.fromkeys((*AGENTS, *SETTINGS_GLOBS, *OTHER_CALLERS)))
 EXPRESSION = re.compile(r"\.[*+]|[\\^$(){}+]")
 
 NO_GLOB, NO_FIELD = "a matcher is a glob, not a regular expression", "unknown context field"  # errors in a program
+NO_TOOL, NO_AGENT = "no agent has a tool", "unknown agent"  # a program may have its own
 
 # A permission rule such as `Bash(rm:*)`, whole or cut at a `|`.
 RULE = re.compile(r"([A-Za-z_]+)\((.*?)(?::?\*)?\)?")
@@ -78,7 +79,7 @@ def warn_suspicious(
 
 def _unknown_agent(name: str) -> tuple[str, str]:
     hint = did_you_mean(name, KNOWN_AGENTS) or f"use {one_of(AGENTS)}"
-    return f"unknown agent {quote(name)}", hint
+    return f"{NO_AGENT} {quote(name)}", hint
 
 
 # --- matchers
@@ -135,7 +136,7 @@ def _lint_tool(pattern: str, at: Location, known: Collection[str]) -> None:
     near = closest(word, (*_names(AGENTS), *ARGUMENTS), NEAR if is_separated else 0.7 if could_be else 0.6)
     if near or not could_be:
         at.warn(
-            f"no agent has a tool {shown}: it never matches",
+            f"{NO_TOOL} {shown}: it never matches",
             suggest(near, f"hookrun's names are {', '.join(ARGUMENTS)}"),
         )
 

@@ -86,8 +86,15 @@ WORDS = {
 # Fields that hold one, and those with its reason.
 DECIDING = ("action", "decision", "permissionDecision", "permission", "behavior")
 REASONS = (
-    *("message", "reason", "permissionDecisionReason", "stopReason", "errorMessage"),
-    *("user_message", "userMessage", "agent_message", "agentMessage"),
+    "message",
+    "reason",
+    "permissionDecisionReason",
+    "stopReason",
+    "errorMessage",
+    "user_message",
+    "userMessage",
+    "agent_message",
+    "agentMessage",
 )
 # Fields of a context: a hook that prints what it was given has not answered.
 OF_A_CONTEXT = frozenset({"event", "request_id", "hook_event_name", "hookName", "tool_name"})

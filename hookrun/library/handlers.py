@@ -145,7 +145,6 @@ def _checked(options: Mapping[str, object], source: _Source) -> dict[str, object
 # What was logged: once for each text, up to so many.
 LOGGED: set[str] = set()
 MOST_LOGGED = 1024
-UNKNOWN = "no agent has a tool", "unknown agent"  # what a program may have of its own
 
 
 def warn_once(text: str) -> None:
@@ -177,7 +176,9 @@ def mistakes_in(hooks: Iterable[AnyHook], own_events: Collection[str], *, strict
     for each in problems:
         if strict or lint.NO_GLOB in each.message or lint.NO_FIELD in each.message:
             found.append(each.text)
-        elif "did you mean" in str(each.hint) or not any(name in each.message for name in UNKNOWN):
+        elif "did you mean" in str(each.hint) or not any(
+            name in each.message for name in (lint.NO_TOOL, lint.NO_AGENT)
+        ):
             warn_once(each.text)
     return found
 

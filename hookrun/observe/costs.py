@@ -152,7 +152,8 @@ class CostTracker:
                 )
         price, tokens = price_of(model, self._prices), tokens_of(usage)
         cost = price.of(tokens) if price is not None else None
-        columns = {"cost": cost, "data": {"model": model, "tokens": list(asdict(tokens).values()), "total": total}}
+        data = {"model": model, "tokens": list(asdict(tokens).values()), "total": total}
+        columns: dict[str, Any] = {"cost": cost, "data": data}
         if self._budget is None:
             self._store.keep(ctx, **columns)
         else:

@@ -7,7 +7,7 @@ import time
 
 from hookrun.core.state import NoHomeError
 from hookrun.observe import spool
-from hookrun.recipes.recipe import Recipe
+from hookrun.recipes.recipe import Recipe, request_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def keep(recipe: Recipe, context: Mapping[str, object]) -> spool.Row | None:
         return None
     try:
         path = f"{spool.default_path()}.spool"
-        request = os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")  # a program's may take several
+        request = request_of(context)
         context = {**context, "request_id": request}
         event = [path, request, *(context.get(name) for name in ("event", "tool_use_id", "tool_args"))]
         if request is None or event != LAST.get("event"):  # another recipe has kept it, in a server's worker

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from hookrun.core.globs import glob
 from hookrun.recipes import recipe_state
-from hookrun.recipes.recipe import Option, Recipe, count, fail_option, number, words
+from hookrun.recipes.recipe import Option, Recipe, count, fail_option, number, request_of, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def check(context: Mapping[str, object]) -> dict[str, object] | None:
     tool = str(context.get("tool_name"))
     most, seconds = most_calls(RECIPE), number(RECIPE, "seconds")
     session = str(context.get("session_id") or "")
-    request = os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")  # a program's may take several
+    request = request_of(context)
     with recipe_state.LockedState(NAME, session, tool) as remembered:
         wait = _wait(remembered, request, most, seconds)
     if wait is None:

@@ -162,6 +162,11 @@ def _items(text: str) -> tuple[str, ...]:
     return tuple(" ".join(each.split()) for each in lines.split("\n- ")[1:])
 
 
+def request_of(context: Mapping[str, object]) -> object:
+    """Return the id of this run, of the environment: a program's context may have one for several calls."""
+    return os.environ.get("HOOKRUN_REQUEST_ID") or context.get("request_id")
+
+
 def option(recipe: Recipe, name: str) -> str:
     """Return the value of an option, or its default. Raises KeyError for an unknown one."""
     declared = recipe.option(name)

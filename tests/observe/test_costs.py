@@ -317,7 +317,7 @@ def test_inferences_that_end_in_many_threads_all_count(tmp_path: Path, budget: f
     class Noted(ObserverDatabase):
         def keep(self, context: Mapping[str, object], **more: object) -> dict[str, object]:
             seen.append(context["session_id"])
-            return {}
+            return more
 
     costs = CostTracker({"m": Price(1, 0)}, Noted(tmp_path / "observe.db"), budget=budget)
     contexts = [[used("m", session=f"{thread}-{n}", input_tokens=1) for n in range(1000)] for thread in range(8)]
