@@ -308,7 +308,7 @@ COUNTED_TOGETHER = {
 
 BUDGETS = {
     "core": 4688, "launch": 1942, "config": 6045, "agents": 7139, "shell": 4543, "process": 3794, "trust": 2429,
-    "fire": 2248, "wiring": 2244, "doctor": 1144, "scaffold": 1039, "edit": 847, "library": 3977, "cli": 8256,
+    "fire": 2248, "wiring": 2244, "doctor": 1144, "scaffold": 1039, "edit": 847, "library": 3975, "cli": 8259,
     "testing": 1927, "recipes": 9679, "compat": 4650, "rest": 64, "replay": 801,
 }  # fmt: skip
 """Lines that a room may have. A change that needs more raises its number in a commit of its own that says why."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hookrun.agents.types import Agent
-from hookrun.cli.commands import user_is_present
+from hookrun.cli.commands import Workspace, user_is_present
 from hookrun.cli.printing import CommandReport, confirm, count
 from hookrun.config.approved_guards import is_guard
 from hookrun.config.load import Declarations
@@ -70,6 +70,11 @@ def connect_missing(report: CommandReport, *planned: str) -> None:
                 Installation(state.agent, scope, report, declarations, only=only, done=done + more).add(trust=False)
             except FileError as error:
                 report.warn(f"{name}: not {done}: {error}")
+
+
+def fit_agents(at: Workspace) -> None:
+    """Do so after what the user has decided about hooks."""
+    connect_missing(CommandReport(at, as_json=False, dry_run=False))
 
 
 def _when_missing(wanted: str | None, declarations: Declarations, agents: list[Agent], report: CommandReport) -> str:

@@ -104,8 +104,8 @@ def test_command(*, paths: tuple[str, ...], recorded: str | None, watch: bool, *
 
 def _offer_approval(tested: TestRun) -> None:
     """Name the hooks that passed and are not approved; at the user's terminal, show the changes and ask about them."""
-    from hookrun.cli.trust import UNDECIDED, review  # only after success
-    from hookrun.cli.user_decisions import fit_agents
+    from hookrun.cli.connecting import fit_agents  # only after success
+    from hookrun.cli.trust import UNDECIDED, review
 
     at = Workspace()
     project = at.project()

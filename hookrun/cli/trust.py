@@ -27,7 +27,6 @@ from hookrun.cli.printing import (
     print_wrapped,
     warn,
 )
-from hookrun.cli.user_decisions import fit_agents
 from hookrun.core.files import relative_path
 from hookrun.core.model import HOOK_DEFAULTS, Hook
 from hookrun.core.terminal import terminal_width
@@ -105,6 +104,8 @@ def trust_command(
     else:
         hooks = review(project, hooks)
     if not (as_json or digests) and any(found.state in DECIDED for found in hooks):
+        from hookrun.cli.connecting import fit_agents  # all that knows agents' settings
+
         fit_agents(at)
     print_problems(project.declarations.problems)
     undecided = [found for found in hooks if found.state not in DECIDED] or project.missing()

@@ -81,6 +81,8 @@ def disable_command(hook: str | None, duration: str | None, at: Workspace, *, ev
         what = "all hooks except managed ones" if each is None else f"{each.name} ({_where(each)})"
         until = "" if entry["until"] is None else f" until {clock(entry['until'])}"
         print_wrapped(f"disabled {what}{until}; `{undoing(hook)}` ends that")
+    from hookrun.cli.connecting import fit_agents  # all that knows agents' settings: completion needs none of it
+
     fit_agents(at)
 
 
@@ -103,6 +105,8 @@ def enable_command(hook: str | None, at: Workspace, *, every: bool) -> None:
         print_wrapped(f"{'enabled' if was_off else 'not disabled:'} {each.name} ({_where(each)}){more}")
         if (why := project.why_off(each)) is not None:
             print_wrapped(f"it is still {why}: `hookrun enable --all` ends that")
+    from hookrun.cli.connecting import fit_agents  # all that knows agents' settings: completion needs none of it
+
     fit_agents(at)
 
 
@@ -123,13 +127,6 @@ def _seconds(duration: str) -> int:
         hint = f"hint: write a time up to {MAX_TIME // 3600}h with s, m or h, such as {PAUSE}"
         raise click.ClickException(f"invalid time {quote(duration)} for `--for`\n{hint}")
     return seconds
-
-
-def fit_agents(at: Workspace) -> None:
-    """Connect agents to the events that they need besides, and update what their settings have of the user's guards."""
-    from hookrun.cli.connecting import connect_missing  # all that knows agents' settings: completion needs none of it
-
-    connect_missing(CommandReport(at, as_json=False, dry_run=False))
 
 
 def _where(hook: Hook) -> str:
